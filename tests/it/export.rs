@@ -35,6 +35,33 @@ fn session() -> Claude {
 }
 
 #[test]
+fn no_reply_reaches_into_the_message_after_it_in_markdown() {
+    let world = World::new();
+    world.add(
+        Claude::session(id(1))
+            .in_dir(APP)
+            .prompt("one")
+            .reply("\\![x](data:text/html,y)\n\n[x]: javascript:alert(1)\n\n```html\n<b>cut off")
+            .prompt("two")
+            .reply("[x]\n\n<!--\n\n# User")
+            .prompt("three")
+            .reply("--> <script>alert(1)</script> [x](javascript:y)"),
+    );
+    let page = world.rejoin(["export", &id(1)]).code(0).stdout();
+    let replies: Vec<&str> =
+        page.split("## Assistant").skip(1).map(|part| part.split("\n## User").next().unwrap()).collect();
+    let replies: Vec<&str> = replies.iter().map(|reply| reply.split_once("\n\n").unwrap().1.trim_end()).collect();
+    assert_eq!(
+        replies,
+        [
+            "!x (data:text/html,y)\n\n```html\n<b>cut off\n```",
+            "\\[x\\]\n\n&lt;!--\n\n\\# User",
+            "\\--> &lt;script>alert(1)&lt;/script> x (javascript:y)",
+        ]
+    );
+}
+
+#[test]
 fn a_session_is_written_as_markdown_unless_another_form_is_asked_for() {
     let world = World::new();
     world.add(session());
@@ -191,7 +218,7 @@ fn many_sessions_go_to_a_directory_with_an_index() {
     let again = world.rejoin(["export", "--dir", APP, "-o", dir]).code(1).stdout_eq("").stderr();
     assert!(again.contains("exists; nothing was written"), "{again}");
     world.rejoin(["export", "--dir", APP, "-o", dir, "--force", "--format", "markdown"]).code(0);
-    assert!(written(out.join("index.md")).contains("[Count \\<the\\> \\| rows]("), "{}", written(out.join("index.md")));
+    assert!(written(out.join("index.md")).contains("[Count &lt;the> \\| rows]("), "{}", written(out.join("index.md")));
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 use crate::format::text;
 use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::export::code::{escaped, highlighted};
-use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, is_safe_link, speaker, visible};
+use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, reply, speaker, visible};
 use crate::view::render::{local, table};
 
 const STYLE: &str = include_str!("page.css");
@@ -120,86 +120,35 @@ impl<W: Write> Page for HtmlPage<'_, W> {
     }
 }
 
-/// Writes what a model said, which is Markdown, as HTML; HTML in it is text.
-fn markdown(out: &mut impl Write, said: &str) -> io::Result<()> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+/// Writes a reply as HTML.
+fn markdown(out: &mut impl Write, reply: &str) -> io::Result<()> {
     let mut code: Option<(String, String)> = None;
-    // Whether the links around here were left as text, from the outermost on.
-    let mut links = Vec::new();
-    let mut headings = Headings::default();
-    let events = Parser::new_ext(said, options).filter_map(|event| {
-        if let Some((_, text)) = &mut code {
-            match event {
-                Event::End(TagEnd::CodeBlock) => {
-                    let (language, text) = code.take()?;
-                    let html = format!("<pre><code>{}</code></pre>\n", highlighted(&text, &language));
-                    return Some(Event::Html(html.into()));
-                }
-                Event::Text(piece) => text.push_str(&piece),
-                _ => {}
-            }
-            return None;
+    let events = reply::events(reply).into_iter().filter_map(|event| match (event, &mut code) {
+        (Event::Start(Tag::CodeBlock(kind)), _) => {
+            let language = match kind {
+                CodeBlockKind::Fenced(language) => language.into_string(),
+                CodeBlockKind::Indented => String::new(),
+            };
+            code = Some((language, String::new()));
+            None
         }
-        Some(match event {
-            Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
-            Event::Start(Tag::HtmlBlock) => Event::Html(CowStr::Borrowed("<p>")),
-            Event::End(TagEnd::HtmlBlock) => Event::Html(CowStr::Borrowed("</p>\n")),
-            Event::Start(Tag::CodeBlock(kind)) => {
-                let language = match kind {
-                    CodeBlockKind::Fenced(language) => language.into_string(),
-                    CodeBlockKind::Indented => String::new(),
-                };
-                code = Some((language, String::new()));
-                return None;
+        (Event::End(TagEnd::CodeBlock), _) => {
+            let (language, text) = code.take()?;
+            Some(Event::Html(format!("<pre><code>{}</code></pre>\n", highlighted(&text, &language)).into()))
+        }
+        (event, Some((_, text))) => {
+            if let Event::Text(piece) = event {
+                text.push_str(&piece);
             }
-            Event::Start(Tag::Heading { level, .. }) => {
-                let level = headings.below(level);
-                Event::Start(Tag::Heading { level, id: None, classes: Vec::new(), attrs: Vec::new() })
-            }
-            Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(headings.level())),
-            // A picture would be loaded from elsewhere.
-            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                let is_safe = is_safe_link(&dest_url);
-                let address = escaped(&dest_url);
-                links.push((!is_safe).then(|| address.clone()));
-                let start =
-                    if is_safe { format!("<a rel=\"noopener noreferrer\" href=\"{address}\">") } else { String::new() };
-                Event::Html(start.into())
-            }
-            Event::End(TagEnd::Link | TagEnd::Image) => Event::Html(match links.pop().flatten() {
-                Some(address) => format!(" ({address})").into(),
-                None => CowStr::Borrowed("</a>"),
-            }),
-            event => event,
-        })
+            None
+        }
+        (Event::Start(Tag::Link { dest_url, .. }), None) => {
+            let start = format!("<a rel=\"noopener noreferrer\" href=\"{}\">", escaped(&dest_url));
+            Some(Event::Html(start.into()))
+        }
+        (event, None) => Some(event),
     });
     pulldown_cmark::html::write_html_io(out, events)
-}
-
-/// The headings of a message that the next one may be below. The speaker's name is above all of them, and no level is left
-/// out, wherever the model began and whatever it left out: who listens to a page goes from heading to heading.
-#[derive(Default)]
-struct Headings(Vec<HeadingLevel>);
-
-impl Headings {
-    /// Takes a heading, and returns the level that it has on the page.
-    fn below(&mut self, level: HeadingLevel) -> HeadingLevel {
-        while self.0.last().is_some_and(|above| *above >= level) {
-            self.0.pop();
-        }
-        self.0.push(level);
-        self.level()
-    }
-
-    /// Returns the level of the heading that was taken last.
-    fn level(&self) -> HeadingLevel {
-        match self.0.len() {
-            0 | 1 => HeadingLevel::H3,
-            2 => HeadingLevel::H4,
-            3 => HeadingLevel::H5,
-            _ => HeadingLevel::H6,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::view::render::export::code::escaped;
 use crate::view::render::export::html::head;
-use crate::view::render::export::markdown::literal;
+use crate::view::render::export::literal::literal;
 
 /// One session that was exported.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(crate) fn markdown_index(out: &mut impl Write, entries: &[Entry]) -> io::Res
         "# {TITLE}\n\n| Last active | Agent | Session | Directory | Messages |\n| --- | --- | --- | --- | ---: |"
     )?;
     for Entry { file, title, agent, dir, day, messages } in entries {
-        let (title, dir) = (literal(title), literal(dir));
+        let (title, dir) = (literal(title, false), literal(dir, false));
         writeln!(out, "| {day} | {agent} | [{title}]({file}) | {dir} | {messages} |")?;
     }
     out.flush()

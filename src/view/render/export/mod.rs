@@ -5,7 +5,12 @@
 mod code;
 mod html;
 mod index;
+mod literal;
 mod markdown;
+mod reply;
+mod rewrite;
+#[cfg(test)]
+mod safety;
 
 use std::io;
 

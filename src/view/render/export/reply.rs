@@ -1,0 +1,140 @@
+//! Replies of models, which are Markdown, as events that every renderer may show.
+
+use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+
+use crate::format::text;
+use crate::view::render::export::is_safe_link;
+
+/// Extensions of Markdown that models write. Footnotes and reference definitions would reach into other messages.
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
+/// Reads a reply as events without HTML, without pictures, and with links to pages and mailboxes only.
+///
+/// HTML is text. A picture, which a renderer would load, is a link; an address that runs something is text. Headings are
+/// below that of the speaker, so that a reply cannot begin the message of another.
+pub(super) fn events(reply: &str) -> Vec<Event<'_>> {
+    let mut links = Vec::new();
+    let mut headings = Headings::default();
+    let mut events = Events::default();
+    let mut is_code = false;
+    for event in Parser::new_ext(reply, OPTIONS) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock) => {
+                is_code = !is_code;
+                events.0.push(event);
+            }
+            Event::Text(text) if is_code => events.0.push(Event::Text(text)),
+            Event::Code(code) => events.0.push(Event::Code(code.replace('\t', " ").into())),
+            // An entity may stand for a character that hides text.
+            Event::Text(text) => events.text(&text),
+            Event::Html(html) | Event::InlineHtml(html) => events.lines(&html),
+            Event::Start(Tag::HtmlBlock) => events.0.push(Event::Start(Tag::Paragraph)),
+            Event::End(TagEnd::HtmlBlock) => events.end_paragraph(),
+            Event::Start(Tag::Heading { level, .. }) => {
+                let level = headings.below(level);
+                events.0.push(Event::Start(Tag::Heading { level, id: None, classes: Vec::new(), attrs: Vec::new() }));
+            }
+            Event::End(TagEnd::Heading(_)) => events.0.push(Event::End(TagEnd::Heading(headings.level()))),
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                let address = text::one_line(&dest_url).into_owned();
+                // A link in a link, such as a picture in one, is text of the outer one.
+                let is_link = is_safe_link(&address);
+                let is_inner = links.contains(&Some(Event::End(TagEnd::Link)));
+                links.push(match is_link {
+                    true if is_inner => None,
+                    true => {
+                        events.0.push(Event::Start(link(address)));
+                        Some(Event::End(TagEnd::Link))
+                    }
+                    false => Some(Event::Text(format!(" ({address})").into())),
+                });
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => match links.pop().flatten() {
+                Some(Event::Text(address)) => events.text(&address),
+                Some(end) => events.0.push(end),
+                None => {}
+            },
+            event => events.0.push(event),
+        }
+    }
+    events.0
+}
+
+fn link<'a>(address: String) -> Tag<'a> {
+    Tag::Link {
+        link_type: LinkType::Inline,
+        dest_url: address.into(),
+        title: CowStr::Borrowed(""),
+        id: CowStr::Borrowed(""),
+    }
+}
+
+#[derive(Default)]
+struct Events<'a>(Vec<Event<'a>>);
+
+impl Events<'_> {
+    /// Adds text to the one before it: the parser cuts it where something might have begun.
+    fn text(&mut self, more: &str) {
+        let more = more.replace(['\n', '\t'], " ");
+        let more = text::unbroken(&more);
+        match self.0.last_mut() {
+            Some(Event::Text(text)) => *text = format!("{text}{more}").into(),
+            _ => self.0.push(Event::Text(more.into_owned().into())),
+        }
+    }
+
+    /// Adds lines of text; an empty line ends a paragraph.
+    fn lines(&mut self, lines: &str) {
+        for (at, line) in lines.split('\n').enumerate() {
+            if at > 0 {
+                match self.0.last() {
+                    Some(Event::SoftBreak) => {
+                        self.end_paragraph();
+                        self.0.push(Event::Start(Tag::Paragraph));
+                    }
+                    Some(Event::Start(Tag::Paragraph)) => {}
+                    _ => self.0.push(Event::SoftBreak),
+                }
+            }
+            if !line.trim().is_empty() {
+                self.text(line.trim());
+            }
+        }
+    }
+
+    fn end_paragraph(&mut self) {
+        if matches!(self.0.last(), Some(Event::SoftBreak)) {
+            self.0.pop();
+        }
+        match self.0.last() {
+            Some(Event::Start(Tag::Paragraph)) => drop(self.0.pop()),
+            _ => self.0.push(Event::End(TagEnd::Paragraph)),
+        }
+    }
+}
+
+/// Levels of the headings of a reply that the next one may be below. The speaker's name is above all of them, and no level
+/// is left out, wherever the model began: a listener goes from heading to heading.
+#[derive(Default)]
+struct Headings(Vec<HeadingLevel>);
+
+impl Headings {
+    /// Takes a heading, and returns the level that it has on the page.
+    fn below(&mut self, level: HeadingLevel) -> HeadingLevel {
+        while self.0.last().is_some_and(|above| *above >= level) {
+            self.0.pop();
+        }
+        self.0.push(level);
+        self.level()
+    }
+
+    /// Returns the level of the heading that was taken last.
+    fn level(&self) -> HeadingLevel {
+        match self.0.len() {
+            0 | 1 => HeadingLevel::H3,
+            2 => HeadingLevel::H4,
+            3 => HeadingLevel::H5,
+            _ => HeadingLevel::H6,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Holds exported Markdown against what may be in it, whatever is said, in two parsers that let HTML through.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use pulldown_cmark::{Options, Parser};
+use regex::Regex;
+
+use crate::session::{Message, Role};
+use crate::system::env::tests::fixed;
+use crate::view::render::export::{MarkdownPage, Page as _};
+
+/// Pieces of Markdown, HTML and text that mean more together than alone.
+const PIECES: &[&str] = &[
+    "a",
+    "b c",
+    "x_y",
+    "*",
+    "**",
+    "_",
+    "~~",
+    "`",
+    "```",
+    "````",
+    "~~~",
+    "\n",
+    "\n\n",
+    "\n",
+    "\n\n",
+    " ",
+    "    ",
+    "\t",
+    "- ",
+    "+ ",
+    "1. ",
+    "2) ",
+    "10. ",
+    "> ",
+    "# ",
+    "## ",
+    "---",
+    "===",
+    "***",
+    "\n---\n",
+    "|",
+    "| a | b |\n|---|---|\n",
+    "|:-:|\n",
+    "\\",
+    "\\\\",
+    "!",
+    "[",
+    "]",
+    "(",
+    ")",
+    "[x]",
+    "![x]",
+    "\\![x](data:text/html,y)",
+    "![x](data:y)",
+    "[x](javascript:alert(1))",
+    "[x]: javascript:alert(1)\n",
+    "[x]: https://a.example 'onclick=1'\n",
+    "[x][]",
+    "[a](https://a.example/\"onclick=\"y)",
+    "[a](<https://a.example/>x>)",
+    "![p](https://a.example/p.png)",
+    "[![p](https://a.example/p.png)](https://b.example)",
+    "<javascript:alert(1)>",
+    "<https://a.example>",
+    "<script>alert(1)</script>",
+    "<script>",
+    "</script>",
+    "<img src=x onerror=alert(1)>",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "<?php",
+    "<div onclick=x>",
+    "</details>",
+    "<details>",
+    "<pre>",
+    "</pre>",
+    "<style>",
+    "<a href='javascript:x'>",
+    "<svg/onload=alert(1)>",
+    "&lt;script&gt;",
+    "&#60;script&#62;",
+    "&#x6a;avascript:x",
+    "&colon;",
+    "&#10;",
+    "&#32;",
+    "&#x202e;",
+    "&copy",
+    "&amp;",
+    "{: onclick=x}",
+    "{#id .c onload=x}",
+    "$",
+    "$$",
+    "[^1]",
+    "[^1]: note\n",
+    "^",
+    "==",
+    "=",
+    ":",
+    "::: x\n",
+    "%%",
+    "- [ ] ",
+    "- [x] ",
+    "www.a.example/_b_",
+    "http://a.example/?a=1&lt=2",
+    "a@b.example",
+    "\u{a0}",
+    "\u{200b}",
+    "é",
+    "\u{1b}[2J",
+    "\r",
+    "\r\n",
+    "+++\n",
+    "  \n",
+    "## User · 2026-01-01 00:00:00\n",
+    "1.\n",
+    "-\n",
+    "`a|b`",
+    "`a\\|b`",
+    "`` ` ``",
+    "```html\n",
+    "```\n",
+    "\n```\n",
+    "    code\n",
+];
+
+static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?s)<([^>]*)>?").expect("a pattern"));
+static PLAIN_TAG: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = concat!(
+        r#"^(/?(p|h[1-6]|ul|ol|li|code|pre|em|strong|del|blockquote|table|thead|tbody|tr|th|td|details|summary)|[bh]r ?/?"#,
+        r#"|/a|a href="(https?://|mailto:)[^"<>]*"|ol start="[0-9]+"|t[hd] (style="text-align: [a-z]+"|align="[a-z]+")"#,
+        r#"|code class="language-[A-Za-z0-9+#._-]+"|input [a-z=" ]*type="checkbox"[a-z=" /]*)$"#
+    );
+    Regex::new(pattern).expect("a pattern")
+});
+
+/// Renders a page in each parser, with HTML let through.
+fn rendered(page: &str) -> [String; 2] {
+    let mut pulldown = String::new();
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    pulldown_cmark::html::push_html(&mut pulldown, Parser::new_ext(page, options));
+    let compile = markdown::CompileOptions {
+        allow_dangerous_html: true,
+        allow_dangerous_protocol: true,
+        ..markdown::CompileOptions::gfm()
+    };
+    let options = markdown::Options { compile, ..markdown::Options::gfm() };
+    [pulldown, markdown::to_html_with_options(page, &options).expect("Markdown has no errors")]
+}
+
+/// Returns what a page of these messages has that no page may have.
+fn fault(said: &[(Role, String)]) -> Option<String> {
+    let mut out = Vec::new();
+    let env = fixed();
+    let mut page = MarkdownPage::new(&mut out, &env);
+    let mut speakers = Vec::new();
+    for (role, text) in said {
+        page.message(&Message { role: *role, text: text.clone(), at: None }).expect("a page in memory");
+        match role {
+            Role::User => speakers.push("<h2>User</h2>"),
+            Role::Assistant => speakers.push("<h2>Assistant</h2>"),
+            _ => {}
+        }
+    }
+    page.end().expect("a page in memory");
+    let page = String::from_utf8(out).expect("text");
+    rendered(&page).into_iter().find_map(|html| {
+        let tags: BTreeSet<&str> = TAG.captures_iter(&html).filter_map(|tag| Some(tag.get(1)?.as_str())).collect();
+        if let Some(tag) = tags.into_iter().find(|tag| !PLAIN_TAG.is_match(tag)) {
+            return Some(format!("<{tag}> in {html}\nof {page}"));
+        }
+        let heads: Vec<&str> = html.lines().filter(|line| line.contains("<h2")).collect();
+        (heads != speakers).then(|| format!("{heads:?} in {html}\nof {page}"))
+    })
+}
+
+fn conversation() -> impl Strategy<Value = Vec<(Role, String)>> {
+    let text = prop::collection::vec(prop::sample::select(PIECES), 1..14).prop_map(|pieces| pieces.concat());
+    let role = prop::sample::select(&[Role::Assistant, Role::Assistant, Role::Assistant, Role::User, Role::Tool][..]);
+    prop::collection::vec((role, text), 1..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_message_runs_loads_or_swallows_anything(said in conversation()) {
+        let fault = fault(&said);
+        prop_assert!(fault.is_none(), "{}\n{said:?}", fault.unwrap_or_default());
+    }
+}
