@@ -48,9 +48,13 @@ fn no_reply_reaches_into_the_message_after_it_in_markdown() {
             .reply("--> <script>alert(1)</script> [x](javascript:y)"),
     );
     let page = world.rejoin(["export", &id(1)]).code(0).stdout();
+    let replies: Vec<&str> = page
+        .split("## Assistant")
+        .skip(1)
+        .map(|part| part.split_once("\n## User").map_or(part, |(part, _)| part))
+        .collect();
     let replies: Vec<&str> =
-        page.split("## Assistant").skip(1).map(|part| part.split("\n## User").next().unwrap()).collect();
-    let replies: Vec<&str> = replies.iter().map(|reply| reply.split_once("\n\n").unwrap().1.trim_end()).collect();
+        replies.iter().map(|reply| reply.split_once("\n\n").expect("a reply").1.trim_end()).collect();
     assert_eq!(
         replies,
         [
