@@ -86,6 +86,13 @@ pub(crate) struct RestoreArgs {
     #[arg(long)]
     pub keep_times: bool,
 
+    /// Start the agent's import in the session's directory, although only the archive names it
+    ///
+    /// A session of a database is taken in by its agent, which is started in the session's directory and reads the settings
+    /// there. Without this, another session here must have begun in it, or `--map` must name it.
+    #[arg(long)]
+    pub trust: bool,
+
     #[command(flatten)]
     pub place: PlaceArgs,
 

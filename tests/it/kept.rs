@@ -161,6 +161,7 @@ fn with_one_gone(id: &str) -> (World, PathBuf, PathBuf) {
     let world = World::new();
     let app = world.dir("app");
     world.add(OpenCode::session(id).in_dir(&app).turn("find the needle", "found it"));
+    world.add(Claude::session("00000001-aaaa-4aaa-8aaa-000000000001").in_dir(&app).prompt("one").reply("two"));
     world.rejoin(["archive", "--every"]).code(0);
     let (database, before) = (opencode_db(&world.home()), world.root().join("before.db"));
     let connection = Connection::open(&database).expect("a database");
@@ -341,23 +342,29 @@ fn where_nothing_can_be_archived_nothing_is_removed() {
     assert!(transcript.exists() && world.launched().is_none());
 }
 
+/// Changes the only manifest of a world's archive, as somebody who made it would have.
+fn edit_manifest(world: &World, edit: impl FnOnce(&mut serde_json::Value)) {
+    let manifests = walkdir::WalkDir::new(world.home().join(".local/share/rejoin/archive/sessions")).into_iter();
+    let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
+    let is_opencode = |path: &PathBuf| std::fs::read_to_string(path).expect("a manifest").contains("opencode");
+    let path = manifests.filter(is_opencode).last().expect("a manifest");
+    let mut manifest: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("a manifest")).expect("JSON");
+    edit(&mut manifest);
+    let bytes = serde_json::to_vec(&manifest).expect("JSON");
+    let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    std::fs::remove_file(&path).expect("a manifest that goes");
+    put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
+}
+
 #[test]
 fn a_manifest_leads_no_import_into_a_database_elsewhere() {
     for elsewhere in ["elsewhere", "home/.local/share/opencode/../../../../elsewhere"] {
         let id = opencode_id(1);
         let (world, _, before) = with_one_gone(&id);
         installed(&world, &before);
-        let manifests = walkdir::WalkDir::new(world.home().join(".local/share/rejoin/archive/sessions")).into_iter();
-        let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
-        let path = manifests.last().expect("a manifest");
-        let mut manifest: serde_json::Value =
-            serde_json::from_slice(&std::fs::read(&path).expect("a manifest")).expect("JSON");
         let store = world.root().join(elsewhere);
-        manifest["stores"][0] = serde_json::json!(store);
-        let bytes = serde_json::to_vec(&manifest).expect("JSON");
-        let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        std::fs::remove_file(&path).expect("a manifest that goes");
-        put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
+        edit_manifest(&world, |manifest| manifest["stores"][0] = serde_json::json!(store));
         let said = world.rejoin(["restore", &id]).code_is_one_of(&[0, 1, 3, 5]);
         if let Some(launch) = world.launched() {
             assert_eq!(launch.variable("OPENCODE_DB"), None, "{elsewhere}");
@@ -365,6 +372,32 @@ fn a_manifest_leads_no_import_into_a_database_elsewhere() {
         }
         assert_eq!(std::fs::read_dir(world.root().join("elsewhere")).expect("a directory").count(), 0);
     }
+}
+
+#[test]
+fn a_manifest_starts_no_agent_in_a_directory_that_it_alone_names() {
+    let id = opencode_id(1);
+    let (world, _, before) = with_one_gone(&id);
+    installed(&world, &before);
+    let evil = world.dir("evil");
+    edit_manifest(&world, |manifest| manifest["facts"]["launch_dir"] = serde_json::json!(evil));
+    let said = world.rejoin(["restore", &id]).code(3).stdout();
+    assert!(said.contains("only the archive names its directory"), "{said}");
+    assert!(world.launched().is_none());
+    world.rejoin(["restore", &id, "--trust"]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, evil);
+}
+
+#[test]
+fn no_id_of_a_manifest_is_a_path() {
+    let id = opencode_id(1);
+    let (world, _, _) = with_one_gone(&id);
+    world.dir("home/.local/share/rejoin/restored/opencode-x");
+    edit_manifest(&world, |manifest| manifest["id"] = "x/../../../../escaped".into());
+    world.rejoin(["restore", "opencode:x/../../../../escaped"]).code_is_one_of(&[1, 3, 5]);
+    let escaped = walkdir::WalkDir::new(world.root()).into_iter().filter_map(Result::ok);
+    let escaped: Vec<_> = escaped.filter(|entry| entry.file_name().to_string_lossy().starts_with("escaped")).collect();
+    assert!(escaped.is_empty(), "{escaped:?}");
 }
 
 #[test]
@@ -388,7 +421,7 @@ fn a_session_of_another_channel_goes_back_into_its_database() {
     world.rejoin(["archive", "--every"]).code(0);
     let connection = Connection::open(&channel).expect("a database");
     connection.execute_batch("DELETE FROM part; DELETE FROM message; DELETE FROM session").expect("a loss");
-    let said = world.rejoin(["restore", &id]).code(3).stdout();
+    let said = world.rejoin(["restore", &id, "--trust"]).code(3).stdout();
     assert!(said.contains(&format!("run `env OPENCODE_DB={} opencode import", channel.display())), "{said}");
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.variable("OPENCODE_DB"), channel.to_str());

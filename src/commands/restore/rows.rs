@@ -22,12 +22,15 @@ use crate::format::shell;
 use crate::format::sqlite::rows::script;
 use crate::format::text;
 use crate::launch::errand::Errand;
-use crate::scan::{Places, Wanted};
+use crate::scan::{self, Places, Wanted};
 use crate::session::{Located, Store};
 use crate::system::env::Env;
 use crate::system::fsio::{self, Access, Saving};
 use crate::system::reach;
 use crate::view::ui::Ui;
+
+/// Longest part of the name of a file that comes from an id.
+const MAX_NAME: usize = 100;
 
 /// A session that goes back into its agent's database.
 struct Return<'a> {
@@ -41,6 +44,8 @@ struct Return<'a> {
     foreign: Option<PathBuf>,
     /// The directory that it belongs to.
     dir: Option<PathBuf>,
+    /// Set if a person or another session names that directory, too.
+    is_dir_known: bool,
 }
 
 /// Gives back a session, and the sub-agents that it made.
@@ -85,10 +90,11 @@ pub(super) fn run(
         }
     }
     if let Some(database) = &returns[0].foreign {
-        ui.warn(&format!(
-            "the archive names {}, which is no database of {title} here: {title} takes the session into its usual one",
-            database.display()
-        ));
+        let taken = match &returns[0].keeper.import {
+            Some(_) => format!(": {title} takes the session into its usual one"),
+            None => String::new(),
+        };
+        ui.warn(&format!("the archive names {}, which is no database of {title} here{taken}", database.display()));
     }
     if manifest.copies.len() > 1 {
         let count = manifest.copies.len();
@@ -124,9 +130,10 @@ impl<'a> Return<'a> {
         let is_own = is_plain && stores.iter().any(|store| database.starts_with(&store.root));
         let import = keeper.import.as_ref().filter(|_| is_own);
         let store = import.map_or(store.clone(), |import| import.store_of(&store, &database));
-        let foreign = keeper.import.as_ref().filter(|_| !is_own).map(|_| database);
+        let foreign = Some(database).filter(|_| !is_own);
         let dir = follow::dir_here(args, manifest, env);
-        Ok(Self { manifest, archive, agent, keeper, store, foreign, dir })
+        let is_dir_known = args.trust || !args.map.is_empty() || dir.as_ref().is_some_and(|dir| is_known(dir, env));
+        Ok(Self { manifest, archive, agent, keeper, store, foreign, dir, is_dir_known })
     }
 
     fn item(&self) -> Item {
@@ -191,6 +198,12 @@ impl<'a> Return<'a> {
                 None => "its directory is not known".to_owned(),
             });
         };
+        if !self.is_dir_known {
+            return left(format!(
+                "only the archive names its directory {}, whose settings {title} would read (--trust starts it there)",
+                dir.display()
+            ));
+        }
         let file = unpacked.root().join("session.json");
         fsio::replace(&file, &contents)?;
         let errand = Errand { argv: &words(&file), dir, store: &self.store };
@@ -231,25 +244,39 @@ impl<'a> Return<'a> {
         let mut contents = Vec::new();
         script(rows::lines(content, self.archive), &mut contents)?;
         let file = self.leave("sql", &contents, env)?;
-        let database = self.manifest.database_here(env);
-        Ok(format!(
-            "{title} takes no session in by itself, and rejoin writes into no database of another program; \
-             with {title} ended, run `sqlite3 {} <{}`",
-            in_a_shell(&database),
-            in_a_shell(&file)
-        ))
+        let why =
+            format!("{title} takes no session in by itself, and rejoin writes into no database of another program");
+        let file = in_a_shell(&file);
+        Ok(match &self.foreign {
+            // A command that writes into what only the archive names is not for pasting.
+            Some(_) => format!("{why}; the statements for its database are in {file}"),
+            None => {
+                let database = in_a_shell(&self.manifest.database_here(env));
+                format!("{why}; with {title} ended, run `sqlite3 {database} <{file}`")
+            }
+        })
     }
 
     /// Writes a file for a person to use.
     fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
         let dir = env.data_dir().join("restored");
         fsio::create_dirs(&dir)?;
-        let path = dir.join(format!("{}-{}.{ending}", self.manifest.agent, self.manifest.id));
+        // An id is whatever the manifest says.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let id: String = self.manifest.id.chars().map(|c| if is_plain(c) { c } else { '_' }).take(MAX_NAME).collect();
+        let path = dir.join(format!("{}-{id}.{ending}", self.manifest.agent));
         let mut saving = Saving::begin(&path, Access::Private)?;
         saving.write(contents)?;
         saving.commit()?;
         Ok(path)
     }
+}
+
+/// Returns whether a session of any agent here began in a directory.
+fn is_known(dir: &Path, env: &Env) -> bool {
+    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let scan = scan::locate(env, &[]).read_all(env, wanted);
+    scan.sessions.iter().any(|session| session.launch_dir() == Some(dir))
 }
 
 fn in_a_shell(path: &Path) -> String {
