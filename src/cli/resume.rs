@@ -40,7 +40,8 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub force: bool,
 
-    /// Resume a session that its agent has not registered, or whose place in the store contradicts its directory
+    /// Resume a session that its agent has not registered, or whose place in the store contradicts its directory; with
+    /// --recreate-worktree: run the repository's hooks and filters
     #[arg(long)]
     pub trust: bool,
 
@@ -68,6 +69,8 @@ pub(crate) struct ResumeArgs {
 
     /// If the session's directory was a git worktree that is gone: make it again on its branch, then resume there; asks
     /// first
+    ///
+    /// git runs no hook, and no other program that the repository brings; --trust has it run them.
     #[arg(long, conflicts_with_all = ["in_dir", "last_launch"])]
     pub recreate_worktree: bool,
 

@@ -125,12 +125,11 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         return Ok(Exit::Ok);
     }
     let program = launch::find_program(&resume.plan, env)?;
-    if let Some(lost) = resume.worktree.clone() {
+    if let Some(worktree) = &resume.worktree {
         if !args.yes {
-            let question = format!("Make the git worktree {} again on {}?", lost.dir.display(), lost.head_in_words());
-            super::confirm_or_refuse(&[], &question, env, ui)?;
+            super::confirm_or_refuse(&[], &worktree.question(), env, ui)?;
         }
-        launch::worktree::recreate(&lost, env)?;
+        worktree.run(env)?;
         resume.check_dir()?;
     }
     let dir = resume.plan.dir.clone().unwrap_or_default();

@@ -11,6 +11,7 @@ use crate::format::{command_line, shell};
 use crate::launch::checks::{self, Identity, MISSING_DIRECTORY};
 use crate::launch::log::append::Held;
 use crate::launch::log::{self, Launch};
+use crate::launch::worktree::Recreation;
 use crate::scan::git;
 use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
@@ -30,7 +31,7 @@ pub(crate) struct Resume {
     /// Where the launch directory comes from, as in `launch_dir.source` of the JSON contract.
     pub dir_source: &'static str,
     /// The git worktree that is made first, in place of the one that is gone.
-    pub worktree: Option<Lost>,
+    pub worktree: Option<Recreation>,
     /// The session-info.json that is written first.
     pub backfill: Option<Item>,
     /// What may not be as it should be, though the resume goes on.
@@ -48,7 +49,8 @@ pub(crate) struct Options {
     pub dir: Option<PathBuf>,
     /// Whether a session that is in use is taken over.
     pub force: bool,
-    /// Whether to resume a session that anyone may have written, or whose place in the store contradicts its directory.
+    /// Whether to resume a session that anyone may have written, or whose place in the store contradicts its directory, and
+    /// to run the hooks and filters of a repository whose worktree is made again.
     pub trust: bool,
     /// Whether the limit on resumes is passed over.
     pub no_limit: bool,
@@ -195,7 +197,7 @@ impl Resume {
         match &self.plan.dir {
             Some(_) => match self.check_dir() {
                 Err(refusal) if options.recreate_worktree && refusal.code == MISSING_DIRECTORY => {
-                    refusals.extend(self.plan_worktree(env).err());
+                    refusals.extend(self.plan_worktree(options, env).err());
                 }
                 checked => refusals.extend(checked.err()),
             },
@@ -219,12 +221,12 @@ impl Resume {
     }
 
     /// Plans to make the git worktree again that the launch directory was.
-    fn plan_worktree(&mut self, env: &Env) -> Result<(), Refusal> {
+    fn plan_worktree(&mut self, options: &Options, env: &Env) -> Result<(), Refusal> {
         let dir = self.plan.dir.as_deref().unwrap_or_else(|| Path::new("")).display();
         let refuse = |message: String| Refusal::new(Exit::Refused, "no-worktree", message);
         let (checkouts, remote) = self.checkouts(env);
-        self.worktree = match self.lost_worktree(&checkouts, remote.as_deref()) {
-            Ok(Some(lost)) => Some(lost),
+        let lost = match self.lost_worktree(&checkouts, remote.as_deref()) {
+            Ok(Some(lost)) => lost,
             Ok(None) => {
                 let why = format!("no repository that rejoin knows has, or had, a worktree in {dir}");
                 let hint = format!("see what is known about the session with `rejoin show {}`", self.name());
@@ -234,7 +236,7 @@ impl Resume {
                 return Err(refuse(why).hint("see its branches with `git branch` in its repository"));
             }
         };
-        Ok(())
+        self.worktree.insert(Recreation { lost, trust: options.trust }).check(env)
     }
 
     /// Finds what is left of a launch directory that is gone: the worktree that it was, and places to start instead.

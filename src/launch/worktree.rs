@@ -1,44 +1,146 @@
 //! Making a git worktree again that was deleted.
 
-use std::process::{Command, Stdio};
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, Output, Stdio};
 
 use crate::error::{Exit, Refusal, reason};
-use crate::format::shell::printable_word;
+use crate::format::{command_line, shell};
+use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
 use crate::system::env::{Env, Program};
 
 /// Variables that would lead git to another repository than the one that is named.
 const REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"];
 
-/// Has git make a worktree again.
-pub(crate) fn recreate(lost: &Lost, env: &Env) -> Result<(), Refusal> {
+/// Options under which git starts none of the programs that need no name of their own in a repository's config.
+const NO_PROGRAMS: [&str; 6] =
+    ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"];
+
+/// Keys of a config that name a program which git may start for a checkout, and that no option turns off: filters, and what a
+/// user's own filter such as git-lfs starts; a partial clone, which fetches what is missing; and includes on a condition, whose
+/// keys git lists only where it holds, as in the worktree.
+///
+/// git is not tried with such a repository: where it fails, it no longer lists the worktree.
+const PROGRAM_KEYS: &str = "^(filter\\..*\\.(smudge|process)|hook\\..*\\.command|includeif\\..*|\
+                            remote\\..*\\.(promisor|partialclonefilter)|extensions\\.partialclone|\
+                            lfs\\.(customtransfer|extension)\\..*|credential\\.(.*\\.)?helper|\
+                            core\\.(sshcommand|askpass|virtualfilesystem))$";
+
+/// A worktree that git is to make again.
+#[derive(Clone, Debug)]
+pub(crate) struct Recreation {
+    /// The worktree that is gone.
+    pub lost: Lost,
+    /// Whether the programs run that its repository brings: hooks, filters and the like.
+    pub trust: bool,
+}
+
+impl Recreation {
+    /// Refuses a repository whose own config names programs that git would start, unless it is trusted.
+    pub(crate) fn check(&self, env: &Env) -> Result<(), Refusal> {
+        if self.trust {
+            return Ok(());
+        }
+        let main = self.lost.main.as_os_str();
+        let list = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", PROGRAM_KEYS];
+        let args = [OsStr::new("-C"), main].into_iter().chain(list.map(OsStr::new)).map(OsStr::to_owned).collect();
+        let output = git(args, env)?;
+        // It ends with status 1 if there is none.
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            return Err(self.failure(&last_line(&output)));
+        }
+        let listed = String::from_utf8_lossy(&output.stdout);
+        let words: Vec<&str> = listed.split('\0').collect();
+        let Some(key) = words.chunks(2).find_map(|pair| match pair {
+            ["local" | "worktree", key] => Some(*key),
+            _ => None,
+        }) else {
+            return Ok(());
+        };
+        let main = self.lost.main.display();
+        let message = format!("the config of the repository {main} has {key}, by which git may run a program");
+        let look = ["git".into(), "-C".into(), self.lost.main.clone().into(), "config".into(), "--get-all".into()];
+        let look = printable(look.into_iter().chain([key.into()])).unwrap_or_else(|| "git config --list".to_owned());
+        let hint = format!("look at it with `{look}`; if you trust the repository, run `{}`", trusting(env));
+        Err(Refusal::new(Exit::Refused, "untrusted-repository", message).hint(hint))
+    }
+
+    /// Has git make the worktree again.
+    pub(crate) fn run(&self, env: &Env) -> Result<(), Refusal> {
+        let output = git(self.args(), env)?;
+        if output.status.success() { Ok(()) } else { Err(self.failure(&last_line(&output))) }
+    }
+
+    /// Returns the question that is asked first.
+    pub(crate) fn question(&self) -> String {
+        let Lost { dir, main, .. } = &self.lost;
+        let hooks = if self.trust { "Its hooks are run." } else { "Its hooks are not run." };
+        let (dir, main, head) = (dir.display(), main.display(), self.lost.head_in_words());
+        format!("git makes the worktree {dir} again, from the repository {main}, on {head}. {hooks} Continue?")
+    }
+
+    /// Writes git's command for a shell; `None` if a word of it cannot be printed.
+    pub(crate) fn shell_line(&self) -> Option<String> {
+        printable(["git".into()].into_iter().chain(self.args()))
+    }
+
+    /// Returns git's arguments.
+    fn args(&self) -> Vec<OsString> {
+        let Lost { dir, main, head, is_listed } = &self.lost;
+        let mut args: Vec<OsString> = vec!["-C".into(), main.into()];
+        if !self.trust {
+            args.extend(NO_PROGRAMS.map(OsString::from));
+        }
+        args.extend(["worktree".into(), "add".into()]);
+        args.extend(is_listed.then(|| "--force".into()));
+        let head = match head {
+            Head::Branch(name) => name,
+            Head::Commit(id) => {
+                args.push("--detach".into());
+                id
+            }
+        };
+        args.extend(["--".into(), dir.into(), head.into()]);
+        args
+    }
+
+    fn failure(&self, why: &str) -> Refusal {
+        let message = format!("git did not make the worktree {}: {why}", self.lost.dir.display());
+        Refusal::new(Exit::Failure, "no-worktree", message)
+    }
+}
+
+/// Runs git in the repository that its arguments name, and in no other that the environment does.
+fn git(args: Vec<OsString>, env: &Env) -> Result<Output, Refusal> {
     let Program::Found(program) = env.find_program("git") else {
         let message = "cannot find the program git on PATH";
         return Err(
             Refusal::new(Exit::ProgramNotFound, "program-not-found", message).hint("install git, then try again")
         );
     };
-    let fail = |why: &str| {
-        let message = format!("git did not make the worktree {}: {why}", lost.dir.display());
-        Refusal::new(Exit::Failure, "no-worktree", message)
-    };
     let mut git = Command::new(program);
-    git.args(lost.git_args()).stdin(Stdio::null());
+    git.args(args).stdin(Stdio::null());
     REPOSITORY.iter().for_each(|name| {
         git.env_remove(name);
     });
-    let output = git.output().map_err(|error| fail(&reason(&error)))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    Err(fail(last.trim_start_matches("fatal: ")))
+    let fail = |error| Refusal::new(Exit::CannotRun, "cannot-run", format!("cannot run git: {}", reason(&error)));
+    git.output().map_err(fail)
 }
 
-/// Writes git's command for a shell; `None` if a word of it cannot be printed.
-pub(crate) fn shell_line(lost: &Lost) -> Option<String> {
-    let args = lost.git_args();
-    let words: Option<Vec<_>> = args.iter().map(|word| printable_word(word)).collect();
-    Some(format!("git {}", words?.join(" ")))
+/// Returns the command of this run for a shell, with trust.
+fn trusting(env: &Env) -> String {
+    command_line::again(env, &["--trust"], &["--trust"])
+}
+
+/// Writes words for a shell; `None` if one cannot be printed.
+fn printable(words: impl Iterator<Item = OsString>) -> Option<String> {
+    let words: Option<Vec<_>> = words.map(|word| Some(shell::printable_word(&word)?.into_owned())).collect();
+    Some(words?.join(" "))
+}
+
+/// Returns what git said last, which is why it failed.
+fn last_line(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    last.trim_start_matches("fatal: ").to_owned()
 }

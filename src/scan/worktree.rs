@@ -1,7 +1,6 @@
-//! Git worktrees that were deleted, and what git needs to make them again.
+//! Git worktrees that were deleted, and what they had checked out.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::scan::git::{Head, has_branch, head_in, worktrees_of};
@@ -21,21 +20,6 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// Returns the arguments with which git makes it again.
-    pub(crate) fn git_args(&self) -> Vec<OsString> {
-        let mut args: Vec<OsString> = vec!["-C".into(), self.main.clone().into(), "worktree".into(), "add".into()];
-        args.extend(self.is_listed.then(|| "--force".into()));
-        let head = match &self.head {
-            Head::Branch(name) => name,
-            Head::Commit(id) => {
-                args.push("--detach".into());
-                id
-            }
-        };
-        args.extend(["--".into(), self.dir.clone().into(), head.into()]);
-        args
-    }
-
     /// Says what it has checked out: `branch feature`.
     pub(crate) fn head_in_words(&self) -> String {
         match &self.head {

@@ -44,6 +44,17 @@ impl Trees {
         self.world.from(&self.repository).run("git", names.iter().chain(args)).code(0);
     }
 
+    /// Makes a program that notes that it was run, and hands on its input.
+    fn noting(&self, name: &str) -> String {
+        let ran = self.ran(name);
+        let script = format!("touch '{}'\ncat", ran.display());
+        self.world.install(name, &script).display().to_string()
+    }
+
+    fn ran(&self, name: &str) -> PathBuf {
+        self.world.root().join(format!("{name}-ran"))
+    }
+
     fn resume(&self, args: &[&str]) -> Answer {
         self.world.rejoin(["resume", &id(1)].iter().chain(args))
     }
@@ -66,7 +77,10 @@ fn a_worktree_that_was_deleted_is_made_again_on_its_branch_and_resumed_in() {
 
     let line = trees.resume(&["--recreate-worktree", "--print"]).code(0).stdout();
     let (repository, worktree) = (trees.repository.display(), trees.worktree.display());
-    let git = format!("git -C {repository} worktree add --force -- {worktree} feature && cd {worktree} && ");
+    let git = format!(
+        "git -C {repository} -c core.hooksPath=/dev/null -c core.fsmonitor=false -c submodule.recurse=false worktree add \
+         --force -- {worktree} feature && cd {worktree} && "
+    );
     assert!(line.starts_with(&git), "{line}");
     let plan: contract::ResumePlan = trees.resume(&["--recreate-worktree", "--json"]).code(0).json();
     assert_eq!(plan.worktree.expect("a worktree").branch.as_deref(), Some("feature"));
@@ -100,7 +114,7 @@ fn a_person_is_asked_and_may_say_no() {
     let mut command = trees.world.from(trees.world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(["resume", &id(1), "--recreate-worktree"]);
     let mut seat = Seat::run(&command, 100, 24);
-    seat.sees("on branch feature?");
+    seat.sees("on branch feature. Its hooks are not run.");
     seat.types("n\r");
     let (status, said) = seat.ends();
     assert_eq!(status, Some(1), "{said}");
@@ -132,4 +146,92 @@ fn what_was_no_worktree_or_lost_its_branch_is_refused_and_nothing_is_made() {
     let forgotten = trees.resume(&["--recreate-worktree", "--yes"]).code(7).stderr();
     assert!(forgotten.contains("no repository that rejoin knows has, or had, a worktree in"), "{forgotten}");
     assert!(!trees.worktree.exists() && trees.world.launched().is_none());
+}
+
+#[test]
+fn hooks_run_only_on_trust() {
+    let Some(trees) = Trees::new("trees") else { return };
+    let hooks = trees.world.dir("hooks");
+    for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
+        std::os::unix::fs::symlink(trees.noting(hook), hooks.join(hook)).expect("a hook");
+    }
+    trees.git(&["config", "core.hooksPath", hooks.to_str().expect("a path")]);
+    trees.git(&["config", "core.fsmonitor", &trees.noting("monitor")]);
+    let ran = ["post-checkout", "post-index-change", "reference-transaction", "monitor"].map(|name| trees.ran(name));
+    let any_ran = || ran.iter().any(|ran| ran.exists());
+    let forget = || {
+        std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+        ran.iter().for_each(|ran| _ = std::fs::remove_file(ran));
+    };
+    forget();
+
+    trees.resume(&["--recreate-worktree", "--yes"]).code(0);
+    assert!(trees.worktree.join("README").exists() && !any_ran());
+    forget();
+    let line = trees.resume(&["--recreate-worktree", "--print"]).code(0).stdout();
+    trees.world.from(trees.world.root()).run("sh", ["-ec", &line]).code(0);
+    assert!(trees.worktree.join("README").exists() && !any_ran());
+    forget();
+    trees.resume(&["--recreate-worktree", "--yes", "--trust"]).code(0);
+    assert!(trees.ran("post-checkout").exists() && trees.ran("monitor").exists());
+}
+
+#[test]
+fn filters_of_the_repository_run_only_on_trust() {
+    let Some(trees) = Trees::new("trees") else { return };
+    std::fs::write(trees.repository.join(".git/info/attributes"), "* filter=mine\n").expect("a file");
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    let smudge = trees.noting("smudge");
+    // Those of the user, such as git-lfs, are the user's own.
+    trees.git(&["config", "--global", "filter.mine.smudge", &smudge]);
+    trees.resume(&["--recreate-worktree", "--yes"]).code(0);
+    assert!(trees.ran("smudge").exists());
+    trees.git(&["config", "--global", "--unset", "filter.mine.smudge"]);
+    std::fs::remove_file(trees.ran("smudge")).expect("a file");
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+
+    // An include that counts in the worktree alone cannot be looked into.
+    let included = trees.world.root().join("included");
+    std::fs::write(&included, format!("[filter \"mine\"]\nsmudge = {smudge}\n")).expect("a file");
+    for (key, value) in [
+        ("filter.mine.smudge", smudge.as_str()),
+        ("includeIf.onbranch:feature.path", included.to_str().expect("a path")),
+    ] {
+        trees.git(&["config", key, value]);
+        for how in ["--yes", "--print"] {
+            let refused = trees.resume(&["--recreate-worktree", how]).code(7).stderr();
+            let listed = key.replace("includeIf", "includeif");
+            assert!(refused.contains(&format!("{} has {listed}", trees.repository.display())), "{refused}");
+            assert!(refused.contains(&format!("--recreate-worktree {how} --trust`")), "{refused}");
+        }
+        assert!(!trees.worktree.exists() && !trees.ran("smudge").exists());
+        trees.resume(&["--recreate-worktree", "--yes", "--trust"]).code(0);
+        assert!(trees.ran("smudge").exists());
+        trees.git(&["config", "--unset", key]);
+        std::fs::remove_file(trees.ran("smudge")).expect("a file");
+        std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    }
+}
+
+#[test]
+fn a_config_that_names_programs_is_refused() {
+    let Some(trees) = Trees::new("trees") else { return };
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    for key in [
+        "filter.a b.process",
+        "hook.mine.command",
+        "includeif.gitdir:**/worktrees/**.path",
+        "remote.origin.promisor",
+        "extensions.partialclone",
+        "core.sshcommand",
+        "credential.https://example.com.helper",
+        "lfs.customtransfer.mine.path",
+    ] {
+        trees.git(&["config", key, "true"]);
+        let refused = trees.resume(&["--recreate-worktree", "--yes"]).code(7).stderr();
+        assert!(refused.contains(&format!("has {key}, by which git may run a program")), "{refused}");
+        trees.git(&["config", "--unset", key]);
+    }
+    assert!(!trees.worktree.exists());
+    trees.resume(&["--recreate-worktree", "--yes"]).code(0);
 }

@@ -173,6 +173,9 @@ impl SessionBackend {
                     ready(How { trust: true, ..how.clone() }, "starts it where it says, if you know it".to_owned());
                 std::iter::once(trust).chain(here()).collect()
             }
+            "untrusted-repository" => {
+                vec![ready(How { trust: true, ..how.clone() }, "runs the programs of that repository".to_owned())]
+            }
             "too-many-resumes" => {
                 vec![ready(How { no_limit: true, ..how.clone() }, "resumes it anyway".to_owned())]
             }

@@ -43,7 +43,7 @@ pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
 pub(crate) fn shell_line(resume: &Resume, env: &Env) -> Option<String> {
     let line = resume.plan.shell_line(env)?;
     match &resume.worktree {
-        Some(lost) => Some(format!("{} && {line}", launch::worktree::shell_line(lost)?)),
+        Some(worktree) => Some(format!("{} && {line}", worktree.shell_line()?)),
         None => Some(line),
     }
 }
@@ -72,7 +72,7 @@ impl Answer for Planned<'_> {
             launch_dir: dir.map(|dir| LaunchDirJson::new(dir, resume.dir_source, reach::is_dir(dir))),
             resume: json::resume(&resume.plan),
             program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),
-            worktree: resume.worktree.as_ref().map(WorktreeJson::from),
+            worktree: resume.worktree.as_ref().map(|worktree| WorktreeJson::from(&worktree.lost)),
             backfill: resume.backfill.as_ref().map(|item| path_text(&item.session_dir.join(FILE_NAME))),
             refusals: refusals.iter().map(|refusal| RefusalJson::new(refusal, &env.elsewhere())).collect(),
         };
