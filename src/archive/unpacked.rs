@@ -11,7 +11,7 @@ use crate::change::apply::private_dir::PrivateDir;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::sqlite::rows::rebuild;
 use crate::format::text::hex;
-use crate::system::disk::{self, Disk, For, Handle};
+use crate::system::disk::{self, Disk, For, Handle, Sparse};
 use crate::system::env::Env;
 
 /// The chosen copy of an archived session, unpacked in a private directory that goes when this is dropped.
@@ -107,14 +107,15 @@ pub(super) fn unpack(
     (sha256, chunks): (&str, &[String]),
     archive: &Archive,
 ) -> Result<(), UnpackError> {
-    let mut digest = Sha256::new();
+    let (mut digest, mut sparse) = (Sha256::new(), Sparse::new(disk, file));
     for name in chunks {
         let chunk = archive
             .chunk(name)
             .map_err(|fault| UnpackError::Damaged(format!("blob {}: {fault}", archive.blob(name).display())))?;
         digest.update(&chunk);
-        disk.add(file, &chunk)?;
+        sparse.add(&chunk)?;
     }
+    sparse.end()?;
     if hex(&digest.finalize()) != sha256 {
         return Err(UnpackError::Damaged(format!("the chunks of {} do not add up to the file", path.display())));
     }

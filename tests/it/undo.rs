@@ -312,6 +312,43 @@ fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
 }
 
 #[test]
+fn a_sparse_file_keeps_its_holes_on_other_file_systems() {
+    use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+    const LENGTH: u64 = 1 << 28;
+    let Some(elsewhere) = other_file_system() else { return };
+    let world = World::new();
+    world.add(Claude::session(id(1)).turn("x", "y").side_file("disk.img", "begin"));
+    let has_length = |entry: &walkdir::DirEntry| entry.metadata().expect("metadata").len() == LENGTH;
+    let find = |dir: &Path| {
+        let mut found = walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry")).filter(has_length);
+        found.next().expect("the file").into_path()
+    };
+    let check = |dir: &Path| {
+        let file = std::fs::File::open(find(dir)).expect("a file");
+        let (mut begin, mut end) = ([0; 5], [0; 3]);
+        file.read_exact_at(&mut begin, 0).and_then(|()| file.read_exact_at(&mut end, LENGTH / 2)).expect("bytes");
+        assert_eq!((&begin, &end), (b"begin", b"end"));
+        let bytes = file.metadata().expect("metadata").blocks() * 512;
+        assert!(bytes < 1 << 20, "{bytes} bytes are taken");
+    };
+    let mut entries = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry"));
+    let image = entries.find(|entry| entry.file_name() == "disk.img").expect("the file").into_path();
+    let file = std::fs::File::options().write(true).open(&image).expect("a file");
+    file.write_all_at(b"end", LENGTH / 2).and_then(|()| file.set_len(LENGTH)).expect("a hole");
+    // A session with an open file is in use.
+    drop(file);
+    let run = |args: &[&str]| world.with("XDG_STATE_HOME", elsewhere.path()).rejoin(args).code(0);
+    run(&["delete", &id(1), "--yes"]);
+    check(elsewhere.path());
+    run(&["undo"]);
+    check(&world.home());
+    run(&["archive", &id(1)]);
+    run(&["delete", &id(1), "--yes", "--permanent"]);
+    run(&["restore", &id(1)]);
+    check(&world.home());
+}
+
+#[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn extended_attributes_and_acls_are_kept_through_the_trash_and_a_rewrite() {
     let elsewhere = other_file_system();

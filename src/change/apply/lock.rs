@@ -55,7 +55,7 @@ impl Lock {
         let mut text = serde_json::to_vec(&holder)?;
         text.push(b'\n');
         // The lock is held without the note too, so a full disk does not matter here.
-        let _ = disk.cut(&file, 0).and_then(|()| disk.add(&file, &text));
+        let _ = disk.set_length(&file, 0).and_then(|()| disk.add(&file, &text));
         Ok(Self { _file: file })
     }
 

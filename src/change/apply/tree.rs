@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io;
 use std::vec::IntoIter;
 
-use crate::system::disk::{At, Descent, Disk, For, Handle, look_if_present};
+use crate::system::disk::{At, Descent, Disk, For, Handle, Sparse, look_if_present};
 use crate::system::fsio::{Buffer, Kind, Look, PIECE};
 use crate::system::stamp::each_below;
 
@@ -63,15 +63,16 @@ fn copy_leaf(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
 
 fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Result<()> {
     let (source, target) = (disk.open(from, For::Reading)?, disk.open(to, For::New)?);
-    let (mut piece, mut offset) = (Buffer::new(PIECE), 0);
+    let (mut piece, mut offset, mut copy) = (Buffer::new(PIECE), 0, Sparse::new(disk, &target));
     loop {
         let count = disk.read_at(&source, &mut piece, offset)?;
         if count == 0 {
             break;
         }
-        disk.add(&target, &piece[..count])?;
+        copy.add(&piece[..count])?;
         offset += count as u64;
     }
+    copy.end()?;
     let after = disk.look_at(&source)?;
     if (after.identity, after.size, after.modified) != (look.identity, look.size, look.modified) {
         return Err(io::Error::other("it was changed while it was copied"));

@@ -8,6 +8,7 @@ mod descent;
 mod fault;
 #[cfg(test)]
 pub(crate) mod memory;
+mod sparse;
 mod system;
 
 use std::ffi::{OsStr, OsString};
@@ -20,6 +21,7 @@ use crate::system::fsio::Look;
 
 pub(crate) use descent::Descent;
 pub(crate) use fault::Fault;
+pub(crate) use sparse::Sparse;
 pub(crate) use system::System;
 
 /// An open file or directory; it stays what it is, whatever happens to its name.
@@ -80,8 +82,8 @@ pub(crate) trait Disk: fmt::Debug + Send + Sync {
     fn make_link(&self, at: At<'_>, target: &Path) -> io::Result<()>;
     /// Adds to the end of a file; one that fails may have added a part.
     fn add(&self, file: &Handle, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts a file off.
-    fn cut(&self, file: &Handle, length: u64) -> io::Result<()>;
+    /// Cuts a file off, or adds a hole to its end, which reads as zeros.
+    fn set_length(&self, file: &Handle, length: u64) -> io::Result<()>;
     /// Gives a file a second name, where nothing may be.
     fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
     /// Moves something over what is there.

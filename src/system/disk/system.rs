@@ -223,7 +223,7 @@ impl Disk for System {
         Ok(())
     }
 
-    fn cut(&self, file: &Handle, length: u64) -> io::Result<()> {
+    fn set_length(&self, file: &Handle, length: u64) -> io::Result<()> {
         self.fault.point()?;
         Ok(rustix::fs::ftruncate(fd(file)?, length)?)
     }

@@ -89,7 +89,7 @@ impl<'a> Journal<'a> {
         let whole = last_line(disk, &file, length).map_err(fail)?.0;
         if whole < length {
             // A line that was cut off must not swallow the next one.
-            disk.cut(&file, whole).map_err(fail)?;
+            disk.set_length(&file, whole).map_err(fail)?;
         }
         Ok(Self { disk, file, path, is_broken: false })
     }

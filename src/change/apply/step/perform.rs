@@ -12,7 +12,7 @@ use crate::change::apply::step::spot::Spot;
 use crate::change::apply::step::{Note, NoteMade, StepContext};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step};
-use crate::system::disk::{At, For};
+use crate::system::disk::{At, For, Sparse};
 use crate::system::stamp::Stamp;
 
 impl StepContext<'_> {
@@ -73,7 +73,10 @@ impl StepContext<'_> {
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
         let file = disk.open(temporary, For::New).map_err(&fail)?;
-        if each_piece(disk, contents, |piece| disk.add(&file, piece)).map_err(&fail)? != *sha256 {
+        let mut sparse = Sparse::new(disk, &file);
+        let written = each_piece(disk, contents, |piece| sparse.add(piece)).map_err(&fail)?;
+        sparse.end().map_err(&fail)?;
+        if written != *sha256 {
             return Err(changed(path));
         }
         if stamp.is_some() {

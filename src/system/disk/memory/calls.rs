@@ -113,11 +113,11 @@ impl Disk for Memory {
         result
     }
 
-    fn cut(&self, file: &Handle, length: u64) -> io::Result<()> {
-        let mut state = self.begin("cut", true, OsStr::new(""))?;
+    fn set_length(&self, file: &Handle, length: u64) -> io::Result<()> {
+        let mut state = self.begin("set_length", true, OsStr::new(""))?;
         let number = self.inode(&state, file)?;
         if let Some(Body::File { bytes, .. }) = state.get_mut(number).map(|inode| &mut inode.body) {
-            bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+            bytes.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
         }
         Ok(())
     }

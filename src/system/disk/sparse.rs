@@ -1,0 +1,48 @@
+//! Copies that keep holes.
+
+use std::io;
+
+use super::{Disk, Handle};
+use crate::system::fsio::PIECE;
+
+/// Writes a new file from its start, with a hole in place of each [`PIECE`] of nothing but zeros.
+///
+/// The holes of the original need not be known, which not every system tells; a copy may have more of them.
+#[derive(Debug)]
+pub(crate) struct Sparse<'a> {
+    disk: &'a dyn Disk,
+    file: &'a Handle,
+    /// The length so far, with a hole at the end.
+    length: u64,
+    /// The length on the disk.
+    written: u64,
+}
+
+impl<'a> Sparse<'a> {
+    pub(crate) fn new(disk: &'a dyn Disk, file: &'a Handle) -> Self {
+        Self { disk, file, length: 0, written: 0 }
+    }
+
+    /// Adds bytes to the end.
+    pub(crate) fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        static ZEROS: [u8; PIECE] = [0; PIECE];
+        for piece in bytes.chunks(PIECE) {
+            if *piece != ZEROS[..piece.len()] {
+                self.end()?;
+                self.disk.add(self.file, piece)?;
+                self.written += piece.len() as u64;
+            }
+            self.length += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Gives the file its length if it ends with a hole.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        if self.written < self.length {
+            self.disk.set_length(self.file, self.length)?;
+            self.written = self.length;
+        }
+        Ok(())
+    }
+}
