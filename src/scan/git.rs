@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use foldhash::HashSet;
+
 use crate::system::fsio;
 use crate::system::reach;
 
@@ -67,7 +69,7 @@ pub(crate) struct Worktree {
 }
 
 /// What a checkout has checked out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Head {
     /// A branch, by its short name.
     Branch(String),
@@ -98,14 +100,19 @@ pub(crate) fn head_in(git: &Path) -> Option<Head> {
     }
 }
 
-/// Returns whether a repository has a branch; `None` where its references are kept in a way that rejoin does not read.
-pub(crate) fn has_branch(main: &Path, name: &str) -> Option<bool> {
+/// Returns whether a repository has a file for a branch, as branches have that were changed since they were last packed.
+pub(crate) fn has_loose_branch(main: &Path, name: &str) -> bool {
+    reach::is_file(&main.join(format!(".git/refs/heads/{name}")))
+}
+
+/// Reads the names of the packed branches of a repository; `None` where its references are kept in a way that rejoin does not
+/// read.
+pub(crate) fn packed_branches(main: &Path) -> Option<HashSet<String>> {
     let git = main.join(".git");
     if reach::exists(&git.join("reftable")) != Some(false) {
         return None;
     }
-    let reference = format!("refs/heads/{name}");
     let packed = fsio::read_if_present(&git.join("packed-refs"), MAX_PACKED).ok()?.unwrap_or_default();
-    let is_packed = packed.split(|byte| *byte == b'\n').any(|line| line.ends_with(format!(" {reference}").as_bytes()));
-    Some(is_packed || reach::is_file(&git.join(reference)))
+    let lines = packed.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+    Some(lines.filter_map(|line| Some(line.split_once(" refs/heads/")?.1.to_owned())).collect())
 }

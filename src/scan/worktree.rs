@@ -1,9 +1,11 @@
 //! Git worktrees that were deleted, and what they had checked out.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use crate::scan::git::{Head, has_branch, head_in, worktrees_of};
+use foldhash::{HashMap, HashSet};
+
+use crate::scan::git::{Head, has_loose_branch, head_in, packed_branches, worktrees_of};
 use crate::system::reach;
 
 /// A worktree that is gone, and what it had checked out.
@@ -29,49 +31,87 @@ impl Lost {
     }
 }
 
-/// Finds a worktree that git lists and that is gone. What git lists says what it had checked out.
-pub(crate) fn listed(gone: &Path, mains: &BTreeSet<&Path>) -> Result<Option<Lost>, String> {
-    for main in mains {
-        let worktrees = worktrees_of(main);
-        let Some(lost) = worktrees.iter().find(|worktree| gone.starts_with(&worktree.dir)) else { continue };
-        if reach::exists_itself(&lost.dir) != Some(false) {
-            continue;
-        }
-        let dir = lost.dir.display();
-        let head =
-            lost.head.clone().ok_or_else(|| format!("git does not say what the worktree {dir} had checked out"))?;
-        return made(lost.dir.clone(), main, head, true).map(Some);
-    }
-    Ok(None)
+/// The worktrees and branches of a repository, read once for any number of directories that are gone.
+#[derive(Debug)]
+pub(crate) struct Worktrees {
+    /// The main checkout.
+    main: PathBuf,
+    /// What each worktree that git lists has checked out.
+    heads: HashMap<PathBuf, Option<Head>>,
+    /// The checkouts that have something checked out, the main one first.
+    holders: OnceCell<HashMap<Head, Vec<PathBuf>>>,
+    packed: OnceCell<Option<HashSet<String>>>,
 }
 
-/// Takes a directory for a worktree that git lists no more if it lay among worktrees, such as in `.claude/worktrees` of a
-/// repository, and the branch that was worked on there still exists.
-pub(crate) fn unlisted(gone: &Path, main: Option<&Path>, branch: Option<&str>) -> Result<Option<Lost>, String> {
-    let among = gone
-        .parent()
-        .filter(|parent| reach::is_dir(parent) == Some(true))
-        .and_then(Path::file_name)
-        .and_then(|name| name.to_str());
-    if !among.is_some_and(|name| name.ends_with("worktrees")) {
-        return Ok(None);
+impl Worktrees {
+    /// Reads the worktrees of a main checkout.
+    pub(crate) fn of(main: &Path) -> Self {
+        let heads = worktrees_of(main).into_iter().map(|worktree| (worktree.dir, worktree.head)).collect();
+        Self { main: main.to_owned(), heads, holders: OnceCell::new(), packed: OnceCell::new() }
     }
-    let (Some(main), Some(branch)) = (main, branch) else { return Ok(None) };
-    made(gone.to_owned(), main, Head::Branch(branch.to_owned()), false).map(Some)
-}
 
-/// Checks that git can check a branch out there: it exists, and no other checkout has it.
-fn made(dir: PathBuf, main: &Path, head: Head, is_listed: bool) -> Result<Lost, String> {
-    if let Head::Branch(name) = &head {
-        let fail = |why: &str| format!("the branch {name} of the worktree {} {why}", dir.display());
-        if name.starts_with('-') || has_branch(main, name) == Some(false) {
-            return Err(fail("no longer exists"));
-        }
-        let other = worktrees_of(main).into_iter().find(|other| other.dir != dir && other.head.as_ref() == Some(&head));
-        let is_in_main = head_in(&main.join(".git")).as_ref() == Some(&head);
-        if let Some(holder) = is_in_main.then(|| main.to_owned()).or(other.map(|other| other.dir)) {
-            return Err(fail(&format!("is checked out in {}", holder.display())));
-        }
+    /// Returns whether git lists a worktree that a directory is, or is part of.
+    pub(crate) fn has(&self, dir: &Path) -> bool {
+        self.around(dir).is_some()
     }
-    Ok(Lost { dir, main: main.to_owned(), head, is_listed })
+
+    fn around(&self, dir: &Path) -> Option<(&PathBuf, &Option<Head>)> {
+        dir.ancestors().find_map(|dir| self.heads.get_key_value(dir))
+    }
+
+    /// Finds a worktree that git lists and that is gone. What git lists says what it had checked out.
+    pub(crate) fn listed(&self, gone: &Path) -> Result<Option<Lost>, String> {
+        let Some((dir, head)) = self.around(gone).filter(|(dir, _)| reach::exists_itself(dir) == Some(false)) else {
+            return Ok(None);
+        };
+        let unknown = || format!("git does not say what the worktree {} had checked out", dir.display());
+        self.lost(dir, head.clone().ok_or_else(unknown)?, true).map(Some)
+    }
+
+    /// Takes a directory for a worktree that git lists no more if it lay among worktrees, such as in `.claude/worktrees` of a
+    /// repository, and the branch that was worked on there still exists.
+    pub(crate) fn unlisted(&self, gone: &Path, branch: Option<&str>) -> Result<Option<Lost>, String> {
+        let among = gone
+            .parent()
+            .filter(|parent| reach::is_dir(parent) == Some(true))
+            .and_then(Path::file_name)
+            .and_then(|name| name.to_str());
+        if !among.is_some_and(|name| name.ends_with("worktrees")) {
+            return Ok(None);
+        }
+        let Some(branch) = branch else { return Ok(None) };
+        self.lost(gone, Head::Branch(branch.to_owned()), false).map(Some)
+    }
+
+    /// Checks that git can check a branch out there: it exists, and no other checkout has it.
+    fn lost(&self, dir: &Path, head: Head, is_listed: bool) -> Result<Lost, String> {
+        if let Head::Branch(name) = &head {
+            let fail = |why: &str| format!("the branch {name} of the worktree {} {why}", dir.display());
+            if name.starts_with('-') || !self.may_have_branch(name) {
+                return Err(fail("no longer exists"));
+            }
+            let mut holders = self.holders().get(&head).into_iter().flatten();
+            if let Some(holder) = holders.find(|holder| *holder != dir) {
+                return Err(fail(&format!("is checked out in {}", holder.display())));
+            }
+        }
+        Ok(Lost { dir: dir.to_owned(), main: self.main.clone(), head, is_listed })
+    }
+
+    fn may_have_branch(&self, name: &str) -> bool {
+        let packed = self.packed.get_or_init(|| packed_branches(&self.main));
+        packed.as_ref().is_none_or(|packed| packed.contains(name) || has_loose_branch(&self.main, name))
+    }
+
+    fn holders(&self) -> &HashMap<Head, Vec<PathBuf>> {
+        self.holders.get_or_init(|| {
+            let main = head_in(&self.main.join(".git")).map(|head| (head, &self.main));
+            let worktrees = self.heads.iter().filter_map(|(dir, head)| Some((head.clone()?, dir)));
+            let mut holders: HashMap<Head, Vec<PathBuf>> = HashMap::default();
+            for (head, dir) in main.into_iter().chain(worktrees) {
+                holders.entry(head).or_default().push(dir.clone());
+            }
+            holders
+        })
+    }
 }

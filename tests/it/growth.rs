@@ -98,6 +98,30 @@ fn very_many_sessions_in_the_wrong_project_are_told_of_in_time_that_grows_as_the
 }
 
 #[test]
+fn very_many_worktrees_and_directories_that_are_gone_are_looked_up_in_time_that_grows_as_they_do() {
+    let world = |count: usize| {
+        let world = World::new();
+        let repository = world.dir("repo");
+        let git = repository.join(".git");
+        let mut packed = String::new();
+        for n in 0..4 * count {
+            let listed = git.join(format!("worktrees/w{n}"));
+            put(&listed.join("gitdir"), format!("{}\n", world.root().join(format!("trees/w{n}/.git")).display()));
+            put(&listed.join("HEAD"), format!("ref: refs/heads/b{n}\n"));
+            packed += &format!("0123456789012345678901234567890123456789 refs/heads/b{n}\n");
+        }
+        put(&git.join("packed-refs"), packed);
+        world.add(Claude::session(id(0)).in_dir(&repository).turn("x", "y"));
+        for n in 1..=count {
+            let dir = ["repo/gone", "trees/w", "elsewhere/gone"][n % 3];
+            world.add(Claude::session(id(n as u32)).in_dir(world.root().join(format!("{dir}{n}"))).turn("x", "y"));
+        }
+        world
+    };
+    grows_as_much(world, 200, &[&["doctor"], &["move", "--detect"]]);
+}
+
+#[test]
 fn very_many_handlers_are_dealt_with_in_time_that_grows_as_they_do() {
     let world = |command: fn(usize) -> String| {
         move |count: usize| {

@@ -10,8 +10,8 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::{Instead, Why, nearest_parent};
 use crate::scan::commits::Objects;
-use crate::scan::git::{Worktree, remote_of, repository_of, worktrees_of};
-use crate::scan::worktree::{self, Lost};
+use crate::scan::git::{remote_of, repository_of};
+use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::repository::Repository;
 use crate::system::reach;
 
@@ -25,7 +25,9 @@ const MAX_DEPTH: usize = 3;
 /// The git checkouts that known directories lie in, looked up once for any number of directories that are gone.
 #[derive(Debug, Default)]
 pub(crate) struct Checkouts {
-    by_dir: BTreeMap<PathBuf, Checkout>,
+    by_dir: BTreeMap<PathBuf, Rc<Checkout>>,
+    /// Others that a directory that is gone leads to, each read once.
+    others: RefCell<BTreeMap<PathBuf, Rc<Checkout>>>,
     /// The directories that are known, and exist.
     known: BTreeSet<PathBuf>,
     /// What lies near a directory, looked at once.
@@ -37,22 +39,18 @@ pub(crate) struct Checkouts {
 }
 
 /// Checkouts, each with its directory.
-type Near = Rc<Vec<(PathBuf, Checkout)>>;
+type Near = Rc<Vec<(PathBuf, Rc<Checkout>)>>;
 
 #[derive(Debug)]
 struct Checkout {
-    worktrees: Vec<Worktree>,
+    worktrees: Worktrees,
     remote: Option<String>,
     objects: Objects,
 }
 
 impl Checkout {
     fn of(repository: &Path) -> Self {
-        Self { worktrees: worktrees_of(repository), remote: remote_of(repository), objects: Objects::of(repository) }
-    }
-
-    fn has_worktree(&self, gone: &Path) -> bool {
-        self.worktrees.iter().any(|worktree| gone.starts_with(&worktree.dir))
+        Self { worktrees: Worktrees::of(repository), remote: remote_of(repository), objects: Objects::of(repository) }
     }
 }
 
@@ -61,8 +59,8 @@ impl Checkouts {
     pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
-        let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect();
-        Self { by_dir, known, near: RefCell::default(), checkouts_near: RefCell::default(), left: Cell::new(MAX_PACKS) }
+        let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Rc::new(Checkout::of(&dir)))).collect();
+        Self { by_dir, known, left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
     /// Finds what is left of a directory, by what is known of the repository that it was in; the best comes first.
@@ -75,15 +73,16 @@ impl Checkouts {
         };
         let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
         let parents = parent.and_then(repository_of);
-        let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, Checkout::of(dir)));
+        let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
         let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
         // What is gone from a checkout that is still there has not moved with it.
         let elsewhere = |dir: &Path| !gone.starts_with(dir);
         let checkouts = || {
             let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
-            self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)))
+            let all = self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)));
+            all.map(|(dir, checkout)| (dir, &**checkout))
         };
-        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.has_worktree(gone)) {
+        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has(gone)) {
             add(&in_checkout(dir, gone), Why::MainCheckout);
         }
         let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
@@ -136,15 +135,24 @@ impl Checkouts {
         remote: Option<&str>,
         branch: Option<&str>,
     ) -> Result<Option<Lost>, String> {
-        let around = nearest_parent(gone).and_then(repository_of);
-        let mains: BTreeSet<&Path> = self.by_dir.keys().chain(&around).map(PathBuf::as_path).collect();
-        if let Some(lost) = worktree::listed(gone, &mains)? {
-            return Ok(Some(lost));
+        let around = nearest_parent(gone).and_then(repository_of).map(|dir| self.checkout(&dir));
+        for checkout in self.by_dir.values().chain(&around) {
+            if let Some(lost) = checkout.worktrees.listed(gone)? {
+                return Ok(Some(lost));
+            }
         }
-        let has_remote =
-            |dir: &Path| remote.is_some() && self.by_dir.get(dir).is_some_and(|of| of.remote.as_deref() == remote);
-        let main = around.as_deref().or_else(|| mains.iter().copied().find(|dir| has_remote(dir)));
-        worktree::unlisted(gone, main, branch)
+        let has_remote = |checkout: &&Rc<Checkout>| remote.is_some() && checkout.remote.as_deref() == remote;
+        let main = around.as_ref().or_else(|| self.by_dir.values().find(has_remote));
+        main.map_or(Ok(None), |main| main.worktrees.unlisted(gone, branch))
+    }
+
+    /// Returns the checkout that a directory is, read once.
+    fn checkout(&self, dir: &Path) -> Rc<Checkout> {
+        let read = || {
+            let mut others = self.others.borrow_mut();
+            Rc::clone(others.entry(dir.to_owned()).or_insert_with(|| Rc::new(Checkout::of(dir))))
+        };
+        self.by_dir.get(dir).map_or_else(read, Rc::clone)
     }
 
     /// Returns the checkouts among what lies near.
@@ -153,7 +161,7 @@ impl Checkouts {
             let near = self.near(parent);
             let checkouts = near.iter().filter(|dir| !self.by_dir.contains_key(*dir));
             let checkouts = checkouts.filter(|dir| reach::is_dir(&dir.join(".git")) == Some(true));
-            Rc::new(checkouts.map(|dir| (dir.clone(), Checkout::of(dir))).collect())
+            Rc::new(checkouts.map(|dir| (dir.clone(), self.checkout(dir))).collect())
         };
         Rc::clone(self.checkouts_near.borrow_mut().entry(parent.to_owned()).or_insert_with(look))
     }
