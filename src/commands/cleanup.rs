@@ -9,7 +9,6 @@ use jiff::{Timestamp, ToSpan as _};
 
 use super::{change, nowhere, removal, safe, via_agent};
 use crate::archive::Archive;
-use crate::change::apply::journal::Run;
 use crate::change::apply::run::{ItemResult, Outcome, run_locked};
 use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::trash::{self, Purge, Purged};
@@ -218,11 +217,10 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
     let before = trash_keep.before(env.now, &env.zone);
     let history = History::read(env)?;
     super::warn_of_problems(ui, &history.problems);
-    let runs: Vec<Run> = history.runs.into_iter().filter(|run| run.at <= env.now).collect();
     let due = Purge::Before(before);
-    let due: Vec<String> = runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
+    let due: Vec<String> = history.runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
     // With a clock that jumped ahead everything looks old, and this cannot be undone.
-    let newest = runs.iter().map(|run| run.at).max().max(newest);
+    let newest = history.runs.iter().filter_map(|run| run.kept_since).max().max(newest);
     if due.is_empty() || newest.is_some_and(|newest| newest >= before) || !trash_keep.is_relative() {
         return Ok(due);
     }

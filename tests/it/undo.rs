@@ -504,3 +504,41 @@ fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
     let done: Undo = world.rejoin(["undo", "--json"]).code(3).json();
     assert_eq!((done.kind, done.undone, done.refused), (UndoKind::UndoOutcome, 1, 1));
 }
+
+#[test]
+fn undo_takes_back_the_last_run_though_the_clock_went_back() {
+    let world = World::new();
+    (1..=3).for_each(|n| _ = world.add(Claude::session(id(n)).turn("x", "y")));
+    let delete = |n, now| world.with("REJOIN_NOW", now).rejoin(["delete", &id(n), "--yes"]).code(0).stdout();
+    assert!(delete(1, "2026-03-01T12:00:00Z").contains("`rejoin undo 20260301-120000` undoes"));
+    assert!(delete(2, "2026-02-01T12:00:00Z").contains("`rejoin undo 20260301-120000-2` undoes"));
+    assert!(delete(3, "2026-02-01T12:00:01Z").contains("`rejoin undo 20260301-120000-3` undoes"));
+    let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
+    let names: Vec<&str> = runs.runs.iter().map(|run| run.run.as_str()).collect();
+    assert_eq!(names, ["20260301-120000-3", "20260301-120000-2", "20260301-120000"]);
+    for n in [3, 2, 1] {
+        world.rejoin(["show", &id(n)]).code(5);
+        world.rejoin(["undo"]).code(0);
+        world.rejoin(["show", &id(n)]).code(0);
+    }
+}
+
+#[test]
+fn a_wrong_clock_makes_no_trash_old() {
+    let world = World::new();
+    let clocks = ["2026-03-01T12:00:00Z", "1970-01-02T12:00:00Z", "2099-01-01T12:00:00Z", "2026-03-02T12:00:00Z"];
+    for (n, now) in (1..).zip(clocks) {
+        world.add(Claude::session(id(n)).turn("x", "y"));
+        world.with("REJOIN_NOW", now).rejoin(["delete", &id(n), "--yes"]).code(0);
+    }
+    let purged = |before| {
+        let args = ["trash", "purge", "--dry-run", "--json", "--older-than", before];
+        let mut purged: Purge = world.with("REJOIN_NOW", "2026-03-20T12:00:00Z").rejoin(args).code(0).json();
+        purged.runs.sort();
+        purged.runs
+    };
+    assert_eq!(purged("2026-03-01"), [""; 0]);
+    assert_eq!(purged("2026-03-02"), ["20260301-120000", "20260301-120000-2"]);
+    // A run of the future stays until then, or until it is named; later ones are as old as they are.
+    assert_eq!(purged("2026-03-19"), ["20260301-120000", "20260301-120000-2", "20990101-120000-2"]);
+}

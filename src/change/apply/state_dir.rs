@@ -70,6 +70,17 @@ impl StateDir {
         tree::remove(self.disk(), (&self.state, OsStr::new(READY)))
     }
 
+    /// Returns the latest second and number among the names in the journals and in the trash.
+    pub(super) fn newest_order(&self) -> Result<Option<(String, u64)>, PathError> {
+        let list = |dir| self.disk.list(dir).map_err(|error| PathError::new("read", &self.path, error));
+        let names = list(&self.runs)?.into_iter().chain(list(&self.trash)?);
+        let orders = names.filter_map(|name| {
+            let (second, number) = order(name.to_str()?.trim_end_matches(".jsonl"))?;
+            Some((second.to_owned(), number))
+        });
+        Ok(orders.max())
+    }
+
     /// Forgets a run that changed nothing, and returns whether that is so: as long as anything lies in its trash, it
     /// stays as it is.
     pub(super) fn forget(&self, run: &str) -> bool {
@@ -98,6 +109,21 @@ impl StateDir {
 /// The directory in the state directory where a run makes ready what it puts somewhere.
 pub(crate) const READY: &str = "ready";
 
+/// Returns the order of a run among all, by its name: the second that the name begins with, and its number among the runs of
+/// that second. `None` for what is no name of a run.
+pub(super) fn order(run: &str) -> Option<(&str, u64)> {
+    let (second, rest) = run.split_at_checked(SECOND.len())?;
+    let is_second = second.bytes().zip(SECOND).all(|(byte, pattern)| match pattern {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == *pattern,
+    });
+    let number = if rest.is_empty() { 1 } else { rest.strip_prefix('-')?.parse().ok()? };
+    is_second.then_some((second, number))
+}
+
+/// How the name of a run begins, with a 0 for each digit.
+const SECOND: &[u8; 15] = b"00000000-000000";
+
 /// Returns the name of a run's journal.
 pub(super) fn journal_name(run: &str) -> OsString {
     format!("{run}.jsonl").into()
@@ -115,7 +141,7 @@ pub(crate) struct History {
 impl History {
     /// Reads the journals; needs no lock and writes nothing.
     pub(crate) fn read(env: &Env) -> Result<Self, PathError> {
-        Self::read_on(&System::default(), &env.state_dir())
+        Self::read_on(&System::default(), &env.state_dir(), env.now)
     }
 
     /// Returns whether there is a run of this name, be it one that cannot be read.
@@ -133,8 +159,8 @@ impl History {
         Ok(unsettled.map(|name| runs.join(name)).collect())
     }
 
-    /// Reads the journals in a state directory.
-    pub(super) fn read_on(disk: &dyn Disk, state: &Path) -> Result<Self, PathError> {
+    /// Reads the journals in a state directory at the time `now`.
+    pub(super) fn read_on(disk: &dyn Disk, state: &Path, now: Timestamp) -> Result<Self, PathError> {
         let mut history = Self::default();
         let (runs, trash) = (state.join("runs"), state.join("trash"));
         let mut known: HashSet<OsString> = HashSet::new();
@@ -152,9 +178,14 @@ impl History {
         for name in kept.into_iter().filter(|name| !known.contains(name)) {
             history.problems.push(Problem { path: trash.join(name), reason: "there is no journal of it".to_owned() });
         }
-        // Runs of one second have numbers, and a longer number is the later one.
-        history.runs.sort_by_key(|run| (run.at, run.id.len(), run.id.clone()));
-        history.runs.reverse();
+        history.runs.sort_by(|one, other| order(&other.id).cmp(&order(&one.id)));
+        // A clock that was behind for a moment makes no trash old. One that was ahead makes none of later runs young for longer
+        // than until that time.
+        let mut since = Timestamp::MIN;
+        for run in history.runs.iter_mut().rev().filter(|run| run.at <= now) {
+            since = since.max(run.at);
+            run.kept_since = Some(since);
+        }
         Ok(history)
     }
 }

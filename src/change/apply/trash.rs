@@ -57,7 +57,7 @@ pub(crate) struct Purged {
 /// Says what [`purge`] would delete, and changes nothing.
 pub(crate) fn preview(history: &History, which: &Purge) -> Purged {
     let mut purged = Purged { is_dry_run: true, ..Purged::default() };
-    for run in history.runs.iter().filter(|run| !run.is_purged && which.names(&run.id, Some(run.at))) {
+    for run in history.runs.iter().filter(|run| !run.is_purged && which.names(run)) {
         match obstacle(run) {
             Some(why) => purged.failed.push(format!("run {} keeps what it removed: {why}", run.id)),
             None => purged.runs.push(run.id.clone()),
@@ -72,15 +72,15 @@ pub(crate) fn preview(history: &History, which: &Purge) -> Purged {
 ///
 /// What is still in the trash afterwards is reported, for whatever reason.
 pub(crate) fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Result<Purged, PathError> {
-    let history = History::read_on(state_dir.disk(), state_dir.path())?;
+    let history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
     let mut purged = Purged::default();
     for problem in &history.problems {
         let name = problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-        if which.names(name, None) {
+        if which.names_as(name, None) {
             purged.failed.push(format!("run {name} is left as it is: {}", problem.reason));
         }
     }
-    for run in history.runs.iter().filter(|run| which.names(&run.id, Some(run.at))) {
+    for run in history.runs.iter().filter(|run| which.names(run)) {
         let size = tree::size(state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
         let done = match obstacle(run) {
             Some(why) => Err(why.to_owned()),
@@ -110,13 +110,17 @@ pub(crate) enum Purge {
 impl Purge {
     /// Returns whether a run's trash is meant and can be purged.
     pub(crate) fn means(&self, run: &Run) -> bool {
-        self.names(&run.id, Some(run.at)) && obstacle(run).is_none()
+        self.names(run) && obstacle(run).is_none()
     }
 
-    fn names(&self, name: &str, at: Option<Timestamp>) -> bool {
+    fn names(&self, run: &Run) -> bool {
+        self.names_as(&run.id, run.kept_since)
+    }
+
+    fn names_as(&self, name: &str, kept_since: Option<Timestamp>) -> bool {
         match self {
             Self::All => true,
-            Self::Before(time) => at.is_some_and(|at| at < *time),
+            Self::Before(time) => kept_since.is_some_and(|since| since < *time),
             Self::Runs(names) => names.iter().any(|wanted| wanted == name),
         }
     }

@@ -37,47 +37,35 @@ pub(super) struct Journal<'a> {
 impl<'a> Journal<'a> {
     /// Starts the journal of a new run, and makes its directory in the trash, which is returned with the run's name.
     ///
-    /// A name that an earlier run has left in either place is not taken.
+    /// Its name says the time, and is later than that of every run that has left something: if the clock has gone back, it
+    /// continues from the newest name.
     pub(super) fn begin(
         state_dir: &'a StateDir,
         verb: &str,
         at: Timestamp,
     ) -> Result<(Self, String, Handle), PathError> {
-        let stem = at.strftime("%Y%m%d-%H%M%S").to_string();
         let disk = state_dir.disk();
-        let mut number = 0_u32;
-        loop {
-            number += 1;
-            let run = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
-            let (path, name) = (state_dir.journal_of(&run), journal_name(&run));
-            let file = match disk.open((&state_dir.runs, &name), For::New) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                created => created.map_err(|error| PathError::new("write", &path, error))?,
-            };
-            let place = (&state_dir.trash, OsStr::new(&run));
-            let made = disk.make_dir(place);
-            if let Err(error) = made {
-                // It is empty, and this run's own.
-                let _ = disk.unlink((&state_dir.runs, &name));
-                match error.kind() {
-                    io::ErrorKind::AlreadyExists => continue,
-                    _ => return Err(PathError::new("create", &state_dir.trash_of(&run), error)),
-                }
-            }
-            let mut journal = Self { disk, file, path, is_broken: false };
-            let pid = std::process::id();
-            let (format_version, verb, links) = (VERSION, verb.to_owned(), false);
-            let begin = Event::Begin { format_version, run: run.clone(), verb, at, pid, links };
-            let opened =
-                disk.open(place, For::Dir).map_err(|error| PathError::new("read", &state_dir.trash_of(&run), error));
-            return match journal.write(&begin).and(opened) {
-                Ok(trash) => Ok((journal, run, trash)),
-                Err(error) => {
-                    state_dir.forget(&run);
-                    Err(error)
-                }
-            };
+        let mut run = at.strftime("%Y%m%d-%H%M%S").to_string();
+        if let Some((second, number)) = state_dir.newest_order()?.filter(|(second, _)| *second >= run) {
+            run = format!("{second}-{}", number.saturating_add(1));
         }
+        let (path, name) = (state_dir.journal_of(&run), journal_name(&run));
+        let file =
+            disk.open((&state_dir.runs, &name), For::New).map_err(|error| PathError::new("write", &path, error))?;
+        let mut journal = Self { disk, file, path, is_broken: false };
+        let (place, trash) = ((&state_dir.trash, OsStr::new(&run)), state_dir.trash_of(&run));
+        let mut begin = || {
+            disk.make_dir(place).map_err(|error| PathError::new("create", &trash, error))?;
+            let (format_version, verb, links, pid) = (VERSION, verb.to_owned(), false, std::process::id());
+            journal.write(&Event::Begin { format_version, run: run.clone(), verb, at, pid, links })?;
+            disk.open(place, For::Dir).map_err(|error| PathError::new("read", &trash, error))
+        };
+        let begun = begin();
+        if begun.is_err() {
+            // It is empty, and this run's own.
+            state_dir.forget(&run);
+        }
+        Ok((journal, run, begun?))
     }
 
     /// Goes on with the journal of an earlier run, which was read.

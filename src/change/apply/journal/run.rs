@@ -36,8 +36,11 @@ pub(crate) struct Run {
     pub id: String,
     /// The verb that made it.
     pub verb: String,
-    /// When it began.
+    /// When it began, by the clock of that moment.
     pub at: Timestamp,
+    /// Since when its trash is kept, of all runs together: never before that of an earlier run. `None` for one that began in
+    /// the future, which no age purges.
+    pub kept_since: Option<Timestamp>,
     /// Its items, each with how far it came.
     pub items: Vec<(ItemRecord, State)>,
     /// Whether it came to its end.
@@ -87,6 +90,7 @@ impl Run {
                         id,
                         verb,
                         at,
+                        kept_since: None,
                         items: Vec::new(),
                         has_ended: false,
                         is_purged: false,

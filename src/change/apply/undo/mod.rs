@@ -98,7 +98,7 @@ pub(crate) fn undo_on(
     now: Timestamp,
     look: &mut LookAgain<'_>,
 ) -> anyhow::Result<Report> {
-    let history = History::read_on(state_dir.disk(), state_dir.path())?;
+    let history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
         Err(refusal) => {

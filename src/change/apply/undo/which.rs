@@ -1,14 +1,14 @@
 //! Which run is undone, and what is said of one that cannot be read.
 
 use crate::change::apply::journal::Run;
-use crate::change::apply::state_dir::{History, StateDir};
+use crate::change::apply::state_dir::{History, StateDir, order};
 use crate::error::{Exit, Refusal};
 use crate::session::Problem;
 
 /// Which run is undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// The newest that did something which is not undone.
+    /// The last that did something which is not undone.
     Newest,
     /// The one of this name.
     Named(String),
@@ -23,7 +23,7 @@ pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, R
         Which::Newest => {
             let newest = history.runs.iter().find(|run| run.is_undoable());
             // What cannot be read may have been the newest.
-            let is_later = |problem: &&Problem| newest.is_none_or(|run| name_of(problem) > run.id.as_str());
+            let is_later = |problem: &&Problem| newest.is_none_or(|run| order(name_of(problem)) > order(&run.id));
             if let Some(problem) = history.problems.iter().find(is_later) {
                 return Err(unreadable(problem));
             }
