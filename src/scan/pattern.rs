@@ -9,6 +9,11 @@ use crate::scan::probe::{Probe, Probes};
 use crate::scan::search::Needle;
 use crate::session::Copy;
 
+/// Longest regular expression in characters, and largest compiled one in bytes. The time to search a text is the product of its
+/// length and that of the expression.
+const MOST_LETTERS: usize = 1000;
+const MOST_COMPILED: usize = 1 << 20;
+
 /// Whether capital and small letters are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
@@ -51,13 +56,17 @@ impl Pattern {
 
     /// Looks for what a regular expression describes; the error says what is wrong with it.
     pub(crate) fn of_regex(text: &str, case: Case) -> Result<Self, String> {
+        if text.chars().nth(MOST_LETTERS).is_some() {
+            return Err(format!("the regular expression is longer than {MOST_LETTERS} characters"));
+        }
         // `\W` is no capital letter.
         let typed = text.replace("\\\\", "");
         let letters: String =
             typed.split('\\').enumerate().map(|(at, part)| if at == 0 { part } else { skip(part) }).collect();
         let is_exact = is_exact(&letters, case);
-        let built = RegexBuilder::new(text).case_insensitive(!is_exact).multi_line(true).build();
-        let regex = built.map_err(|error| error.to_string())?;
+        let mut builder = RegexBuilder::new(text);
+        builder.case_insensitive(!is_exact).multi_line(true).size_limit(MOST_COMPILED);
+        let regex = builder.build().map_err(|error| error.to_string())?;
         Ok(Self { text: text.to_owned(), is_exact, kind: Kind::Regex(regex) })
     }
 
@@ -141,5 +150,7 @@ mod tests {
         assert_eq!(regex("^second", Case::Smart).find("first\nsecond"), Some(6..12));
         assert_eq!(regex("x*", Case::Smart).find("ab"), None);
         assert!(Pattern::of_regex("(", Case::Smart).is_err());
+        assert_eq!(regex(&r"\w".repeat(500), Case::Smart).find("abc"), None);
+        assert!(Pattern::of_regex(r"\w{5000}", Case::Smart).is_err(), "compiled, it is too large");
     }
 }

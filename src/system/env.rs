@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -22,6 +23,11 @@ pub(crate) const FORCE_COLORS: &str = "CLICOLOR_FORCE";
 
 /// Names the host that this run answers for, as the one that asks calls it.
 pub(crate) const HOST: &str = "REJOIN_HOST";
+
+/// Names the zone of times, or the file of one.
+const ZONE: &str = "TZ";
+/// Largest file of a time zone; those of the system have a few KiB.
+const MAX_ZONE: u64 = 1 << 20;
 
 /// Where a run looks, if not in its user's home on the machine at which they sit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +89,13 @@ impl Env {
         let home = match home {
             Some(home) => checked_home(home)?,
             None => match std::env::home_dir().filter(|home| !home.as_os_str().is_empty()) {
-                Some(home) if home.is_relative() || reach::is_dir(&home) == Some(true) => home,
+                // It would mean another directory to every caller: what a repository brings would count as the user's own.
+                Some(home) if home.is_relative() => {
+                    let message = format!("HOME is {}, which is not an absolute path", home.display());
+                    return Err(Refusal::new(Exit::Failure, "no-home", message)
+                        .hint("set HOME to your home directory, or name one with --home DIR"));
+                }
+                Some(home) if reach::is_dir(&home) == Some(true) => home,
                 Some(home) if !reach::answers(&home) => {
                     let message = format!("the home directory {} is on a mount that does not answer", home.display());
                     return Err(
@@ -102,6 +114,7 @@ impl Env {
                 }
             },
         };
+        check_zone(variables.get(OsStr::new(ZONE)).map(OsString::as_os_str))?;
         // Tests and reproductions need the same answer every day.
         let now = match variables.get(OsStr::new("REJOIN_NOW")).map(|now| now.to_string_lossy().parse()) {
             None => Timestamp::now(),
@@ -120,7 +133,7 @@ impl Env {
             cwd,
             now,
             clock_is_set: variables.contains_key(OsStr::new("REJOIN_NOW")),
-            zone: Arc::new(LazyLock::new(TimeZone::system)),
+            zone: Arc::new(LazyLock::new(zone)),
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             width: columns.or(size.map(|size| size.ws_col)).filter(|width| *width > 0),
             height: size.map(|size| size.ws_row).filter(|height| *height > 0),
@@ -133,9 +146,10 @@ impl Env {
         })
     }
 
-    /// Returns a variable that is set and not empty.
+    /// Returns a variable that is set and not empty. A relative directory of XDG is ignored, as its specification says.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+        let value = self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty());
+        value.filter(|value| !name.starts_with("XDG_") || Path::new(value).is_absolute())
     }
 
     /// Returns an agent's own variable, which does not count for a home that `--home` named.
@@ -145,19 +159,19 @@ impl Env {
 
     /// Returns the directory in which this program keeps what it must remember.
     pub(crate) fn state_dir(&self) -> PathBuf {
-        let chosen = self.agent_variable("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let chosen = self.agent_variable("XDG_STATE_HOME").map(PathBuf::from);
         chosen.unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
     }
 
     /// Returns the directory in which this program keeps what is meant to stay.
     pub(crate) fn data_dir(&self) -> PathBuf {
-        let chosen = self.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let chosen = self.agent_variable("XDG_DATA_HOME").map(PathBuf::from);
         chosen.unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
     }
 
     /// Returns the file in which a person may say what this program does by default.
     pub(crate) fn config_file(&self) -> PathBuf {
-        let chosen = self.agent_variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let chosen = self.agent_variable("XDG_CONFIG_HOME").map(PathBuf::from);
         chosen.unwrap_or_else(|| self.home.join(".config")).join("rejoin/config.toml")
     }
 
@@ -251,6 +265,39 @@ impl Env {
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub(crate) fn claude_project_dir() -> Option<PathBuf> {
     std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// Refuses a zone's file that has no end.
+fn check_zone(zone: Option<&OsStr>) -> Result<(), Refusal> {
+    let Some(path) = zone.and_then(zone_file) else { return Ok(()) };
+    match reach::metadata(path) {
+        Ok(found) if !found.is_file() || found.len() > MAX_ZONE => {
+            let message = format!("TZ is {}, which is not the file of a time zone", path.display());
+            Err(Refusal::new(Exit::Usage, "bad-zone", message)
+                .hint("set TZ to a name such as Europe/Berlin, or unset it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the file that a value of TZ names.
+fn zone_file(zone: &OsStr) -> Option<&Path> {
+    let bytes = zone.as_encoded_bytes();
+    let path = Path::new(OsStr::from_bytes(bytes.strip_prefix(b":").unwrap_or(bytes)));
+    path.is_absolute().then_some(path)
+}
+
+/// Returns the zone of TZ, or of the system. A relative value is only a name, never a file below the current directory.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+fn zone() -> TimeZone {
+    match std::env::var(ZONE) {
+        Ok(zone) if !zone.is_empty() && zone_file(OsStr::new(&zone)).is_none() => {
+            let name = zone.strip_prefix(':').unwrap_or(&zone);
+            let found = TimeZone::posix(name).or_else(|_| TimeZone::get(name));
+            found.unwrap_or_else(|_| TimeZone::unknown())
+        }
+        _ => TimeZone::system(),
+    }
 }
 
 /// Returns the path of this very program.

@@ -320,3 +320,30 @@ fn a_move_to_a_name_that_no_file_system_takes_is_refused_and_leaves_nothing() {
         assert!(!names.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(".rejoin")));
     }
 }
+
+#[test]
+fn a_time_zone_is_a_name_or_a_file_with_an_end() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).at("2026-02-01T22:00:00Z").turn("a", "b"));
+    let list = |zone: &str| {
+        let words = "mkfifo zone 2>/dev/null; TZ=$1 timeout 20 \"$0\" list --since 2026-02-02 --fields id";
+        world.from(world.root()).run("sh", ["-c", words, env!("CARGO_BIN_EXE_rejoin"), zone])
+    };
+    let fifo = world.root().join("zone").display().to_string();
+    let colon = format!(":{fifo}");
+    for (zone, path) in [(&*fifo, "[ROOT]/zone"), (&colon, "[ROOT]/zone"), ("/dev", "/dev"), ("/dev/null", "/dev/null")]
+    {
+        let expected = format!(
+            "error: TZ is {path}, which is not the file of a time zone\n\
+             hint: set TZ to a name such as Europe/Berlin, or unset it\n"
+        );
+        list(zone).code(2).stderr_eq(expected);
+    }
+    // A relative value is a name, whatever is in the current directory.
+    for zone in ["zone", "./zone", ":zone", "UTC", "", "\u{1}"] {
+        list(zone).code(0).stdout_eq("");
+    }
+    for zone in ["Asia/Tokyo", ":Asia/Tokyo", "JST-9", "/usr/share/zoneinfo/Asia/Tokyo"] {
+        list(zone).code(0).stdout_eq(format!("{}\n", id(1)));
+    }
+}

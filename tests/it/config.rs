@@ -8,7 +8,7 @@ use snapbox::str;
 
 use crate::contract::changes::{Cleanup, KeptFor};
 use crate::contract::config::{Config, Source};
-use crate::fixtures::{Claude, Jido, id, make_fifo, put};
+use crate::fixtures::{Claude, Jido, Pi, id, make_fifo, put};
 use crate::picture::picture;
 use crate::world::World;
 
@@ -251,4 +251,28 @@ fn no_verb_writes_the_file() {
         world.rejoin(args).code(0);
     }
     assert_eq!(picture(world.root()), before);
+}
+
+#[test]
+fn a_relative_home_is_refused_and_relative_directories_of_xdg_are_ignored() {
+    let world = World::new();
+    world.add(Pi::session(id(1)).in_dir("/usr/bin").turn("one", "ok"));
+    // A repository brings a config file, and data where agents would look below a relative variable.
+    let clone = world.dir("clone");
+    put(&clone.join(".config/rejoin/config.toml"), "[list]\nagent = [\"nobody\"]\n");
+    put(&clone.join("rejoin/config.toml"), "[list]\nagent = [\"nobody\"]\n");
+    for home in [".", "clone", "./"] {
+        let refused = world.from(&clone).with("HOME", home).rejoin(["list"]).code(1);
+        let expected = format!(
+            "error: HOME is {home}, which is not an absolute path\n\
+             hint: set HOME to your home directory, or name one with --home DIR\n"
+        );
+        refused.stderr_eq(expected).stdout_eq("");
+    }
+    let named = world.home().display().to_string();
+    let list = world.from(&clone).with("HOME", ".").rejoin(["list", "--home", &named]).code(0);
+    assert!(list.stdout().contains(&id(1)), "{}", list.stdout());
+    let relative = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
+    let call = relative.iter().fold(world.from(&clone), |call, name| call.with(name, "."));
+    call.rejoin(["list", "--fields", "id"]).code(0).stdout_eq(format!("{}\n", id(1)));
 }

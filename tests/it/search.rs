@@ -250,3 +250,16 @@ fn a_reader_that_is_gone_ends_it_quietly() {
     }
     crate::pipes::leaves_early(&world, &["search", "heron", "--format", "ndjson", "--matches", "9"]);
 }
+
+#[test]
+fn a_regular_expression_that_would_take_minutes_is_refused() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).turn("the quokka", "ok"));
+    let long = world.rejoin(["search", "--regex", &"a".repeat(100_000)]).code(2);
+    let expected = "error: the regular expression is longer than 1000 characters\n\
+                    hint: search for it as it is typed without --regex\n";
+    long.stderr_eq(expected);
+    let large = world.rejoin(["search", "--regex", r"\w{5000}"]).code(2).stderr();
+    assert!(large.contains("exceeds size limit"), "{large}");
+    assert!(world.rejoin(["search", "--regex", r"qu\w{2,20}a"]).code(0).stdout().contains("quokka"));
+}

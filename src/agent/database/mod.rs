@@ -47,8 +47,7 @@ pub(super) trait Schema: Sync {
 /// `$XDG_DATA_HOME`, and below the usual place.
 pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
     let usual = env.home.join(".local/share");
-    let chosen =
-        env.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute() && *dir != usual);
+    let chosen = env.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| *dir != usual);
     let usual =
         Store { is_default: chosen.is_none(), unset: vec!["XDG_DATA_HOME"], ..Store::usual(kind, usual.join(name)) };
     chosen.map(|dir| Store::usual(kind, dir.join(name))).into_iter().chain([usual]).collect()

@@ -190,7 +190,7 @@ fn retention(env: &Env) -> Retention {
     let usual = match cfg!(target_os = "macos") {
         true => env.home.join("Library/Preferences/nanocoder"),
         false => match env.agent_variable("XDG_CONFIG_HOME") {
-            Some(dir) => env.absolute(Path::new(dir)).join("nanocoder"),
+            Some(dir) => Path::new(dir).join("nanocoder"),
             None => env.home.join(".config/nanocoder"),
         },
     };

@@ -72,7 +72,7 @@ impl Agent for Omp {
         }
         let is_default = !stores.iter().any(|store| store.is_default);
         // It is used once it exists; then the program needs no variable to find it.
-        let data = env.agent_variable("XDG_DATA_HOME").map(|dir| env.absolute(Path::new(dir)).join("omp"));
+        let data = env.agent_variable("XDG_DATA_HOME").map(|dir| Path::new(dir).join("omp"));
         let roots = data.into_iter().chain([base.join("agent")]);
         stores.extend(roots.map(|root| Store {
             is_default,
