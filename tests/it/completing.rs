@@ -110,46 +110,107 @@ fn a_home_without_anything_offers_nothing_and_no_error() {
     }
 }
 
-#[test]
-fn no_name_that_a_shell_would_run_gets_on_the_line() {
-    let bash = Path::new("/usr/bin/bash");
-    if !bash.exists() {
-        println!("skipped: there is no bash here");
+/// What means something to a shell, at some place of a word.
+const HOSTILE: [&str; 25] = [
+    "$(touch PWN)",
+    "`touch PWN`",
+    "';touch PWN;'",
+    "\"$(touch PWN)\"",
+    ";touch PWN;",
+    "|touch PWN",
+    "&touch PWN&",
+    "\ntouch PWN\n",
+    "\r",
+    "\t",
+    " ",
+    "'",
+    "\"",
+    "\\",
+    "$HOME",
+    "${IFS}",
+    "!!",
+    "*",
+    "?[a]",
+    "{a,b}",
+    "~",
+    "#",
+    "<PWN",
+    ">PWN",
+    "(touch PWN)",
+];
+
+/// Returns 750 names, 500 of which may be ids: every two of these pieces in some order, the first of them without any.
+fn hostile_names() -> Vec<String> {
+    let pieces = |at: usize| match at % 25 {
+        0 => (String::new(), "plain.name-1"),
+        _ => (HOSTILE[at * 7 % 25].to_owned(), HOSTILE[(at / 25 + at) % 25]),
+    };
+    (0..750).map(|at| format!("evil{at:03}x{}b{}y", pieces(at).0, pieces(at).1)).collect()
+}
+
+/// Completes hostile names in a shell in each state of quotes, and runs the lines: some, or all with `REJOIN_COMPLETIONS=all`.
+fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
+    let path = Path::new("/usr/bin").join(shell);
+    if !path.exists() {
+        println!("skipped: there is no {shell} here");
         return;
     }
+    let names = hostile_names();
+    let step = if std::env::var_os("REJOIN_COMPLETIONS").is_some() { 1 } else { 36 };
     let world = World::new();
-    let evil = [
-        "$(touch PWN)",
-        "`touch PWN`",
-        "';touch PWN;'",
-        "\"$(touch PWN)\"",
-        ";touch PWN",
-        "|touch PWN",
-        "&touch PWN",
-        "\ntouch PWN\n",
-    ];
-    for (at, name) in evil.iter().enumerate() {
-        world.add(Gptme::session(format!("evil{at}one{name}")).in_dir("/usr").turn("a", "b"));
-        std::fs::create_dir_all(world.dir("elsewhere").join(format!("evil{at}one{name}"))).expect("a directory");
+    for name in &names {
+        world.add(Gptme::session(name.as_str()).in_dir("/usr").turn("a", "b"));
+        std::fs::create_dir_all(world.dir("elsewhere").join(name)).expect("a directory");
     }
     symlink(env!("CARGO_BIN_EXE_rejoin"), world.root().join("bin/rejoin")).expect("the program on the path");
-    let mut command = world.with("PS1", "> ").command(bash);
-    command.args(["--norc", "--noprofile", "-i"]);
-    let mut seat = Seat::run(&command, 120, 50);
-    seat.types("source <(COMPLETE=bash rejoin); echo it is re''ady\n");
-    seat.shows("it is ready");
-    let mut number = 0;
-    for at in 0..evil.len() {
-        for open in ["", "'", "\"", "gptme:"] {
-            for verb in ["show", "list --dir", "resume --print"] {
+    let mut command = world.with("PS1", "> ").command(path);
+    command.args(options);
+    let listed = world.rejoin(["list", "--limit", "0", "--fields", "id"]).code(0).stdout();
+    assert!(listed.lines().count() >= 500, "{}", listed.lines().count());
+    let chosen: Vec<(usize, &String)> = names.iter().enumerate().step_by(step).collect();
+    // What a terminal was sent is read again for each look, so each has only a few.
+    for names in chosen.chunks(20) {
+        let mut seat = Seat::run(&command, 120, 50);
+        seat.types(&format!("cd {}; {setup}; echo it is re''ady\n", world.dir("elsewhere").display()));
+        seat.shows("it is ready");
+        for (at, name) in names {
+            // A name that is offered is completed with its closing quote.
+            let is_plain = name.ends_with("plain.name-1y");
+            let states: &[&str] = if is_plain { &["", "gptme:"] } else { &["", "'", "\"", "gptme:"] };
+            for (state, open) in states.iter().enumerate() {
                 let close = open.trim_start_matches("gptme:");
-                number += 1;
-                seat.types(&format!("rejoin {verb} {open}evil{at}\t{close}; echo do''ne {number}\n"));
-                seat.shows(&format!("done {number}"));
+                let typed = format!("rejoin path {open}evil{at:03}x\t{close} >/dev/null && echo na''med {at}.{state}");
+                seat.types(&format!("{typed}; echo do''ne {at}.{state}\n"));
+                let screen = seat.shows(&format!("done {at}.{state}"));
+                let is_named = screen.contains(&format!("named {at}.{state}"));
+                // A name with a control character or a backslash is no id.
+                let is_listed = listed.contains(&format!("evil{at:03}x"));
+                assert!(is_named || !is_listed, "{shell}: {name:?} after {open:?}\n{screen}");
             }
+            seat.types(&format!("rejoin list --dir evil{at:03}x\t; echo do''ne {at}.d\n"));
+            seat.shows(&format!("done {at}.d"));
         }
     }
     for dir in [world.dir("elsewhere"), world.home(), world.root().to_owned()] {
-        assert!(!dir.join("PWN").exists(), "{}", dir.display());
+        assert!(!dir.join("PWN").exists(), "{shell}: {}", dir.display());
     }
+}
+
+#[test]
+fn no_name_that_bash_would_run_gets_on_the_line() {
+    complete_hostile_names("bash", &["--norc", "--noprofile", "-i"], "source <(COMPLETE=bash rejoin)");
+}
+
+#[test]
+fn no_name_that_zsh_would_run_gets_on_the_line() {
+    complete_hostile_names(
+        "zsh",
+        &["-f", "-i"],
+        "PROMPT='> '; autoload -U compinit; compinit -D; source <(COMPLETE=zsh rejoin)",
+    );
+}
+
+#[test]
+fn no_name_that_fish_would_run_gets_on_the_line() {
+    complete_hostile_names("fish", &["--no-config", "-i"], "COMPLETE=fish rejoin | source");
 }
