@@ -21,6 +21,9 @@ mod doctor;
 mod error;
 mod fleet;
 mod format;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hook;
 mod launch;
 mod save;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::generated::assert_part;
 
 /// Every room, from the top down.
-const ROOMS: [&str; 19] = [
-    "main", "lib", "commands", "view", "cli", "doctor", "hook", "archive", "launch", "change", "save", "scan", "agent",
-    "fleet", "format", "system", "config", "error", "session",
+const ROOMS: [&str; 20] = [
+    "main", "lib", "fuzzing", "commands", "view", "cli", "doctor", "hook", "archive", "launch", "change", "save",
+    "scan", "agent", "fleet", "format", "system", "config", "error", "session",
 ];
 
 /// One line that uses another module.
@@ -227,6 +227,7 @@ fn the_library_offers_what_other_programs_need_and_nothing_more() {
     let root = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("a file");
     let offered: Vec<&str> = root.lines().filter(|line| line.starts_with("pub ")).collect();
     let expected = [
+        "pub mod fuzzing;",
         "pub use agent::jido::signature as jido_signature;",
         "pub use error::Exit;",
         "pub use save::write::session_info::{read_working_dir, write_session_info};",
@@ -235,4 +236,5 @@ fn the_library_offers_what_other_programs_need_and_nothing_more() {
     assert_eq!(offered, expected);
     // Samples and benches sign sessions; that is no part of what is promised.
     assert!(root.contains("#[doc(hidden)]\npub use agent::jido::signature"));
+    assert!(root.contains("#[cfg(fuzzing)]\n#[doc(hidden)]\npub mod fuzzing"));
 }

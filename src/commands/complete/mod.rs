@@ -74,7 +74,7 @@ impl Line {
 
 /// Returns whether a shell takes a value for one word that runs and expands nothing, in quotes and without them. What comes
 /// from data, such as the name of a session's directory, may be anything; any other value is not offered.
-fn is_a_word(value: &str) -> bool {
+pub(crate) fn is_a_word(value: &str) -> bool {
     !value.starts_with(['-', '=', '@', '%']) && value.chars().all(is_plain)
 }
 

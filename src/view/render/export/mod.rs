@@ -9,8 +9,8 @@ mod literal;
 mod markdown;
 mod reply;
 mod rewrite;
-#[cfg(test)]
-mod safety;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod safety;
 
 use std::io;
 

@@ -3,131 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use proptest::prelude::*;
 use pulldown_cmark::{Options, Parser};
 use regex::Regex;
 
 use crate::session::{Message, Role};
-use crate::system::env::tests::fixed;
+use crate::system::env::Env;
 use crate::view::render::export::{MarkdownPage, Page as _};
-
-/// Pieces of Markdown, HTML and text that mean more together than alone.
-const PIECES: &[&str] = &[
-    "a",
-    "b c",
-    "x_y",
-    "*",
-    "**",
-    "_",
-    "~~",
-    "`",
-    "```",
-    "````",
-    "~~~",
-    "\n",
-    "\n\n",
-    "\n",
-    "\n\n",
-    " ",
-    "    ",
-    "\t",
-    "- ",
-    "+ ",
-    "1. ",
-    "2) ",
-    "10. ",
-    "> ",
-    "# ",
-    "## ",
-    "---",
-    "===",
-    "***",
-    "\n---\n",
-    "|",
-    "| a | b |\n|---|---|\n",
-    "|:-:|\n",
-    "\\",
-    "\\\\",
-    "!",
-    "[",
-    "]",
-    "(",
-    ")",
-    "[x]",
-    "![x]",
-    "\\![x](data:text/html,y)",
-    "![x](data:y)",
-    "[x](javascript:alert(1))",
-    "[x]: javascript:alert(1)\n",
-    "[x]: https://a.example 'onclick=1'\n",
-    "[x][]",
-    "[a](https://a.example/\"onclick=\"y)",
-    "[a](<https://a.example/>x>)",
-    "![p](https://a.example/p.png)",
-    "[![p](https://a.example/p.png)](https://b.example)",
-    "<javascript:alert(1)>",
-    "<https://a.example>",
-    "<script>alert(1)</script>",
-    "<script>",
-    "</script>",
-    "<img src=x onerror=alert(1)>",
-    "<!--",
-    "-->",
-    "<![CDATA[",
-    "<?php",
-    "<div onclick=x>",
-    "</details>",
-    "<details>",
-    "<pre>",
-    "</pre>",
-    "<style>",
-    "<a href='javascript:x'>",
-    "<svg/onload=alert(1)>",
-    "&lt;script&gt;",
-    "&#60;script&#62;",
-    "&#x6a;avascript:x",
-    "&colon;",
-    "&#10;",
-    "&#32;",
-    "&#x202e;",
-    "&copy",
-    "&amp;",
-    "{: onclick=x}",
-    "{#id .c onload=x}",
-    "$",
-    "$$",
-    "[^1]",
-    "[^1]: note\n",
-    "^",
-    "==",
-    "=",
-    ":",
-    "::: x\n",
-    "%%",
-    "- [ ] ",
-    "- [x] ",
-    "www.a.example/_b_",
-    "http://a.example/?a=1&lt=2",
-    "a@b.example",
-    "\u{a0}",
-    "\u{200b}",
-    "é",
-    "\u{1b}[2J",
-    "\r",
-    "\r\n",
-    "+++\n",
-    "  \n",
-    "## User · 2026-01-01 00:00:00\n",
-    "1.\n",
-    "-\n",
-    "`a|b`",
-    "`a\\|b`",
-    "`` ` ``",
-    "```html\n",
-    "```\n",
-    "\n```\n",
-    "    code\n",
-];
 
 static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?s)<([^>]*)>?").expect("a pattern"));
 static PLAIN_TAG: LazyLock<Regex> = LazyLock::new(|| {
@@ -154,10 +35,9 @@ fn rendered(page: &str) -> [String; 2] {
 }
 
 /// Returns what a page of these messages has that no page may have.
-fn fault(said: &[(Role, String)]) -> Option<String> {
+pub(crate) fn fault(said: &[(Role, String)], env: &Env) -> Option<String> {
     let mut out = Vec::new();
-    let env = fixed();
-    let mut page = MarkdownPage::new(&mut out, &env);
+    let mut page = MarkdownPage::new(&mut out, env);
     let mut speakers = Vec::new();
     for (role, text) in said {
         page.message(&Message { role: *role, text: text.clone(), at: None }).expect("a page in memory");
@@ -179,18 +59,145 @@ fn fault(said: &[(Role, String)]) -> Option<String> {
     })
 }
 
-fn conversation() -> impl Strategy<Value = Vec<(Role, String)>> {
-    let text = prop::collection::vec(prop::sample::select(PIECES), 1..14).prop_map(|pieces| pieces.concat());
-    let role = prop::sample::select(&[Role::Assistant, Role::Assistant, Role::Assistant, Role::User, Role::Tool][..]);
-    prop::collection::vec((role, text), 1..5)
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    use super::*;
+    use crate::system::env::tests::fixed;
 
-    #[test]
-    fn no_message_runs_loads_or_swallows_anything(said in conversation()) {
-        let fault = fault(&said);
-        prop_assert!(fault.is_none(), "{}\n{said:?}", fault.unwrap_or_default());
+    /// Pieces of Markdown, HTML and text that mean more together than alone.
+    const PIECES: &[&str] = &[
+        "a",
+        "b c",
+        "x_y",
+        "*",
+        "**",
+        "_",
+        "~~",
+        "`",
+        "```",
+        "````",
+        "~~~",
+        "\n",
+        "\n\n",
+        "\n",
+        "\n\n",
+        " ",
+        "    ",
+        "\t",
+        "- ",
+        "+ ",
+        "1. ",
+        "2) ",
+        "10. ",
+        "> ",
+        "# ",
+        "## ",
+        "---",
+        "===",
+        "***",
+        "\n---\n",
+        "|",
+        "| a | b |\n|---|---|\n",
+        "|:-:|\n",
+        "\\",
+        "\\\\",
+        "!",
+        "[",
+        "]",
+        "(",
+        ")",
+        "[x]",
+        "![x]",
+        "\\![x](data:text/html,y)",
+        "![x](data:y)",
+        "[x](javascript:alert(1))",
+        "[x]: javascript:alert(1)\n",
+        "[x]: https://a.example 'onclick=1'\n",
+        "[x][]",
+        "[a](https://a.example/\"onclick=\"y)",
+        "[a](<https://a.example/>x>)",
+        "![p](https://a.example/p.png)",
+        "[![p](https://a.example/p.png)](https://b.example)",
+        "<javascript:alert(1)>",
+        "<https://a.example>",
+        "<script>alert(1)</script>",
+        "<script>",
+        "</script>",
+        "<img src=x onerror=alert(1)>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "<?php",
+        "<div onclick=x>",
+        "</details>",
+        "<details>",
+        "<pre>",
+        "</pre>",
+        "<style>",
+        "<a href='javascript:x'>",
+        "<svg/onload=alert(1)>",
+        "&lt;script&gt;",
+        "&#60;script&#62;",
+        "&#x6a;avascript:x",
+        "&colon;",
+        "&#10;",
+        "&#32;",
+        "&#x202e;",
+        "&copy",
+        "&amp;",
+        "{: onclick=x}",
+        "{#id .c onload=x}",
+        "$",
+        "$$",
+        "[^1]",
+        "[^1]: note\n",
+        "^",
+        "==",
+        "=",
+        ":",
+        "::: x\n",
+        "%%",
+        "- [ ] ",
+        "- [x] ",
+        "www.a.example/_b_",
+        "http://a.example/?a=1&lt=2",
+        "a@b.example",
+        "\u{a0}",
+        "\u{200b}",
+        "é",
+        "\u{1b}[2J",
+        "\r",
+        "\r\n",
+        "+++\n",
+        "  \n",
+        "## User · 2026-01-01 00:00:00\n",
+        "1.\n",
+        "-\n",
+        "`a|b`",
+        "`a\\|b`",
+        "`` ` ``",
+        "```html\n",
+        "```\n",
+        "\n```\n",
+        "    code\n",
+    ];
+
+    fn conversation() -> impl Strategy<Value = Vec<(Role, String)>> {
+        let text = prop::collection::vec(prop::sample::select(PIECES), 1..14).prop_map(|pieces| pieces.concat());
+        let role =
+            prop::sample::select(&[Role::Assistant, Role::Assistant, Role::Assistant, Role::User, Role::Tool][..]);
+        prop::collection::vec((role, text), 1..5)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_message_runs_loads_or_swallows_anything(said in conversation()) {
+            let fault = fault(&said, &fixed());
+            prop_assert!(fault.is_none(), "{}\n{said:?}", fault.unwrap_or_default());
+        }
     }
 }

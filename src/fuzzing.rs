@@ -1,0 +1,93 @@
+//! What `cargo fuzz` calls, for text that comes from elsewhere. Each function panics if a promise is broken.
+
+use std::cell::LazyCell;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::archive::Manifest;
+use crate::change::apply::state_dir::History;
+use crate::commands::complete;
+use crate::config::Config;
+use crate::fleet::row;
+use crate::format::shell;
+use crate::session::Role;
+use crate::session::select::SortKey;
+use crate::system::env::Env;
+use crate::view::render::export::safety;
+
+/// Exports a conversation as Markdown. A line that begins with a byte below 3 begins a message of another speaker.
+pub fn markdown(data: &[u8]) {
+    let mut said: Vec<(Role, String)> = Vec::new();
+    for line in String::from_utf8_lossy(data).split_inclusive('\n') {
+        let role = match line.as_bytes().first() {
+            Some(0) => Some(Role::Assistant),
+            Some(1) => Some(Role::User),
+            Some(2) => Some(Role::Tool),
+            _ => None,
+        };
+        match (role, said.last_mut()) {
+            (None, Some((_, text))) => text.push_str(line),
+            (role, _) => said
+                .push((role.unwrap_or(Role::Assistant), line.trim_start_matches(['\0', '\u{1}', '\u{2}']).to_owned())),
+        }
+    }
+    let fault = safety::fault(&said, &home());
+    assert!(fault.is_none(), "{}", fault.unwrap_or_default());
+}
+
+/// Reads a row of another host.
+pub fn host_row(data: &[u8]) {
+    let Ok(line) = std::str::from_utf8(data) else { return };
+    let host: Arc<str> = "box".into();
+    if let Ok(session) = row::session(line, &host) {
+        assert_eq!(session.host(), Some("box"));
+    }
+    let _ = row::place(line, &host, SortKey::Active);
+    if let Some(line) = row::with_host(line, "box").filter(|_| row::is_object(line)) {
+        let fields: serde_json::Value = serde_json::from_str(&line).expect("an object");
+        assert_eq!(fields["host"], "box", "{line}");
+    }
+}
+
+/// Reads a manifest of an archive.
+pub fn manifest(data: &[u8]) {
+    let Ok(manifest) = Manifest::parse(data) else { return };
+    let root = Path::new("/unpacked");
+    assert!(manifest.copy_in(root).place.path.starts_with(root));
+    let _ = (manifest.place(), manifest.roots_here(&home()), manifest.database_here(&home()));
+}
+
+/// Reads a journal, with the plan that it begins with.
+pub fn journal(data: &[u8]) {
+    thread_local! {
+        static HOME: LazyCell<tempfile::TempDir> = LazyCell::new(|| tempfile::tempdir().expect("a directory"));
+    }
+    HOME.with(|home| {
+        let env = Env::read(Some(home.path())).expect("a home");
+        let runs = env.state_dir().join("runs");
+        let path = runs.join("20260301-120000.jsonl");
+        crate::system::fsio::create_dirs(&runs).expect("a directory");
+        crate::system::fsio::replace(&path, data).expect("a journal");
+        let history = History::read(&env).expect("journals");
+        assert!(history.runs.iter().all(|run| run.id == "20260301-120000"));
+        assert!(history.runs.len() + history.problems.len() <= 1);
+    });
+}
+
+/// Offers a word to a shell that completes a line.
+pub fn completion_word(data: &[u8]) {
+    let Ok(word) = std::str::from_utf8(data) else { return };
+    if complete::is_a_word(word) {
+        assert_eq!(shell::word(word), word, "a shell needs no quotes for it");
+    }
+}
+
+/// Reads a config file.
+pub fn config(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let _ = Config::parse(text, Path::new("/config.toml"));
+}
+
+fn home() -> Env {
+    Env::read(Some(Path::new("/"))).expect("a home")
+}
