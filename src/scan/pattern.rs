@@ -9,10 +9,9 @@ use crate::scan::probe::{Probe, Probes};
 use crate::scan::search::Needle;
 use crate::session::Copy;
 
-/// Longest regular expression in characters, and largest compiled one in bytes. The time to search a text is the product of its
-/// length and that of the expression.
+/// Longest regular expression, in characters. The time to search a text is the product of its length and that of the
+/// expression; one that compiles to more than 10 MiB is refused by regex itself.
 const MOST_LETTERS: usize = 1000;
-const MOST_COMPILED: usize = 1 << 20;
 
 /// Whether capital and small letters are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +63,8 @@ impl Pattern {
         let letters: String =
             typed.split('\\').enumerate().map(|(at, part)| if at == 0 { part } else { skip(part) }).collect();
         let is_exact = is_exact(&letters, case);
-        let mut builder = RegexBuilder::new(text);
-        builder.case_insensitive(!is_exact).multi_line(true).size_limit(MOST_COMPILED);
-        let regex = builder.build().map_err(|error| error.to_string())?;
+        let built = RegexBuilder::new(text).case_insensitive(!is_exact).multi_line(true).build();
+        let regex = built.map_err(|error| error.to_string())?;
         Ok(Self { text: text.to_owned(), is_exact, kind: Kind::Regex(regex) })
     }
 
