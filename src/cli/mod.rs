@@ -84,6 +84,11 @@ pub(crate) struct Global {
           value_parser = humantime::parse_duration)]
     pub connect_timeout: Duration,
 
+    /// Give up on a host that is silent for TIME while its answer is waited for
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "TIME", default_value = "30m",
+          value_parser = humantime::parse_duration)]
+    pub answer_timeout: Duration,
+
     /// Ignore the config file
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub no_config: bool,

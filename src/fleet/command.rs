@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::format::shell;
-use crate::system::env::{COLUMNS, FORCE_COLORS, HOST};
+use crate::system::env::{ASKED, COLUMNS, FORCE_COLORS, HOST};
 
 /// The first line that the other host writes, so that what a login writes before it is not taken for an answer.
 pub(super) const GREETING: &str = "rejoin answers";
@@ -17,6 +17,10 @@ const ALIVE: [&str; 2] = ["ServerAliveInterval=15", "ServerAliveCountMax=3"];
 pub(crate) struct Manner {
     /// How long ssh may take to connect.
     pub timeout: Duration,
+    /// How long a host that is waited for may be silent.
+    pub silence: Duration,
+    /// Whether the person at this terminal may be asked there.
+    pub is_asked: bool,
     /// The width of the screen that the answer is for; `None` for a pipe.
     pub columns: Option<u16>,
     /// Whether that screen shows colours.
@@ -27,17 +31,22 @@ impl Manner {
     /// Returns what tells a rejoin that writes to a pipe what is at its end.
     pub(super) fn variables(self) -> Vec<(&'static str, String)> {
         let columns = self.columns.map(|columns| (COLUMNS, columns.to_string()));
-        columns.into_iter().chain(self.has_colors.then(|| (FORCE_COLORS, "1".to_owned()))).collect()
+        let set = |name, is_set: bool| is_set.then(|| (name, "1".to_owned()));
+        columns.into_iter().chain(set(FORCE_COLORS, self.has_colors)).chain(set(ASKED, self.is_asked)).collect()
     }
 }
 
 /// Returns the command that asks a host, the words being those for `rejoin` there.
 pub(super) fn to_ask(destination: &str, words: &[String], manner: Manner) -> Vec<String> {
     let timeout = format!("ConnectTimeout={}", manner.timeout.as_secs().max(1));
-    let options = ["BatchMode=yes", &timeout].into_iter().chain(ALIVE).flat_map(|option| ["-o", option]);
+    let batch = Some("BatchMode=yes").filter(|_| !manner.is_asked);
+    let options = batch.into_iter().chain([&*timeout]).chain(ALIVE).flat_map(|option| ["-o", option]);
     let ssh = ["ssh", "-T"].into_iter().chain(options).chain(["--", destination]);
     let set = manner.variables().into_iter().map(|(name, value)| format!("{name}={value}; export {name}; "));
-    let remote = remote(destination, &format!("{}echo; echo {GREETING}; ", set.collect::<String>()), words);
+    // A question is on standard error, and what it is about comes before it: both in one stream come in order.
+    let streams = if manner.is_asked { "exec 2>&1; " } else { "" };
+    let first = format!("{}echo; echo {GREETING}; {streams}", set.collect::<String>());
+    let remote = remote(destination, &first, words);
     ssh.map(str::to_owned).chain(remote).collect()
 }
 
@@ -82,9 +91,12 @@ mod tests {
 
     #[test]
     fn ssh_asks_nobody_and_gives_up_in_time() {
-        let manner = Manner { timeout: Duration::from_secs(7), columns: Some(80), has_colors: true };
-        let argv = to_ask("ana@box", &["list".to_owned()], manner);
-        let line = argv.join(" ");
+        let (timeout, silence) = (Duration::from_secs(7), Duration::from_secs(9));
+        let manner = Manner { timeout, silence, is_asked: false, columns: Some(80), has_colors: true };
+        let line = |manner| to_ask("ana@box", &["list".to_owned()], manner).join(" ");
+        let asked = line(Manner { is_asked: true, ..manner });
+        assert!(asked.starts_with("ssh -T -o ConnectTimeout=7 ") && asked.contains("exec 2>&1; "), "{asked}");
+        let line = line(manner);
         assert!(line.starts_with("ssh -T -o BatchMode=yes -o ConnectTimeout=7 "), "{line}");
         assert!(line.contains(" -- ana@box exec sh -c ") && line.ends_with(" rejoin list"), "{line}");
     }

@@ -6,6 +6,7 @@ pub(crate) mod destination;
 pub(crate) mod merge;
 pub(crate) mod row;
 pub(crate) mod rows;
+mod talk;
 mod words;
 
 pub(crate) use ask::{Answering, NO_ANSWER, ask, ourselves, ssh};

@@ -9,6 +9,10 @@ use crate::fleet::{Answering, NO_ANSWER};
 
 /// The version of the contract that this program reads; a host may have a newer minor one.
 const MAJOR: &str = "1.";
+/// Longest line in bytes: a summary lists the problems of a host, and a row of `search` all that was found in a session.
+const MOST_LINE: usize = 4 * 1024 * 1024;
+/// Most bytes of all rows together, as some callers hold them: more than a million usual ones.
+const MOST_BYTES: usize = 1024 * 1024 * 1024;
 /// How the last line of an answer begins.
 const SUMMARY: &str = r#"{"kind":"summary""#;
 
@@ -19,6 +23,8 @@ pub(crate) struct Rows {
     name: Arc<str>,
     /// The first row, read ahead.
     first: Option<String>,
+    /// How many more rows and bytes the host may answer.
+    left: (usize, usize),
     summary: Option<Map<String, Value>>,
     fault: Option<String>,
 }
@@ -57,10 +63,11 @@ struct Error {
 }
 
 impl Rows {
-    /// Takes the lines of a host for an answer in ndjson.
-    pub(crate) fn of(answering: Answering) -> Self {
+    /// Takes the lines of a host for an answer in ndjson, of as many rows as it was asked for.
+    pub(crate) fn of(answering: Answering, limit: Option<usize>) -> Self {
         let name = answering.host.name.as_str().into();
-        Self { answering, name, first: None, summary: None, fault: None }
+        let left = (limit.unwrap_or(usize::MAX), MOST_BYTES);
+        Self { answering, name, first: None, left, summary: None, fault: None }
     }
 
     /// Returns whose rows they are.
@@ -70,7 +77,7 @@ impl Rows {
 
     /// Waits until the host begins to answer an answer of this kind.
     pub(crate) fn begin(&mut self, kind: &str) {
-        let Some(line) = self.answering.next() else { return };
+        let Some(line) = self.answering.line(MOST_LINE) else { return };
         self.fault = fault_of(&line, Some(kind));
         if self.fault.is_none() {
             self.first = self.read();
@@ -86,15 +93,25 @@ impl Rows {
         if self.fault.is_some() || self.summary.is_some() {
             return None;
         }
-        let line = self.answering.next()?;
-        if !line.starts_with(SUMMARY) {
-            return Some(line);
+        let line = self.answering.line(MOST_LINE)?;
+        if line.starts_with(SUMMARY) {
+            // Whatever follows is no part of the answer.
+            self.answering.finish();
+            match serde_json::from_str(&line) {
+                Ok(summary) => self.summary = Some(summary),
+                Err(_) => self.fault = Some("its answer is damaged".to_owned()),
+            }
+            return None;
         }
-        match serde_json::from_str(&line) {
-            Ok(summary) => self.summary = Some(summary),
-            Err(_) => self.fault = Some("its answer is damaged".to_owned()),
+        let (rows, bytes) = self.left;
+        match rows.checked_sub(1).zip(bytes.checked_sub(line.len())) {
+            Some(left) => self.left = left,
+            None => {
+                self.fault = Some("it answers more than was asked for".to_owned());
+                return None;
+            }
         }
-        None
+        Some(line)
     }
 
     /// Notes that a row is not what it should be; nothing more is read of the host.

@@ -3,7 +3,7 @@
 use crate::format::command_line;
 
 /// What is decided here and not there: who is asked, and in what form.
-const OURS: &[&str] = &["--host=", "--hosts=", "--connect-timeout=", "--color="];
+const OURS: &[&str] = &["--host=", "--hosts=", "--connect-timeout=", "--answer-timeout=", "--color="];
 /// The form of an answer that is made of theirs.
 pub(crate) const FORM: &[&str] = &["--format=", "--json"];
 

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::format::text;
 use crate::session::Store;
-use crate::system::env::{Env, HOST, Program};
+use crate::system::env::{ASKED, Env, HOST, Program};
 
 /// How long the program may take: the slowest that was tried began in three seconds.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ impl Errand<'_> {
         let mut said = tempfile::tempfile().map_err(|error| fail(&error))?;
         let mut command = Command::new(std::path::absolute(&program).unwrap_or(program));
         command.arg0(name).args(&self.argv[1..]).current_dir(self.dir).env("PWD", self.dir);
-        command.env_remove("OLDPWD").env_remove(HOST).env("NO_COLOR", "1");
+        command.env_remove("OLDPWD").env_remove(HOST).env_remove(ASKED).env("NO_COLOR", "1");
         for name in &self.store.unset {
             command.env_remove(name);
         }

@@ -21,6 +21,9 @@ pub(crate) const COLUMNS: &str = "REJOIN_COLUMNS";
 /// Asks for colours although the answer goes through a pipe, as in many other programs.
 pub(crate) const FORCE_COLORS: &str = "CLICOLOR_FORCE";
 
+/// Says that a person answers questions although no stream is a terminal, as `--host` has it.
+pub(crate) const ASKED: &str = "REJOIN_ASKED";
+
 /// Names the host that this run answers for, as the one that asks calls it.
 pub(crate) const HOST: &str = "REJOIN_HOST";
 
@@ -60,11 +63,11 @@ pub(crate) struct Env {
     pub width: Option<u16>,
     /// The terminal's height in lines, if standard output is one.
     pub height: Option<u16>,
-    /// Whether standard input is a terminal.
+    /// Whether standard input is a terminal, or is said to come from one.
     pub stdin_is_terminal: bool,
     /// Whether standard output is a terminal, or is said to end at one.
     pub stdout_is_terminal: bool,
-    /// Whether standard error is a terminal.
+    /// Whether standard error is a terminal, or is said to end at one.
     pub stderr_is_terminal: bool,
     /// The words of this run's command line after the program's name.
     pub words: Vec<String>,
@@ -127,6 +130,7 @@ impl Env {
         let stdout = std::io::stdout();
         let size = rustix::termios::tcgetwinsize(&stdout).ok();
         let columns = variables.get(OsStr::new(COLUMNS)).and_then(|columns| columns.to_str()?.parse().ok());
+        let is_asked = variables.contains_key(OsStr::new(ASKED));
         Ok(Self {
             home,
             foreign_home,
@@ -137,9 +141,9 @@ impl Env {
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             width: columns.or(size.map(|size| size.ws_col)).filter(|width| *width > 0),
             height: size.map(|size| size.ws_row).filter(|height| *height > 0),
-            stdin_is_terminal: std::io::stdin().is_terminal(),
+            stdin_is_terminal: std::io::stdin().is_terminal() || is_asked,
             stdout_is_terminal: stdout.is_terminal() || columns.is_some(),
-            stderr_is_terminal: std::io::stderr().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal() || is_asked,
             words: Vec::new(),
             config: Config::default(),
             variables,

@@ -486,7 +486,7 @@ pub(crate) fn has_ended(pid: u32) -> bool {
     waitid(WaitId::Pid(pid), options).expect("a child").is_some()
 }
 
-fn peak_of(pid: u32) -> u64 {
+pub(crate) fn peak_of(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)

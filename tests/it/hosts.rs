@@ -217,10 +217,24 @@ fn a_host_that_sends_no_text_commands_no_terminal() {
     let hosts = two();
     // What opens the clipboard, clears the screen and turns text around.
     let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";
-    hosts.0.install("ssh", script);
-    for words in
-        ["doctor", "export latest", "undo --list", "trash list", "show latest", "stats", "agents", "path latest"]
-    {
+    hosts.0.install("ssh", &format!("{script}; {script} >&2"));
+    let changes = [
+        "archive --every",
+        "backfill",
+        "cleanup",
+        "dedupe",
+        "delete x",
+        "doctor --fix",
+        "move /a /b",
+        "pin x",
+        "rename x y",
+        "restore x",
+        "trash purge --every",
+        "undo",
+    ];
+    let asks =
+        ["doctor", "export latest", "undo --list", "trash list", "show latest", "stats", "agents", "path latest"];
+    for words in asks.into_iter().chain(changes) {
         let (_, sent) = shell(&hosts.0, &format!("--host one {words}")).ends();
         assert!(!sent.contains("\u{1b}]52") && !sent.contains("\u{1b}[2J"), "{words}: {sent:?}");
         assert!(!sent.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{words}: {sent:?}");
@@ -333,6 +347,24 @@ fn a_change_on_hosts_is_planned_made_and_undone_there() {
     // Without a terminal nobody can be asked.
     let refused = hosts.rejoin(&["delete", "--host", "one", &id(1)]).code(2);
     assert!(refused.stderr().contains("one: error: removing sessions needs confirmation"), "{}", refused.stderr());
+}
+
+#[test]
+fn a_change_on_a_host_asks_the_person_at_this_terminal() {
+    let hosts = two();
+    let ids = || columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]);
+    for (answer, status, left) in [("n", 1, pairs(&[("one", 3), ("one", 1)])), ("y", 0, pairs(&[("one", 3)]))] {
+        let mut seat = shell(&hosts.0, &format!("--host one delete {}", id(1)));
+        // What the question is about is seen before it.
+        seat.sees("first quokka");
+        seat.sees("[y/N] ");
+        seat.types(&format!("{answer}\n"));
+        let (ended, sent) = seat.ends();
+        assert_eq!((ended, ids()), (Some(status), left), "{sent}");
+    }
+    let asked = std::fs::read_to_string(hosts.0.root().join("asked")).expect("what ssh was told");
+    assert!(!asked.contains("-t "), "no command but `resume` gets a terminal there: {asked}");
+    assert_eq!(asked.matches("BatchMode=yes").count(), 2, "a person may type a password: {asked}");
 }
 
 #[test]

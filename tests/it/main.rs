@@ -58,6 +58,7 @@ mod hermes;
 mod hook_amplifier;
 mod hook_claude;
 mod hook_install;
+mod hostile_hosts;
 mod hostile_text;
 mod hosts;
 mod jido;

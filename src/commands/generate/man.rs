@@ -28,8 +28,9 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     ("CLICOLOR_FORCE", "colours in a pipe, too"),
     (
-        "REJOIN_COLUMNS, REJOIN_HOST",
-        "the width of the screen that an answer ends at, and what this host is called there; \\-\\-host sets them",
+        "REJOIN_COLUMNS, REJOIN_HOST, REJOIN_ASKED",
+        "the width of the screen that an answer ends at, what this host is called there, and that a person answers questions; \
+         \\-\\-host sets them",
     ),
     ("REJOIN_NOW", "the time that counts as now, for tests"),
 ];

@@ -71,7 +71,7 @@ fn schemas() -> [(&'static str, &'static str, Schema); 30] {
         ("save-outcome", "`save-outcome`.", schema_for!(save::SaveJson<'_>)),
         ("hook-change", "`hook-plan` with `--dry-run`, else `hook-outcome`.", schema_for!(hook::HookChangeJson<'_>)),
         ("hook-status", "`hook-status`.", schema_for!(hook::HookStatusJson)),
-        ("host-answers", "`host-answers`.", schema_for!(hosts::HostAnswersJson<'_>)),
+        ("host-answers", "`host-answers`.", schema_for!(hosts::HostAnswersJson)),
         ("error", "`error`.", schema_for!(json::ErrorJson<'_>)),
     ]
 }

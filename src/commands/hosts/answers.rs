@@ -10,28 +10,40 @@ use crate::error::Exit;
 use crate::fleet::rows::{Report, Rows, fault_of};
 use crate::fleet::{self, Answering, FORM, NO_ANSWER, of_others};
 use crate::view::render::hosts as render;
-use crate::view::render::hosts::{Answers, HostAnswer};
+use crate::view::render::hosts::HostAnswer;
 use crate::view::ui::Ui;
 
+/// Longest object that a host may answer: a whole conversation is one.
+const MOST_OBJECT: usize = 64 * 1024 * 1024;
+
 /// Prints what each host prints: under its name for people, and with its name before each line in a pipe, unless the answer
-/// is a file's.
+/// is a file's. A question of the one host is answered by the person at this terminal, who reads it as it comes.
 pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = of_others(&asking.env.words, &[], &[]);
     let mut statuses = Vec::new();
     let mut reports = Vec::new();
     let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
     let is_one = answering.len() == 1;
+    let is_named = !asking.env.stdout_is_terminal && !is_file;
     for mut answering in answering {
         let host = answering.host.name.clone();
         let mut is_first = !is_one && asking.env.stdout_is_terminal;
-        while let Some(line) = answering.next() {
-            if std::mem::take(&mut is_first) {
-                render::head(ui, &host, reports.len())?;
+        let mut is_inside_line = false;
+        while let Some(text) = answering.text() {
+            for part in text.split_inclusive('\n') {
+                if std::mem::take(&mut is_first) {
+                    render::head(ui, &host, reports.len())?;
+                }
+                if is_named && !is_inside_line {
+                    write!(ui.data(), "{host}\t")?;
+                }
+                write!(ui.data(), "{part}")?;
+                is_inside_line = !part.ends_with('\n');
             }
-            match asking.env.stdout_is_terminal || is_file {
-                true => writeln!(ui.data(), "{line}")?,
-                false => writeln!(ui.data(), "{host}\t{line}")?,
-            }
+            ui.flush()?;
+        }
+        if is_inside_line {
+            writeln!(ui.data())?;
         }
         ui.flush()?;
         let ended = answering.end();
@@ -44,35 +56,38 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
     Ok(together(&statuses, exit))
 }
 
-/// Prints the objects that the hosts answer with.
+/// Prints the objects that the hosts answer with, and holds one at a time.
 pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = of_others(&asking.env.words, FORM, &["--json".to_owned()]);
     let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
-    let answers: Vec<HostAnswer> = answering.into_iter().map(answer).collect();
-    let statuses: Vec<u8> = answers.iter().filter(|it| it.fault.is_none()).filter_map(|it| it.status).collect();
-    let report = |answer: &HostAnswer| Report {
-        host: answer.host.clone(),
-        status: answer.status,
-        fault: answer.fault.clone(),
-        ..Report::default()
-    };
-    let reports: Vec<Report> = answers.iter().map(report).collect();
-    ui.answer(format, asking.env, &Answers(answers))?;
+    let mut statuses = Vec::new();
+    let mut reports = Vec::new();
+    let answers = answering.into_iter().map(|answering| {
+        let answer = answer(answering);
+        let HostAnswer { host, status, fault, .. } = &answer;
+        statuses.extend(status.filter(|_| fault.is_none()));
+        reports.push(Report { host: host.clone(), status: *status, fault: fault.clone(), ..Report::default() });
+        answer
+    });
+    render::write_answers(ui.data(), format, answers)?;
+    ui.flush()?;
     let exit = conclude(&reports, format, ui);
     Ok(together(&statuses, exit))
 }
 
 fn answer(mut answering: Answering) -> HostAnswer {
     let host = answering.host.name.clone();
-    let line = answering.next();
+    let line = answering.line(MOST_OBJECT);
     let ended = answering.end();
     // What a refusal says is on standard error, and an object too.
-    let object = |line: &str| RawValue::from_string(line.to_owned()).ok().filter(|value| value.get().starts_with('{'));
-    let answer = line.as_deref().and_then(object).or_else(|| ended.said.lines().rev().find_map(object));
-    let fault = ended.fault.or_else(|| match (&answer, &line) {
-        (Some(answer), _) => fault_of(answer.get(), None),
-        (None, Some(_)) => Some(NO_ANSWER.to_owned()),
-        (None, None) => Some(Rows::last_of(&ended.said)),
+    let object = |line: String| RawValue::from_string(line).ok().filter(|value| value.get().starts_with('{'));
+    let is_answered = line.is_some();
+    let of_refusal = || ended.said.lines().rev().find_map(|line| object(line.to_owned()));
+    let answer = line.and_then(object).or_else(of_refusal);
+    let fault = ended.fault.or_else(|| match &answer {
+        Some(answer) => fault_of(answer.get(), None),
+        None if is_answered => Some(NO_ANSWER.to_owned()),
+        None => Some(Rows::last_of(&ended.said)),
     });
     let answer = answer.filter(|_| fault.is_none());
     HostAnswer { host, status: ended.status.filter(|_| fault.is_none()), fault, answer }

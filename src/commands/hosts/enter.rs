@@ -1,4 +1,4 @@
-//! `--host` with one host and a person at a terminal: `rejoin` runs there as if they sat there.
+//! Hands the terminal to `rejoin` on a host, for what takes the whole screen: an agent, or a picker.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

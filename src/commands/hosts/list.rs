@@ -100,7 +100,7 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     let with = ["--format=ndjson".to_owned()].into_iter().chain(limit.map(|limit| format!("--limit={limit}")));
     let with = with.chain(args.counts().then(|| "--counts".to_owned())).chain(of_config(typed, args, env));
     let with: Vec<String> = with.collect();
-    let mut sources = asking.rows(KIND, &of_others(&env.words, OURS, &with), ui)?;
+    let mut sources = asking.rows(KIND, &of_others(&env.words, OURS, &with), limit, ui)?;
     let form = args.format.form(env.stdout_is_terminal);
     let is_document = matches!(form, ListForm::Json | ListForm::Ndjson) && args.group.is_none();
     let nexts = sources.iter_mut().map(|rows| || next(rows, args, is_document)).collect();

@@ -31,13 +31,13 @@ impl Asking<'_> {
         &self.hosts[0]
     }
 
-    /// Asks every host these words, and waits until each begins to answer with rows of this kind.
-    fn rows(&self, kind: &str, words: &[String], ui: &Ui) -> Result<Vec<Rows>, Refusal> {
+    /// Asks every host these words, and waits until each begins to answer with rows of this kind, at most `limit` of them.
+    fn rows(&self, kind: &str, words: &[String], limit: Option<usize>, ui: &Ui) -> Result<Vec<Rows>, Refusal> {
         let showing = ui.watch("Asking hosts");
         let watcher = showing.watcher();
         watcher.begin(self.hosts.len());
-        let mut rows: Vec<Rows> =
-            fleet::ask(&self.hosts, words, self.manner, self.env)?.into_iter().map(Rows::of).collect();
+        let answering = fleet::ask(&self.hosts, words, self.manner, self.env)?;
+        let mut rows: Vec<Rows> = answering.into_iter().map(|one| Rows::of(one, limit)).collect();
         for rows in &mut rows {
             rows.begin(kind);
             watcher.done(1);
@@ -51,7 +51,13 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
     let hosts = destination::resolve(&cli.global.hosts, &env.config.hosts)?;
     refuse_here(env)?;
     let columns = env.width.filter(|_| env.stdout_is_terminal);
-    let manner = Manner { timeout: cli.global.connect_timeout, columns, has_colors: ui.has_colors() };
+    let manner = Manner {
+        timeout: cli.global.connect_timeout,
+        silence: cli.global.answer_timeout,
+        is_asked: hosts.len() == 1 && changes(&cli.command) && json.is_none() && can_be_asked(env),
+        columns,
+        has_colors: ui.has_colors(),
+    };
     let asking = Asking { hosts, manner, env };
     match (&cli.command, asking.hosts.as_slice()) {
         (Command::List(args), _) if !args.archived => list::run(args, &asking, ui),
@@ -62,7 +68,8 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
             let message = "this command is about the machine that it runs on, and takes no --host";
             Err(Refusal::new(Exit::Usage, "usage", message).into())
         }
-        (command, [_]) if changes(command) && json.is_none() && can_be_asked(env) => enter::run(&asking),
+        // A picker takes the whole screen, and this machine says nothing that is not filtered.
+        (command, [host]) if manner.is_asked && (picks(command) || host.destination.is_none()) => enter::run(&asking),
         (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts)),
         _ => match json {
             Some(format) => answers::json(format, &asking, ui),
@@ -74,10 +81,14 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
     }
 }
 
+fn picks(command: &Command) -> bool {
+    matches!(command, Command::Search(args) if args.pick)
+}
+
 /// Returns whether a command may ask before it changes something, or asks which session is meant.
 fn changes(command: &Command) -> bool {
     match command {
-        Command::Search(args) => args.pick,
+        Command::Search(_) => picks(command),
         Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) => false,
         Command::Path(_) | Command::Config(_) | Command::Export(_) => false,
         Command::Doctor(args) => args.fix,
@@ -89,8 +100,7 @@ fn changes(command: &Command) -> bool {
 
 /// Returns whether a command means something on several hosts at once.
 fn is_for_several(command: &Command) -> bool {
-    let is_picked = matches!(command, Command::Search(args) if args.pick);
-    !is_picked
+    !picks(command)
         && matches!(
             command,
             Command::List(_)

@@ -15,7 +15,7 @@ use crate::error::{Exit, Refusal};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::Rows;
 use crate::fleet::{self, Host, row};
-use crate::format::shell;
+use crate::format::{shell, text};
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::view::pick::{self, Backend, How, Picked, Purpose, Refused};
@@ -30,7 +30,8 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
             .hint("name the session with its host, as in `rejoin resume HOST:ID`")
             .into());
     }
-    let (hosts, manner) = (asking.hosts.clone(), Manner { columns: None, has_colors: false, ..asking.manner });
+    let (hosts, manner) =
+        (asking.hosts.clone(), Manner { is_asked: false, columns: None, has_colors: false, ..asking.manner });
     let backend: Arc<dyn Backend> =
         Arc::new(HostBackend { hosts, manner, filters: filters(&env.words), env: env.clone() });
     let purpose = Purpose { verb: "resume", takes_several: false, is_checked: false };
@@ -121,7 +122,7 @@ impl Backend for HostBackend {
         let answering = self.ask(&self.hosts, &words.collect::<Vec<_>>());
         problems += if answering.is_err() { self.hosts.len() } else { 0 };
         for answering in answering.unwrap_or_default() {
-            let mut rows = Rows::of(answering);
+            let mut rows = Rows::of(answering, None);
             rows.begin("session-list");
             while let Some(line) = rows.next() {
                 match row::session(&line, rows.host()) {
@@ -164,8 +165,8 @@ impl Backend for HostBackend {
         let name = format!("{}:{}", session.agent, session.id);
         let answering = self.ask(&hosts, &["show", "--messages=1000000", &name]).map_err(io::Error::other)?;
         for mut answering in answering {
-            while let Some(line) = answering.next() {
-                writeln!(out, "{line}")?;
+            while let Some(text) = answering.text() {
+                write!(out, "{}", text::printable(&text))?;
             }
             let ended = answering.end();
             if let Some(fault) = ended.fault {

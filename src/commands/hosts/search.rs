@@ -77,7 +77,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         &["--format=", "--json", "--sessions", "-l", "--count", "-c"],
         &["--format=ndjson".to_owned()],
     );
-    let mut sources = asking.rows(KIND, &words, ui)?;
+    let mut sources = asking.rows(KIND, &words, args.limit, ui)?;
     let mut merged = Merged::new(sources.iter_mut().map(|rows| || next(rows)).collect());
     let format = Format::from(args.format);
     let mut document = match format {

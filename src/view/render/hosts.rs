@@ -177,9 +177,6 @@ pub(crate) fn nothing_has(pattern: &Pattern, reports: &[Report]) -> String {
     format!("No match for {:?} in {sessions} on {}.", pattern.text, text::count(hosts, "host"))
 }
 
-/// What hosts answer to a command whose answers are not merged.
-pub(crate) struct Answers(pub Vec<HostAnswer>);
-
 /// What one host answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -196,21 +193,38 @@ pub(crate) struct HostAnswer {
 }
 
 /// The answers of hosts, one after the other.
-#[derive(Serialize, JsonSchema)]
+#[cfg(debug_assertions)]
+#[derive(JsonSchema)]
 #[schemars(rename = "HostAnswers", deny_unknown_fields)]
-pub(crate) struct HostAnswersJson<'a> {
+pub(crate) struct HostAnswersJson {
     /// One for each host, in the order in which they were named.
-    pub hosts: &'a [HostAnswer],
+    #[expect(dead_code, reason = "only the schema is made of it; the answers are written as they come")]
+    pub hosts: Vec<HostAnswer>,
 }
 
-impl Answer for Answers {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        ("host-answers", HostAnswersJson { hosts: &self.0 })
+/// Writes the answers of hosts as they come.
+pub(crate) fn write_answers(
+    out: &mut impl Write,
+    format: Format,
+    answers: impl Iterator<Item = HostAnswer>,
+) -> io::Result<()> {
+    const KIND: &str = "host-answers";
+    let are_lines = format == Format::Ndjson;
+    if are_lines {
+        write_header(out, KIND)?
+    } else {
+        begin_list(out, KIND, "hosts")?
     }
-
-    fn table(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
-        Ok(())
+    for (at, answer) in answers.enumerate() {
+        if !are_lines && at > 0 {
+            out.write_all(b",")?;
+        }
+        serde_json::to_writer(Harmless(&mut *out), &answer)?;
+        if are_lines {
+            writeln!(out)?;
+        }
     }
+    if are_lines { write_summary(out, Map::new()) } else { writeln!(out, "]}}") }
 }
 
 #[cfg(test)]

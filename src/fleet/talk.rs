@@ -1,0 +1,392 @@
+//! The conversation with one host, on a thread of its own: runs a command, hands on its output, and ends it in time.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::error::reason;
+use crate::fleet::command::GREETING;
+use crate::system::deadline;
+
+/// Most bytes that are handed over together; two of these may wait, so what is not asked for stays on its host.
+const PIECE: usize = 32 * 1024;
+pub(super) const WAITING: usize = 2;
+/// Most bytes that a login may write before the answer begins.
+const MOST_BEFORE: usize = 64 * 1024;
+/// Most bytes of standard error that are kept.
+const MOST_SAID: usize = 64 * 1024;
+/// How long a host may take to end after its answer is complete.
+pub(super) const TO_END: Duration = Duration::from_secs(5);
+/// How often a thread that waits looks whether its caller still listens.
+const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// The status with which ssh says that it is its own and not that of the program there.
+const SSH_FAILED: i32 = 255;
+
+/// How a host's answer ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// The status of the program; `None` if a signal ended it.
+    pub status: Option<u8>,
+    /// What it said beside its answer.
+    pub said: String,
+    /// Why there is no answer, or not a whole one.
+    pub fault: Option<String>,
+}
+
+impl Ended {
+    pub(super) fn fault(why: impl Into<String>) -> Self {
+        Self { fault: Some(why.into()), ..Self::default() }
+    }
+}
+
+/// What a host's thread hands over.
+#[derive(Debug)]
+pub(super) enum Part {
+    Bytes(Vec<u8>),
+    End(Ended),
+}
+
+/// How long a host may be silent; `None` is without limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Before its greeting; a host that does not greet has no such time.
+    pub to_begin: Option<Duration>,
+    /// In its answer.
+    pub silence: Option<Duration>,
+}
+
+/// When the caller stops listening to a host: at the end of its answer, or earlier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Until(Arc<Mutex<Option<Instant>>>);
+
+impl Until {
+    /// Ends the conversation within this time.
+    pub(super) fn end_within(&self, time: Duration) {
+        let mut end = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = deadline::after(time);
+        *end = Some(end.map_or(new, |known| known.min(new)));
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+/// A counting semaphore: limits how many hosts are being connected to.
+#[derive(Debug)]
+pub(super) struct Gate {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A place in the gate, which is free again when this goes away.
+struct Place(Arc<Gate>);
+
+impl Gate {
+    pub(super) fn new(places: usize) -> Arc<Self> {
+        Arc::new(Self { free: Mutex::new(places), freed: Condvar::new() })
+    }
+
+    /// Waits for a place; `None` if the caller stops listening first.
+    fn enter(self: &Arc<Self>, until: &Until) -> Option<Place> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            if until.is_over() {
+                return None;
+            }
+            let waited = self.freed.wait_timeout(free, Duration::from_millis(100));
+            free = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *free -= 1;
+        Some(Place(Arc::clone(self)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+/// Runs a command to its end and hands on its output. The command is ended if it does not greet in time, is silent for too
+/// long, or is no longer listened to.
+pub(super) fn converse(
+    mut command: Command,
+    greets: bool,
+    patience: Patience,
+    gate: &Arc<Gate>,
+    until: &Until,
+    to: &SyncSender<Part>,
+) {
+    let Some(place) = gate.enter(until) else { return };
+    let ended = match command.spawn() {
+        Err(error) => Ended::fault(format!("cannot run {}: {}", command.get_program().display(), reason(&error))),
+        Ok(mut child) => {
+            let said = child.stderr.take().map(Said::listen);
+            let pipe = child.stdout.take().map(|from| Pipe { from, until, buffer: vec![0; PIECE] });
+            let heard = pipe.map_or(Heard::Nothing, |mut pipe| pipe.hear(greets, patience, place, to));
+            let (status, is_ended_here) = reap(
+                &mut child,
+                match heard {
+                    Heard::All => TO_END,
+                    // A host that has not greeted may have ended by itself, and then its status says why.
+                    Heard::Nothing => Said::LAST,
+                    Heard::Silence | Heard::Enough => Duration::ZERO,
+                },
+            );
+            let said = said.map(Said::end).unwrap_or_default();
+            let fault = match (heard, patience.silence) {
+                (Heard::Silence, Some(time)) => Some(format!(
+                    "it was silent for {}; --answer-timeout sets how long it may be",
+                    humantime::format_duration(time)
+                )),
+                // The answer is whole, and only its process goes on.
+                (Heard::All, _) if is_ended_here => None,
+                _ => fault(heard, greets, status, &said),
+            };
+            // Without an answer the status is that of ssh.
+            let status = status.filter(|_| fault.is_none()).and_then(|status| u8::try_from(status).ok());
+            Ended { status, said, fault }
+        }
+    };
+    // The receiver may be gone.
+    let _ = to.send(Part::End(ended));
+}
+
+/// Waits this long for a process to end, then ends it. Returns its status, `None` if a signal ended it, and whether that was
+/// done here.
+fn reap(child: &mut Child, patience: Duration) -> (Option<i32>, bool) {
+    let until = deadline::after(patience);
+    while Instant::now() < until {
+        match child.try_wait() {
+            Ok(None) => thread::sleep(Duration::from_millis(2)),
+            ended => return (ended.ok().flatten().and_then(|status| status.code()), false),
+        }
+    }
+    let _ = child.kill();
+    (child.wait().ok().and_then(|status| status.code()), true)
+}
+
+/// What is said beside the answer: all is read, so that nobody waits to say it, and its beginning kept.
+struct Said {
+    kept: Arc<Mutex<Vec<u8>>>,
+    is_ended: Receiver<()>,
+}
+
+impl Said {
+    /// What is still on its way when the program has ended comes within this time; another program may hold the stream open.
+    const LAST: Duration = Duration::from_millis(200);
+
+    fn listen(mut from: impl Read + Send + 'static) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (end, is_ended) = sync_channel(1);
+        let all = Arc::clone(&kept);
+        thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut part) {
+                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = MOST_SAID.saturating_sub(all.len());
+                all.extend_from_slice(&part[..count.min(room)]);
+            }
+            let _ = end.send(());
+        });
+        Self { kept, is_ended }
+    }
+
+    fn end(self) -> String {
+        let _ = self.is_ended.recv_timeout(Self::LAST);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).trim_end().to_owned()
+    }
+}
+
+/// How far a host was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// Not even the greeting.
+    Nothing,
+    /// Everything.
+    All,
+    /// A part, and then nothing for too long.
+    Silence,
+    /// As much as the caller listened to.
+    Enough,
+}
+
+/// The output of a command, read for as long as the caller listens.
+struct Pipe<'a, R> {
+    from: R,
+    until: &'a Until,
+    buffer: Vec<u8>,
+}
+
+impl<R: Read + AsFd> Pipe<'_, R> {
+    /// Reads what comes next; nothing is the end. Another process may hold the pipe open, so no read may block.
+    fn read(&mut self, end: Option<Instant>) -> Result<&[u8], Heard> {
+        loop {
+            if self.until.is_over() {
+                return Err(Heard::Enough);
+            }
+            match poll(&mut [PollFd::new(&self.from, PollFlags::IN)], Some(&GLANCE)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                _ => break,
+            }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Err(Heard::Silence);
+            }
+        }
+        let count = self.from.read(&mut self.buffer).unwrap_or(0);
+        Ok(&self.buffer[..count])
+    }
+
+    /// Hands on the answer, without the greeting and all before it; `place` is kept until the greeting.
+    fn hear(&mut self, greets: bool, patience: Patience, place: impl Sized, to: &SyncSender<Part>) -> Heard {
+        let mut piece = match self.begin(greets, patience.to_begin) {
+            Ok(piece) => piece,
+            Err(heard) => return heard,
+        };
+        // It is connected: another one may be.
+        drop(place);
+        loop {
+            if !piece.is_empty() && to.send(Part::Bytes(piece)).is_err() {
+                return Heard::Enough;
+            }
+            piece = match self.read(patience.silence.map(deadline::after)) {
+                Ok([]) => return Heard::All,
+                Ok(piece) => piece.to_vec(),
+                Err(heard) => return heard,
+            };
+        }
+    }
+
+    /// Waits for the greeting and returns what came with it.
+    fn begin(&mut self, greets: bool, patience: Option<Duration>) -> Result<Vec<u8>, Heard> {
+        if !greets {
+            return Ok(Vec::new());
+        }
+        let end = patience.map(deadline::after);
+        let greeting = format!("\n{GREETING}\n");
+        let mut before = b"\n".to_vec();
+        while before.len() < MOST_BEFORE {
+            match self.read(end) {
+                Err(Heard::Enough) => return Err(Heard::Enough),
+                Ok([]) | Err(_) => break,
+                Ok(piece) => before.extend_from_slice(piece),
+            }
+            if let Some(at) = memchr::memmem::find(&before, greeting.as_bytes()) {
+                return Ok(before.split_off(at.saturating_add(greeting.len())));
+            }
+        }
+        Err(Heard::Nothing)
+    }
+}
+
+/// Says why there is no answer.
+fn fault(heard: Heard, greets: bool, status: Option<i32>, said: &str) -> Option<String> {
+    let last = || said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was answered");
+    match (heard, status) {
+        (Heard::Nothing, Some(SSH_FAILED)) => Some(last().trim_start_matches("ssh: ").to_owned()),
+        (Heard::Nothing, None) => Some("its shell does not begin in time".to_owned()),
+        (Heard::Nothing, _) => Some(format!("no shell answers there: {}", last())),
+        (Heard::All, Some(SSH_FAILED)) if greets => Some(format!("the connection was lost: {}", last())),
+        (Heard::All, Some(127)) if greets => {
+            Some("there is no rejoin on its PATH; install it there, in ~/.local/bin for example".to_owned())
+        }
+        (Heard::All, None) => Some("rejoin was ended there by a signal".to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    const LONG: Option<Duration> = Some(Duration::from_secs(50));
+    const SHORT: Option<Duration> = Some(Duration::from_millis(100));
+
+    fn talk_until(
+        script: &str,
+        to_begin: Option<Duration>,
+        silence: Option<Duration>,
+        until: &Until,
+    ) -> (String, Ended) {
+        let gate = Gate::new(1);
+        let (to, parts) = sync_channel(64);
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        converse(command, true, Patience { to_begin, silence }, &gate, until, &to);
+        drop(to);
+        assert_eq!(*gate.free.lock().expect("a lock"), 1, "the place is free again");
+        let (mut heard, mut ended) = (Vec::new(), Ended::default());
+        for part in parts {
+            match part {
+                Part::Bytes(bytes) => heard.extend(bytes),
+                Part::End(end) => ended = end,
+            }
+        }
+        (String::from_utf8(heard).expect("text"), ended)
+    }
+
+    fn talk(script: &str, to_begin: Option<Duration>, silence: Option<Duration>) -> (String, Ended) {
+        talk_until(script, to_begin, silence, &Until::default())
+    }
+
+    #[test]
+    fn what_a_login_writes_before_the_answer_is_no_part_of_it() {
+        let (heard, ended) = talk("echo 'Welcome!'; echo; echo rejoin answers; printf 'one\\ntwo'", LONG, LONG);
+        assert_eq!((&*heard, ended.status, ended.fault), ("one\ntwo", Some(0), None));
+        let (heard, ended) = talk("echo This account is not available.; exit 1", LONG, LONG);
+        assert_eq!((&*heard, ended.fault.as_deref()), ("", Some("no shell answers there: nothing was answered")));
+    }
+
+    #[test]
+    fn a_host_that_hangs_is_left_wherever_it_is_in_its_answer() {
+        let begin = Instant::now();
+        for script in ["exec sleep 60", "sleep 60; true", "yes hello | head -n 20000; exec sleep 60"] {
+            let patience = if script.contains("yes") { LONG } else { SHORT };
+            let (_, hung) = talk(script, patience, LONG);
+            assert_eq!(hung.fault.as_deref(), Some("its shell does not begin in time"), "{script}");
+        }
+        // A child of the shell keeps the pipe open, whatever becomes of the shell.
+        let (heard, silent) = talk("echo rejoin answers; echo one; sleep 60; true", LONG, SHORT);
+        let expected = "it was silent for 100ms; --answer-timeout sets how long it may be";
+        assert_eq!((&*heard, silent.status, silent.fault.as_deref()), ("one\n", None, Some(expected)));
+        // Another program holds the stream of what is said open.
+        let (heard, whole) = talk("echo rejoin answers; echo {}; sleep 60 >/dev/null & exit 4", LONG, LONG);
+        assert_eq!((&*heard, whole.status, whole.fault), ("{}\n", Some(4), None));
+        assert!(begin.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_host_that_goes_on_when_nobody_listens_is_ended() {
+        let begin = Instant::now();
+        for script in ["echo rejoin answers; sleep 60; true", "sleep 60; true"] {
+            let until = Until::default();
+            until.end_within(Duration::from_millis(100));
+            // What is asked first is what holds.
+            until.end_within(TO_END);
+            assert_eq!(talk_until(script, LONG, LONG, &until), (String::new(), Ended::default()));
+        }
+        assert!(begin.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_host_that_does_not_answer_says_why_in_one_line() {
+        let why = |heard, status, said| fault(heard, true, status, said).unwrap_or_default();
+        let refused = "Warning: known hosts\nssh: connect to host box port 22: Connection refused\n";
+        assert_eq!(why(Heard::Nothing, Some(255), refused), "connect to host box port 22: Connection refused");
+        assert!(why(Heard::All, Some(127), "").contains("no rejoin"));
+        assert!(why(Heard::All, Some(255), "Connection reset").contains("lost"));
+        assert_eq!(fault(Heard::All, true, Some(4), ""), None);
+    }
+}
