@@ -63,7 +63,7 @@ impl<W: Write> Page for MarkdownPage<'_, W> {
         let at = message.at.map(|at| format!(" · {}", local(at, self.env))).unwrap_or_default();
         writeln!(self.out, "## {}{at}\n", speaker(message.role))?;
         let said = visible(message.text.trim_end());
-        // What a person typed may look like Markdown by accident.
+        // A prompt may look like Markdown by accident.
         let is_markdown = message.role == Role::Assistant && said.len() <= MAX_MARKDOWN_BYTES;
         match is_markdown.then(|| rewrite(&said)).flatten() {
             Some(reply) => writeln!(self.out, "{reply}\n"),

@@ -27,7 +27,8 @@ pub(super) fn events(reply: &str) -> Vec<Event<'_>> {
             Event::Code(code) => events.0.push(Event::Code(code.replace('\t', " ").into())),
             // An entity may stand for a character that hides text.
             Event::Text(text) => events.text(&text),
-            Event::Html(html) | Event::InlineHtml(html) => events.lines(&html),
+            Event::Html(html) => events.lines(&html, true),
+            Event::InlineHtml(html) => events.lines(&html, false),
             Event::Start(Tag::HtmlBlock) => events.0.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => events.end_paragraph(),
             Event::Start(Tag::Heading { level, .. }) => {
@@ -83,16 +84,16 @@ impl Events<'_> {
         }
     }
 
-    /// Adds lines of text; an empty line ends a paragraph.
-    fn lines(&mut self, lines: &str) {
+    /// Adds lines of text; an empty one ends a paragraph, unless the lines are part of one.
+    fn lines(&mut self, lines: &str, are_block: bool) {
         for (at, line) in lines.split('\n').enumerate() {
             if at > 0 {
                 match self.0.last() {
-                    Some(Event::SoftBreak) => {
+                    Some(Event::SoftBreak) if are_block => {
                         self.end_paragraph();
                         self.0.push(Event::Start(Tag::Paragraph));
                     }
-                    Some(Event::Start(Tag::Paragraph)) => {}
+                    Some(Event::SoftBreak | Event::Start(Tag::Paragraph)) => {}
                     _ => self.0.push(Event::SoftBreak),
                 }
             }

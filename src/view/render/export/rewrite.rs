@@ -11,12 +11,12 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, Tag};
 use crate::view::render::export::literal::{code_span, destination, fenced, literal};
 use crate::view::render::export::reply;
 
-/// Blocks and marks in each other, more than which nobody writes for people to read.
+/// Deepest nesting of blocks and marks; no reply for people has more.
 const MAX_DEPTH: usize = 32;
 /// Longest word that names the language of a code block.
 const MAX_LANGUAGE_BYTES: usize = 32;
 
-/// Writes a reply anew; `None` if its blocks are nested too deeply.
+/// Writes a reply again; `None` if its blocks are nested too deeply, or if a part of it would be left out.
 pub(super) fn rewrite(reply: &str) -> Option<String> {
     let events = reply::events(reply);
     let mut depth = 0_usize;
@@ -30,8 +30,9 @@ pub(super) fn rewrite(reply: &str) -> Option<String> {
             return None;
         }
     }
-    let (blocks, _) = Rewriter { events: events.into_iter().peekable() }.blocks();
-    Some(join(blocks, true).join("\n"))
+    let mut rewriter = Rewriter { events: events.into_iter().peekable() };
+    let (blocks, _) = rewriter.blocks();
+    rewriter.events.next().is_none().then(|| join(blocks, true).join("\n"))
 }
 
 /// A block of lines.
@@ -62,7 +63,7 @@ fn prefixed(lines: Vec<String>, first: &str, rest: &str) -> Vec<String> {
     prefixed.collect()
 }
 
-/// What lines of text are part of.
+/// The block that lines of text belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Paragraph,
@@ -151,7 +152,7 @@ impl Rewriter<'_> {
         let mut lines = Vec::new();
         for (at, blocks) in items.into_iter().enumerate() {
             let mark = match start {
-                // A longer number is none of a list.
+                // Markdown takes no longer number for that of a list.
                 Some(start) => format!("{}{} ", (start.saturating_add(at as u64)).min(999_999_999), [".", ")"][mark]),
                 None => ["- ", "+ "][mark].to_owned(),
             };
@@ -258,7 +259,11 @@ impl Rewriter<'_> {
                     line.push_str(if within == Within::Paragraph { "\\" } else { "" });
                     lines.extend(end(&mut line));
                 }
-                Some(Event::TaskListMarker(is_done)) => line.push_str(if is_done { "[x] " } else { "[ ] " }),
+                Some(Event::TaskListMarker(is_done)) => {
+                    line.push_str(if is_done { "[x] " } else { "[ ] " });
+                    // Without text after it, it is none.
+                    is_opened = true;
+                }
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Holds exported Markdown against what may be in it, whatever is said, in two parsers that let HTML through.
+//! Checks exported Markdown in two parsers that let HTML through.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -62,9 +62,12 @@ pub(crate) fn fault(said: &[(Role, String)], env: &Env) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use pulldown_cmark::{Event, Tag};
 
     use super::*;
     use crate::system::env::tests::fixed;
+    use crate::view::render::export::rewrite::rewrite;
+    use crate::view::render::export::{reply, visible};
 
     /// Pieces of Markdown, HTML and text that mean more together than alone.
     const PIECES: &[&str] = &[
@@ -191,6 +194,16 @@ mod tests {
         prop::collection::vec((role, text), 1..5)
     }
 
+    /// Returns the letters and digits of a reply and of its addresses. An `x` may be a mark of a list of tasks.
+    fn letters(reply: &str) -> String {
+        let pieces = reply::events(reply).into_iter().filter_map(|event| match event {
+            Event::Text(text) | Event::Code(text) => Some(text.into_string()),
+            Event::Start(Tag::Link { dest_url, .. }) => Some(dest_url.replace('"', "%22")),
+            _ => None,
+        });
+        pieces.collect::<String>().chars().filter(|c| c.is_alphanumeric() && *c != 'x').collect()
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -198,6 +211,15 @@ mod tests {
         fn no_message_runs_loads_or_swallows_anything(said in conversation()) {
             let fault = fault(&said, &fixed());
             prop_assert!(fault.is_none(), "{}\n{said:?}", fault.unwrap_or_default());
+        }
+
+        #[test]
+        fn no_letter_of_a_reply_is_lost(said in conversation()) {
+            for (_, said) in said {
+                let reply = visible(&said);
+                let Some(rewritten) = rewrite(&reply) else { continue };
+                prop_assert_eq!(letters(&reply), letters(&rewritten), "{}\n{}", reply, rewritten);
+            }
         }
     }
 }
