@@ -368,7 +368,7 @@ fn a_manifest_leads_no_import_into_a_database_elsewhere() {
         let said = world.rejoin(["restore", &id]).code_is_one_of(&[0, 1, 3, 5]);
         if let Some(launch) = world.launched() {
             assert_eq!(launch.variable("OPENCODE_DB"), None, "{elsewhere}");
-            assert!(said.stderr().contains("is no database of OpenCode here"), "{}", said.stderr());
+            assert!(said.stderr().contains("is not a database of OpenCode here"), "{}", said.stderr());
         }
         assert_eq!(std::fs::read_dir(world.root().join("elsewhere")).expect("a directory").count(), 0);
     }
@@ -383,6 +383,8 @@ fn a_manifest_starts_no_agent_in_a_directory_that_it_alone_names() {
     edit_manifest(&world, |manifest| manifest["facts"]["launch_dir"] = serde_json::json!(evil));
     let said = world.rejoin(["restore", &id]).code(3).stdout();
     assert!(said.contains("only the archive names its directory"), "{said}");
+    // A mapping of other directories does not name this one.
+    world.rejoin(["restore", &id, "--map", "/old=/new"]).code(3);
     assert!(world.launched().is_none());
     world.rejoin(["restore", &id, "--trust"]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, evil);

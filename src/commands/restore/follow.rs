@@ -36,6 +36,12 @@ pub(super) fn dir_here(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Op
     Some(mapping(args, manifest, env).to(&from).unwrap_or(from))
 }
 
+/// Returns whether a mapping that a person named applies to the directory of an archived session.
+pub(super) fn is_mapped(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> bool {
+    let named = mapping_of(args.map.iter().map(|(from, to)| (from, to)), env);
+    manifest.facts.launch_dir.as_ref().is_some_and(|dir| named.to(&dir.0).is_some())
+}
+
 impl Follow {
     /// Returns the move of a session whose directory is another one here; `None` if it is the same.
     ///

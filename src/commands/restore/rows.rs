@@ -2,6 +2,8 @@
 //!
 //! Nothing is written into the database here.
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,8 +46,8 @@ struct Return<'a> {
     foreign: Option<PathBuf>,
     /// The directory that it belongs to.
     dir: Option<PathBuf>,
-    /// Set if a person or another session names that directory, too.
-    is_dir_known: bool,
+    /// Set if a person names that directory, too.
+    is_dir_named: bool,
 }
 
 /// Gives back a session, and the sub-agents that it made.
@@ -94,7 +96,7 @@ pub(super) fn run(
             Some(_) => format!(": {title} takes the session into its usual one"),
             None => String::new(),
         };
-        ui.warn(&format!("the archive names {}, which is no database of {title} here{taken}", database.display()));
+        ui.warn(&format!("the archive names {}, which is not a database of {title} here{taken}", database.display()));
     }
     if manifest.copies.len() > 1 {
         let count = manifest.copies.len();
@@ -104,7 +106,8 @@ pub(super) fn run(
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
         // Nobody else archives or removes it meanwhile.
         let _state_dir = StateDir::open(env, "restore", patience)?;
-        Ok(Outcome { done: returns.iter().map(|one| one.done(env)).collect(), ..Outcome::default() })
+        let known = KnownDirs::new(Box::new(|| known_dirs(env)));
+        Ok(Outcome { done: returns.iter().map(|one| one.done(&known, env)).collect(), ..Outcome::default() })
     })?;
     if outcome.as_ref().is_some_and(|outcome| outcome.done.contains(&ItemResult::Done)) {
         ui.note(&format!(
@@ -132,8 +135,8 @@ impl<'a> Return<'a> {
         let store = import.map_or(store.clone(), |import| import.store_of(&store, &database));
         let foreign = Some(database).filter(|_| !is_own);
         let dir = follow::dir_here(args, manifest, env);
-        let is_dir_known = args.trust || !args.map.is_empty() || dir.as_ref().is_some_and(|dir| is_known(dir, env));
-        Ok(Self { manifest, archive, agent, keeper, store, foreign, dir, is_dir_known })
+        let is_dir_named = args.trust || follow::is_mapped(args, manifest, env);
+        Ok(Self { manifest, archive, agent, keeper, store, foreign, dir, is_dir_named })
     }
 
     fn item(&self) -> Item {
@@ -164,8 +167,8 @@ impl<'a> Return<'a> {
         self.manifest.rows().is_some_and(|then| rows::are_same(place, self.agent, then, self.archive))
     }
 
-    fn done(&self, env: &Env) -> ItemResult {
-        match self.give_back(env) {
+    fn done(&self, known: &KnownDirs<'_>, env: &Env) -> ItemResult {
+        match self.give_back(known, env) {
             Ok(None) => ItemResult::Done,
             Ok(Some(words)) => ItemResult::Skipped(words),
             Err(error) => ItemResult::Failed(format!("{error:#}")),
@@ -173,7 +176,7 @@ impl<'a> Return<'a> {
     }
 
     /// Has the agent take it in; returns what to type where that is left to a person.
-    fn give_back(&self, env: &Env) -> anyhow::Result<Option<String>> {
+    fn give_back(&self, known: &KnownDirs<'_>, env: &Env) -> anyhow::Result<Option<String>> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.keeper.import else { return self.as_script(env).map(Some) };
         let unpacked = Unpacked::of(self.manifest, self.archive, env)?;
@@ -198,7 +201,7 @@ impl<'a> Return<'a> {
                 None => "its directory is not known".to_owned(),
             });
         };
-        if !self.is_dir_known {
+        if !self.is_dir_named && !known.contains(dir) {
             return left(format!(
                 "only the archive names its directory {}, whose settings {title} would read (--trust starts it there)",
                 dir.display()
@@ -261,7 +264,7 @@ impl<'a> Return<'a> {
     fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
         let dir = env.data_dir().join("restored");
         fsio::create_dirs(&dir)?;
-        // An id is whatever the manifest says.
+        // The manifest may name any id.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let id: String = self.manifest.id.chars().map(|c| if is_plain(c) { c } else { '_' }).take(MAX_NAME).collect();
         let path = dir.join(format!("{}-{id}.{ending}", self.manifest.agent));
@@ -272,11 +275,13 @@ impl<'a> Return<'a> {
     }
 }
 
-/// Returns whether a session of any agent here began in a directory.
-fn is_known(dir: &Path, env: &Env) -> bool {
+/// The directories in which sessions of any agent here began, read when one is looked up.
+type KnownDirs<'a> = LazyCell<BTreeSet<PathBuf>, Box<dyn FnOnce() -> BTreeSet<PathBuf> + 'a>>;
+
+fn known_dirs(env: &Env) -> BTreeSet<PathBuf> {
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
     let scan = scan::locate(env, &[]).read_all(env, wanted);
-    scan.sessions.iter().any(|session| session.launch_dir() == Some(dir))
+    scan.sessions.iter().filter_map(|session| session.launch_dir().map(Path::to_owned)).collect()
 }
 
 fn in_a_shell(path: &Path) -> String {
