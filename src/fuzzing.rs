@@ -1,4 +1,4 @@
-//! What `cargo fuzz` calls, for text that comes from elsewhere. Each function panics if a promise is broken.
+//! Targets of `cargo fuzz`, for text from other programs. Each function panics if a promise is broken.
 
 use std::cell::LazyCell;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn markdown(data: &[u8]) {
                 .push((role.unwrap_or(Role::Assistant), line.trim_start_matches(['\0', '\u{1}', '\u{2}']).to_owned())),
         }
     }
-    let fault = safety::fault(&said, &home());
+    let fault = HOME.with(|env| safety::fault(&said, env));
     assert!(fault.is_none(), "{}", fault.unwrap_or_default());
 }
 
@@ -54,21 +54,25 @@ pub fn manifest(data: &[u8]) {
     let Ok(manifest) = Manifest::parse(data) else { return };
     let root = Path::new("/unpacked");
     assert!(manifest.copy_in(root).place.path.starts_with(root));
-    let _ = (manifest.place(), manifest.roots_here(&home()), manifest.database_here(&home()));
+    HOME.with(|env| (manifest.place(), manifest.roots_here(env), manifest.database_here(env)));
 }
 
 /// Reads a journal, with the plan that it begins with.
 pub fn journal(data: &[u8]) {
     thread_local! {
-        static HOME: LazyCell<tempfile::TempDir> = LazyCell::new(|| tempfile::tempdir().expect("a directory"));
+        static STATE: LazyCell<(tempfile::TempDir, Env)> = LazyCell::new(|| {
+            let dir = tempfile::tempdir().expect("a directory");
+            let env = Env::read(Some(dir.path())).expect("a home");
+            (dir, env)
+        });
     }
-    HOME.with(|home| {
-        let env = Env::read(Some(home.path())).expect("a home");
+    STATE.with(|state| {
+        let env = &state.1;
         let runs = env.state_dir().join("runs");
         let path = runs.join("20260301-120000.jsonl");
         crate::system::fsio::create_dirs(&runs).expect("a directory");
         crate::system::fsio::replace(&path, data).expect("a journal");
-        let history = History::read(&env).expect("journals");
+        let history = History::read(env).expect("journals");
         assert!(history.runs.iter().all(|run| run.id == "20260301-120000"));
         assert!(history.runs.len() + history.problems.len() <= 1);
     });
@@ -88,6 +92,6 @@ pub fn config(data: &[u8]) {
     let _ = Config::parse(text, Path::new("/config.toml"));
 }
 
-fn home() -> Env {
-    Env::read(Some(Path::new("/"))).expect("a home")
+thread_local! {
+    static HOME: LazyCell<Env> = LazyCell::new(|| Env::read(Some(Path::new("/"))).expect("a home"));
 }

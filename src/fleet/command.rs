@@ -17,9 +17,9 @@ const ALIVE: [&str; 2] = ["ServerAliveInterval=15", "ServerAliveCountMax=3"];
 pub(crate) struct Manner {
     /// How long ssh may take to connect.
     pub timeout: Duration,
-    /// How long a host that is waited for may be silent.
+    /// Limit on the silence of a host while its answer is awaited.
     pub silence: Duration,
-    /// Whether the person at this terminal may be asked there.
+    /// Set if the host may ask the person at this terminal.
     pub is_asked: bool,
     /// The width of the screen that the answer is for; `None` for a pipe.
     pub columns: Option<u16>,

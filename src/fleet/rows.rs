@@ -23,7 +23,7 @@ pub(crate) struct Rows {
     name: Arc<str>,
     /// The first row, read ahead.
     first: Option<String>,
-    /// How many more rows and bytes the host may answer.
+    /// Rows and bytes that the host may still send.
     left: (usize, usize),
     summary: Option<Map<String, Value>>,
     fault: Option<String>,
@@ -95,7 +95,7 @@ impl Rows {
         }
         let line = self.answering.line(MOST_LINE)?;
         if line.starts_with(SUMMARY) {
-            // Whatever follows is no part of the answer.
+            // Anything after it does not belong to the answer.
             self.answering.finish();
             match serde_json::from_str(&line) {
                 Ok(summary) => self.summary = Some(summary),

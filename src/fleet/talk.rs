@@ -1,4 +1,4 @@
-//! The conversation with one host, on a thread of its own: runs a command, hands on its output, and ends it in time.
+//! Talks with one host in a thread: runs a command, passes its output on, and ends it in time.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -22,21 +22,21 @@ pub(super) const WAITING: usize = 2;
 const MOST_BEFORE: usize = 64 * 1024;
 /// Most bytes of standard error that are kept.
 const MOST_SAID: usize = 64 * 1024;
-/// How long a host may take to end after its answer is complete.
+/// Time for a host to end after its answer is complete.
 pub(super) const TO_END: Duration = Duration::from_secs(5);
-/// How often a thread that waits looks whether its caller still listens.
+/// Time between two checks that the caller still listens.
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// The status with which ssh says that it is its own and not that of the program there.
 const SSH_FAILED: i32 = 255;
 
-/// How a host's answer ended.
+/// The end of a host's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ended {
     /// The status of the program; `None` if a signal ended it.
     pub status: Option<u8>,
-    /// What it said beside its answer.
+    /// Its standard error.
     pub said: String,
-    /// Why there is no answer, or not a whole one.
+    /// The reason if the answer is missing or incomplete.
     pub fault: Option<String>,
 }
 
@@ -46,14 +46,14 @@ impl Ended {
     }
 }
 
-/// What a host's thread hands over.
+/// A message from a host's thread.
 #[derive(Debug)]
 pub(super) enum Part {
     Bytes(Vec<u8>),
     End(Ended),
 }
 
-/// How long a host may be silent; `None` is without limit.
+/// Limits on the silence of a host; `None` is unlimited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// Before its greeting; a host that does not greet has no such time.
@@ -117,7 +117,7 @@ impl Drop for Place {
 }
 
 /// Runs a command to its end and hands on its output. The command is ended if it does not greet in time, is silent for too
-/// long, or is no longer listened to.
+/// long, or the caller has stopped listening.
 pub(super) fn converse(
     mut command: Command,
     greets: bool,
@@ -148,7 +148,7 @@ pub(super) fn converse(
                     "it was silent for {}; --answer-timeout sets how long it may be",
                     humantime::format_duration(time)
                 )),
-                // The answer is whole, and only its process goes on.
+                // The answer is complete; only its process was still running.
                 (Heard::All, _) if is_ended_here => None,
                 _ => fault(heard, greets, status, &said),
             };
@@ -175,14 +175,14 @@ fn reap(child: &mut Child, patience: Duration) -> (Option<i32>, bool) {
     (child.wait().ok().and_then(|status| status.code()), true)
 }
 
-/// What is said beside the answer: all is read, so that nobody waits to say it, and its beginning kept.
+/// Reads standard error to its end, so that the process never blocks on it, and keeps the beginning.
 struct Said {
     kept: Arc<Mutex<Vec<u8>>>,
     is_ended: Receiver<()>,
 }
 
 impl Said {
-    /// What is still on its way when the program has ended comes within this time; another program may hold the stream open.
+    /// Time for the last bytes after the process has ended; another process may hold the stream open.
     const LAST: Duration = Duration::from_millis(200);
 
     fn listen(mut from: impl Read + Send + 'static) -> Self {
@@ -208,7 +208,7 @@ impl Said {
     }
 }
 
-/// How far a host was heard.
+/// The part of an answer that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     /// Not even the greeting.
@@ -289,7 +289,7 @@ impl<R: Read + AsFd> Pipe<'_, R> {
     }
 }
 
-/// Says why there is no answer.
+/// Returns the reason for a missing answer.
 fn fault(heard: Heard, greets: bool, status: Option<i32>, said: &str) -> Option<String> {
     let last = || said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was answered");
     match (heard, status) {
@@ -357,7 +357,7 @@ mod tests {
             let (_, hung) = talk(script, patience, LONG);
             assert_eq!(hung.fault.as_deref(), Some("its shell does not begin in time"), "{script}");
         }
-        // A child of the shell keeps the pipe open, whatever becomes of the shell.
+        // A child of the shell keeps the pipe open after the shell has ended.
         let (heard, silent) = talk("echo rejoin answers; echo one; sleep 60; true", LONG, SHORT);
         let expected = "it was silent for 100ms; --answer-timeout sets how long it may be";
         assert_eq!((&*heard, silent.status, silent.fault.as_deref()), ("one\n", None, Some(expected)));
@@ -373,7 +373,7 @@ mod tests {
         for script in ["echo rejoin answers; sleep 60; true", "sleep 60; true"] {
             let until = Until::default();
             until.end_within(Duration::from_millis(100));
-            // What is asked first is what holds.
+            // The earlier deadline holds.
             until.end_within(TO_END);
             assert_eq!(talk_until(script, LONG, LONG, &until), (String::new(), Ended::default()));
         }

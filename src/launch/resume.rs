@@ -49,8 +49,8 @@ pub(crate) struct Options {
     pub dir: Option<PathBuf>,
     /// Whether a session that is in use is taken over.
     pub force: bool,
-    /// Whether to resume a session that anyone may have written, or whose place in the store contradicts its directory, and
-    /// to run the hooks and filters of a repository whose worktree is made again.
+    /// Resumes a session that anyone may have written, or whose place in the store contradicts its directory, and lets git
+    /// run the hooks and filters of a repository whose worktree is made again.
     pub trust: bool,
     /// Whether the limit on resumes is passed over.
     pub no_limit: bool,

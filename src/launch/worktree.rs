@@ -12,7 +12,7 @@ use crate::system::env::{Env, Program};
 /// Variables that would lead git to another repository than the one that is named.
 const REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"];
 
-/// Options under which git starts none of the programs that need no name of their own in a repository's config.
+/// Options that keep git from starting hooks, a file system monitor and submodules.
 const NO_PROGRAMS: [&str; 6] =
     ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"];
 
@@ -31,7 +31,7 @@ const PROGRAM_KEYS: &str = "^(filter\\..*\\.(smudge|process)|hook\\..*\\.command
 pub(crate) struct Recreation {
     /// The worktree that is gone.
     pub lost: Lost,
-    /// Whether the programs run that its repository brings: hooks, filters and the like.
+    /// Lets git run the programs that the repository brings: hooks, filters and the like.
     pub trust: bool,
 }
 
@@ -45,7 +45,7 @@ impl Recreation {
         let list = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", PROGRAM_KEYS];
         let args = [OsStr::new("-C"), main].into_iter().chain(list.map(OsStr::new)).map(OsStr::to_owned).collect();
         let output = git(args, env)?;
-        // It ends with status 1 if there is none.
+        // Status 1 means that no key matches.
         if !matches!(output.status.code(), Some(0 | 1)) {
             return Err(self.failure(&last_line(&output)));
         }

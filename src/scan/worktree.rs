@@ -36,7 +36,7 @@ impl Lost {
 pub(crate) struct Worktrees {
     /// The main checkout.
     main: PathBuf,
-    /// What each worktree that git lists has checked out.
+    /// The checked-out commit or branch of each worktree that git lists.
     heads: HashMap<PathBuf, Option<Head>>,
     /// The checkouts that have something checked out, the main one first.
     holders: OnceCell<HashMap<Head, Vec<PathBuf>>>,

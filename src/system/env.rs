@@ -63,11 +63,11 @@ pub(crate) struct Env {
     pub width: Option<u16>,
     /// The terminal's height in lines, if standard output is one.
     pub height: Option<u16>,
-    /// Whether standard input is a terminal, or is said to come from one.
+    /// Set if standard input is a terminal, or if [`ASKED`] says so.
     pub stdin_is_terminal: bool,
     /// Whether standard output is a terminal, or is said to end at one.
     pub stdout_is_terminal: bool,
-    /// Whether standard error is a terminal, or is said to end at one.
+    /// Set if standard error is a terminal, or if [`ASKED`] says so.
     pub stderr_is_terminal: bool,
     /// The words of this run's command line after the program's name.
     pub words: Vec<String>,

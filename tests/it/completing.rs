@@ -110,7 +110,7 @@ fn a_home_without_anything_offers_nothing_and_no_error() {
     }
 }
 
-/// What means something to a shell, at some place of a word.
+/// Pieces with a meaning to a shell, at some place of a word.
 const HOSTILE: [&str; 25] = [
     "$(touch PWN)",
     "`touch PWN`",
@@ -168,7 +168,7 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
     let listed = world.rejoin(["list", "--limit", "0", "--fields", "id"]).code(0).stdout();
     assert!(listed.lines().count() >= 500, "{}", listed.lines().count());
     let chosen: Vec<(usize, &String)> = names.iter().enumerate().step_by(step).collect();
-    // What a terminal was sent is read again for each look, so each has only a few.
+    // Each look reads all output of a terminal again, so each terminal gets only a few names.
     for names in chosen.chunks(20) {
         let mut seat = Seat::run(&command, 120, 50);
         seat.types(&format!("cd {}; {setup}; echo it is re''ady\n", world.dir("elsewhere").display()));
@@ -183,7 +183,7 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
                 seat.types(&format!("{typed}; echo do''ne {at}.{state}\n"));
                 let screen = seat.shows(&format!("done {at}.{state}"));
                 let is_named = screen.contains(&format!("named {at}.{state}"));
-                // A name with a control character or a backslash is no id.
+                // gptme's ids have no control character and no backslash.
                 let is_listed = listed.contains(&format!("evil{at:03}x"));
                 assert!(is_named || !is_listed, "{shell}: {name:?} after {open:?}\n{screen}");
             }

@@ -110,7 +110,7 @@ impl StateDir {
 pub(crate) const READY: &str = "ready";
 
 /// Returns the order of a run among all, by its name: the second that the name begins with, and its number among the runs of
-/// that second. `None` for what is no name of a run.
+/// that second. `None` if it is not the name of a run.
 pub(super) fn order(run: &str) -> Option<(&str, u64)> {
     let (second, rest) = run.split_at_checked(SECOND.len())?;
     let is_second = second.bytes().zip(SECOND).all(|(byte, pattern)| match pattern {
@@ -121,7 +121,7 @@ pub(super) fn order(run: &str) -> Option<(&str, u64)> {
     is_second.then_some((second, number))
 }
 
-/// How the name of a run begins, with a 0 for each digit.
+/// Pattern of the beginning of a run's name, with a 0 for each digit.
 const SECOND: &[u8; 15] = b"00000000-000000";
 
 /// Returns the name of a run's journal.

@@ -7,7 +7,7 @@ use crate::system::fsio::PIECE;
 
 /// Writes a new file from its start, with a hole in place of each [`PIECE`] of nothing but zeros.
 ///
-/// The holes of the original need not be known, which not every system tells; a copy may have more of them.
+/// It does not ask for the holes of the original, because not every system reports them; a copy may have more of them.
 #[derive(Debug)]
 pub(crate) struct Sparse<'a> {
     disk: &'a dyn Disk,
