@@ -324,6 +324,7 @@ mod tests {
             ("```html\n<b>", "```html\n<b>\n```"),
             ("~~~x\n```", "````x\n```\n````"),
             ("<!-- a", "&lt;!-- a"),
+            ("x <!-- a\n\u{a0}\nb -->\n===\n\nafter", "### x &lt;!-- a b -->\n\nafter"),
             ("a &lt;b> &#x202e; &#10;c", "a &lt;b> \\\\u\\{202e\\}  c"),
         ] {
             assert_eq!(rewrite(reply).as_deref(), Some(expected), "{reply}");
