@@ -324,6 +324,7 @@ mod tests {
             ("```html\n<b>", "```html\n<b>\n```"),
             ("~~~x\n```", "````x\n```\n````"),
             ("<!-- a", "&lt;!-- a"),
+            ("*x <!-- a\n\u{a0}\nb --> y* z\n\nafter", "*x &lt;!-- a\nb --> y* z\n\nafter"),
             ("x <!-- a\n\u{a0}\nb -->\n===\n\nafter", "### x &lt;!-- a b -->\n\nafter"),
             ("a &lt;b> &#x202e; &#10;c", "a &lt;b> \\\\u\\{202e\\}  c"),
         ] {
