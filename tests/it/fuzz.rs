@@ -486,7 +486,14 @@ pub(crate) fn has_ended(pid: u32) -> bool {
     waitid(WaitId::Pid(pid), options).expect("a child").is_some()
 }
 
+/// Returns the most memory that a process took so far, in KiB; 0 until it runs its own program.
+///
+/// Until then it shares the memory of this test process, whose peak would be taken for its own.
 pub(crate) fn peak_of(pid: u32) -> u64 {
+    let program = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    if program(&pid.to_string()).is_none_or(|it| Some(it) == program("self")) {
+        return 0;
+    }
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
