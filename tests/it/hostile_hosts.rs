@@ -31,6 +31,9 @@ case $host in
   endless) exec yes "$row";;
   chatty) echo '{"kind":"summary","sessions":0}'; exec yes "$row";;
   lingering) echo '{"kind":"summary","sessions":0}'; exec >&-; sleep 60;;
+  spoof)
+    printf '%s\n' '{"\u0068ost":"bank","host":"bank","format_version":"9.9","f\u006frmat_version":"9.9","agent":"claude","id":"x"}'
+    echo '{"kind":"summary","sessions":1}';;
   fat?) while true; do large '{"agent":"claude","id":"x","title":"'; done;;
 esac
 "#;
@@ -83,6 +86,19 @@ fn a_host_that_goes_on_after_its_answer_is_left() {
         rejoin(&world, &format!("list --host {host}")).code(0).stdout_eq("");
         rejoin(&world, &format!("agents --json --host {host}")).code(0);
     }
+}
+
+#[test]
+fn a_host_cannot_name_another_host_in_its_rows() {
+    let world = hosts();
+    for words in ["list --json", "list --format ndjson", "list --limit 5 --json", "search x --json"] {
+        let answer = rejoin(&world, &format!("{words} --host spoof")).code(0).stdout();
+        let first: serde_json::Value = contract::parse(answer.lines().next().expect("a line"));
+        assert_eq!(first["format_version"], "1.0", "{words}: {answer}");
+        assert!(answer.contains("\"x\"") && answer.contains("\"spoof\""), "{words}: {answer}");
+        assert!(!answer.contains("bank"), "{words}: {answer}");
+    }
+    rejoin(&world, "list --host spoof --fields host,id").code(0).stdout_eq("spoof\tx\n");
 }
 
 /// Runs rejoin without keeping its answer, and returns its status, what it said, and its peak of memory in MiB.
