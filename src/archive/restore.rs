@@ -19,7 +19,7 @@ use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::text;
 use crate::session::Store;
-use crate::system::disk::{self, Disk, For};
+use crate::system::disk::{self, Access, Disk, For};
 use crate::system::env::Env;
 
 /// A restore as it is planned.
@@ -261,14 +261,14 @@ impl Restore<'_> {
     /// Unpacks everything that goes somewhere, and checks it.
     fn make_ready(&self, disk: &dyn Disk) -> io::Result<()> {
         for part in &self.parts {
-            let above = disk::make_dirs(disk, part.ready.parent().unwrap_or(&part.ready))?;
+            let above = disk::make_dirs(disk, part.ready.parent().unwrap_or(&part.ready), Access::Private)?;
             let at = (&above, part.ready.file_name().unwrap_or_default());
             match &part.entry.node {
                 Node::Rows { .. } => {}
-                Node::Dir => disk.make_dir(at)?,
+                Node::Dir => disk.make_dir(at, Access::Private)?,
                 Node::Link { target } => disk.make_link(at, target)?,
                 Node::File { sha256, chunks, .. } => {
-                    let file = disk.open(at, For::New)?;
+                    let file = disk.open(at, For::New(Access::Private))?;
                     unpack((disk, &file), &part.entry.path, (sha256, chunks), self.archive)?;
                     disk.sync(&file)?;
                 }

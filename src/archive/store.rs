@@ -1,9 +1,10 @@
 //! Where an archive keeps what: blobs by their chunk's digest, manifests by session, number and their own digest.
 
 use std::collections::BTreeMap;
-use std::fs::FileType;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
@@ -11,9 +12,9 @@ use super::chunks::{MAX_BLOB_BYTES, digest, is_digest, unpack};
 use super::manifest::Manifest;
 use crate::error::reason;
 use crate::session::{AgentKind, Problem};
+use crate::system::disk::{self, Disk, System};
 use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
+use crate::system::fsio::{Kind, Look};
 
 /// A manifest of a session with a million files is smaller.
 const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
@@ -23,6 +24,7 @@ const MAX_ID: usize = 128;
 /// An archive on disk; it need not exist.
 #[derive(Clone, Debug)]
 pub(crate) struct Archive {
+    disk: Arc<dyn Disk>,
     root: PathBuf,
 }
 
@@ -67,7 +69,18 @@ impl Archive {
     /// directory.
     pub(crate) fn of(env: &Env, dir: Option<&Path>) -> Self {
         let dir = dir.or(env.config.archive_dir.as_deref());
-        Self { root: dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir)) }
+        let root = dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir));
+        Self::on(Arc::new(System::new(env)), root)
+    }
+
+    /// Returns the archive in a directory on this disk.
+    pub(crate) fn on(disk: Arc<dyn Disk>, root: PathBuf) -> Self {
+        Self { disk, root }
+    }
+
+    /// Returns the disk that it is on.
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.disk
     }
 
     /// Returns where an archive is if nothing says otherwise.
@@ -100,10 +113,16 @@ impl Archive {
         self.sessions().join(agent.name()).join(dir_name(id))
     }
 
+    /// Looks at something in it; `None` when it is not there or cannot be looked at.
+    pub(super) fn look(&self, path: &Path) -> Option<Look> {
+        let (dir, name) = disk::open_parent(self.disk(), path).ok()?;
+        self.disk().look((&dir, &name)).ok()
+    }
+
     /// Reads a chunk and checks it.
     pub(crate) fn chunk(&self, name: &str) -> Result<Vec<u8>, BlobFault> {
-        let blob = fsio::read_if_present(&self.blob(name), MAX_BLOB_BYTES);
-        match blob.map_err(|error| BlobFault::Damaged(error.reason()))? {
+        let blob = disk::read_if_present(self.disk(), &self.blob(name), MAX_BLOB_BYTES);
+        match blob.map_err(|error| BlobFault::Damaged(reason(&error)))? {
             Some(blob) => unpack(&blob, name).map_err(|why| BlobFault::Damaged(why.to_owned())),
             None => Err(BlobFault::Missing),
         }
@@ -113,25 +132,23 @@ impl Archive {
     pub(crate) fn holdings(&self) -> Holdings {
         let mut problems = Vec::new();
         let mut paths = Vec::new();
-        for agent in dirs(&self.sessions(), &mut problems) {
-            for session in dirs(&agent, &mut problems) {
-                paths.extend(manifests_in(&session, &mut problems));
+        for agent in self.dirs(&self.sessions(), &mut problems) {
+            for session in self.dirs(&agent, &mut problems) {
+                paths.extend(self.manifests_in(&session, &mut problems));
             }
         }
-        Holdings::read(paths, problems)
+        self.read_all(paths, problems)
     }
 
     /// Reads the manifests of one session.
     pub(crate) fn snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
         let mut problems = Vec::new();
-        let paths = manifests_in(&self.session_dir(agent, id), &mut problems);
-        Holdings::read(paths, problems)
+        let paths = self.manifests_in(&self.session_dir(agent, id), &mut problems);
+        self.read_all(paths, problems)
     }
-}
 
-impl Holdings {
-    fn read(paths: Vec<PathBuf>, mut problems: Vec<Problem>) -> Self {
-        let read: Vec<_> = paths.into_par_iter().filter_map(|path| read(path).transpose()).collect();
+    fn read_all(&self, paths: Vec<PathBuf>, mut problems: Vec<Problem>) -> Holdings {
+        let read: Vec<_> = paths.into_par_iter().filter_map(|path| self.read(path).transpose()).collect();
         let mut sessions: BTreeMap<_, Vec<Snapshot>> = BTreeMap::new();
         for result in read {
             match result {
@@ -146,9 +163,85 @@ impl Holdings {
             snapshots.sort_by(|a, b| (a.manifest.number, &a.path).cmp(&(b.manifest.number, &b.path)));
         }
         problems.sort();
-        Self { sessions, problems }
+        Holdings { sessions, problems }
     }
 
+    /// Reads a manifest and checks it against its name; `None` when it is gone by now.
+    fn read(&self, path: PathBuf) -> Result<Option<Snapshot>, Problem> {
+        let fail = |reason: String| Problem { path: path.clone(), reason };
+        let bytes = match disk::read_if_present(self.disk(), &path, MAX_MANIFEST) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(fail(reason(&error))),
+        };
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let digest_in_name = name.strip_suffix(".json").and_then(|name| name.split_once('-')).map(|(_, digest)| digest);
+        if digest_in_name != Some(&digest(&bytes)) {
+            return Err(fail("its bytes do not match its name".to_owned()));
+        }
+        let manifest = Manifest::parse(&bytes).map_err(fail)?;
+        let is_in_place = path.parent().and_then(Path::file_name) == Some(dir_name(&manifest.id).as_ref());
+        if !is_in_place {
+            return Err(Problem { path, reason: "it is the manifest of another session".to_owned() });
+        }
+        Ok(Some(Snapshot { path, manifest }))
+    }
+
+    /// Lists the manifests of a session; what may be one of a form that is not known is a problem.
+    fn manifests_in(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.entries(dir, problems).into_iter().map(|(path, _)| path).collect();
+        paths.retain(|path| match path.file_name().and_then(|name| name.to_str()) {
+            Some(name) if is_manifest(name) => true,
+            Some(name) if name.starts_with('.') || name.ends_with(".tmp") => false,
+            _ => {
+                problems.push(Problem { path: path.clone(), reason: "its name is not that of a manifest".to_owned() });
+                false
+            }
+        });
+        paths
+    }
+
+    /// Lists the directories in a directory; a link, which is not followed, may hide one and is a problem.
+    pub(crate) fn dirs(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+        let mut dirs = Vec::new();
+        for (path, kind) in self.entries(dir, problems) {
+            if kind == Kind::Dir {
+                dirs.push(path);
+            } else if kind != Kind::File {
+                let what = if kind == Kind::Symlink {
+                    "it is a symbolic link, which is not followed"
+                } else {
+                    "it is not a directory"
+                };
+                problems.push(Problem { path, reason: what.to_owned() });
+            }
+        }
+        dirs
+    }
+
+    /// Lists a directory; a missing one is empty.
+    pub(crate) fn entries(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, Kind)> {
+        let list = || -> io::Result<Vec<_>> {
+            let handle = self.disk.open_dir(dir)?;
+            let names = self.disk.list(&handle)?.into_iter();
+            let look = |name: OsString| {
+                let look = disk::look_if_present(self.disk(), (&handle, &name)).transpose()?;
+                Some(look.map(|look| (dir.join(name), look.kind)))
+            };
+            names.filter_map(look).collect()
+        };
+        match list() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                problems.push(Problem { path: dir.to_owned(), reason: reason(&error) });
+                Vec::new()
+            }
+            Ok(entries) => entries,
+        }
+    }
+}
+
+impl Holdings {
     /// Returns every state of every session.
     pub(crate) fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
         self.sessions.values().flatten()
@@ -175,84 +268,12 @@ fn dir_name(id: &str) -> String {
     }
 }
 
-/// Reads a manifest and checks it against its name; `None` when it is gone by now.
-fn read(path: PathBuf) -> Result<Option<Snapshot>, Problem> {
-    let fail = |reason: String| Problem { path: path.clone(), reason };
-    let bytes = match fsio::read_if_present(&path, MAX_MANIFEST) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(None),
-        Err(error) => return Err(fail(error.reason())),
-    };
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let digest_in_name = name.strip_suffix(".json").and_then(|name| name.split_once('-')).map(|(_, digest)| digest);
-    if digest_in_name != Some(&digest(&bytes)) {
-        return Err(fail("its bytes do not match its name".to_owned()));
-    }
-    let manifest = Manifest::parse(&bytes).map_err(fail)?;
-    let is_in_place = path.parent().and_then(Path::file_name) == Some(dir_name(&manifest.id).as_ref());
-    if !is_in_place {
-        return Err(Problem { path, reason: "it is the manifest of another session".to_owned() });
-    }
-    Ok(Some(Snapshot { path, manifest }))
-}
-
 /// Returns whether a file name is that of a manifest; its contents do not matter.
 fn is_manifest(name: &str) -> bool {
     let parts = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
     parts.is_some_and(|(number, digest)| {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && is_digest(digest)
     })
-}
-
-/// Lists the manifests of a session; what may be one of a form that is not known is a problem.
-fn manifests_in(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = entries(dir, problems).into_iter().map(|(path, _)| path).collect();
-    paths.retain(|path| match path.file_name().and_then(|name| name.to_str()) {
-        Some(name) if is_manifest(name) => true,
-        Some(name) if name.starts_with('.') || name.ends_with(".tmp") => false,
-        _ => {
-            problems.push(Problem { path: path.clone(), reason: "its name is not that of a manifest".to_owned() });
-            false
-        }
-    });
-    paths
-}
-
-/// Lists the directories in a directory; a link, which is not followed, may hide one and is a problem.
-pub(crate) fn dirs(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
-    let mut dirs = Vec::new();
-    for (path, kind) in entries(dir, problems) {
-        if kind.is_dir() {
-            dirs.push(path);
-        } else if !kind.is_file() {
-            let what = if kind.is_symlink() {
-                "it is a symbolic link, which is not followed"
-            } else {
-                "it is not a directory"
-            };
-            problems.push(Problem { path, reason: what.to_owned() });
-        }
-    }
-    dirs
-}
-
-/// Lists a directory; a missing one is empty.
-pub(crate) fn entries(dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, FileType)> {
-    let list = || -> io::Result<Vec<_>> {
-        let entries = reach::read_dir(dir)?;
-        entries.map(|entry| entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))).collect()
-    };
-    match list() {
-        Ok(mut entries) => {
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-            entries
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => {
-            problems.push(Problem { path: dir.to_owned(), reason: reason(&error) });
-            Vec::new()
-        }
-    }
 }
 
 #[cfg(test)]

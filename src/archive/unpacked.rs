@@ -11,7 +11,7 @@ use crate::change::apply::private_dir::PrivateDir;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::sqlite::rows::rebuild;
 use crate::format::text::hex;
-use crate::system::disk::{self, Disk, For, Handle, Sparse};
+use crate::system::disk::{self, Access, Disk, For, Handle, Sparse};
 use crate::system::env::Env;
 
 /// The chosen copy of an archived session, unpacked in a private directory that goes when this is dropped.
@@ -58,15 +58,15 @@ impl Unpacked {
         match &entry.node {
             // Nothing is read through a link, so none is made.
             Node::Link { .. } => Ok(()),
-            Node::Dir => Ok(disk::make_dirs(disk, path).map(drop)?),
+            Node::Dir => Ok(disk::make_dirs(disk, path, Access::Private).map(drop)?),
             Node::Rows { sha256, chunks, .. } => {
-                disk::make_dirs(disk, path.parent().unwrap_or(path))?;
+                disk::make_dirs(disk, path.parent().unwrap_or(path), Access::Private)?;
                 rebuild(rows::lines((sha256, chunks), archive), path)
                     .map_err(|error| UnpackError::Damaged(format!("its rows: {error}")))
             }
             Node::File { sha256, chunks, .. } => {
-                let above = disk::make_dirs(disk, path.parent().unwrap_or(path))?;
-                let file = disk.open((&above, path.file_name().unwrap_or_default()), For::New)?;
+                let above = disk::make_dirs(disk, path.parent().unwrap_or(path), Access::Private)?;
+                let file = disk.open((&above, path.file_name().unwrap_or_default()), For::New(Access::Private))?;
                 if !is_wanted {
                     return Ok(());
                 }

@@ -1,12 +1,13 @@
 //! Whether everything in an archive is still what it was when it was written.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::store::{Archive, BlobFault, Snapshot, entries};
+use super::store::{Archive, BlobFault, Snapshot};
 use crate::session::AgentKind;
+use crate::system::fsio::Kind;
 
 /// What a check of a whole archive gave.
 #[derive(Debug, Default)]
@@ -88,8 +89,8 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
     }
     let mut needed: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let snapshots: Vec<&Snapshot> = holdings.snapshots().collect();
-    let size = |snapshot: &&Snapshot| snapshot.path.symlink_metadata().map_or(0, |metadata| metadata.len());
-    verdict.stored_bytes = snapshots.iter().map(size).sum();
+    let size = |path: &Path| archive.look(path).map_or(0, |look| look.size);
+    verdict.stored_bytes = snapshots.iter().map(|snapshot| size(&snapshot.path)).sum();
     for (at, snapshot) in snapshots.iter().enumerate() {
         for name in snapshot.manifest.files().flat_map(|(_, _, chunks)| chunks) {
             needed.entry(name).or_default().insert(at);
@@ -101,10 +102,7 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
         .copied()
         .collect::<Vec<_>>()
         .into_par_iter()
-        .map(|name| {
-            let stored = archive.blob(name).symlink_metadata().map_or(0, |metadata| metadata.len());
-            (name, archive.chunk(name).map(|_| stored))
-        })
+        .map(|name| (name, archive.chunk(name).map(|_| size(&archive.blob(name)))))
         .collect();
     for (name, checked) in checked {
         let fault = match checked {
@@ -116,7 +114,7 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
         };
         let users = needed.get(name).into_iter().flatten().map(|at| snapshots[*at]);
         // A run may have replaced the manifest, and removed what only that needed, since it was read.
-        let users: Vec<&Snapshot> = users.filter(|snapshot| snapshot.path.symlink_metadata().is_ok()).collect();
+        let users: Vec<&Snapshot> = users.filter(|snapshot| archive.look(&snapshot.path).is_some()).collect();
         if users.is_empty() {
             continue;
         }
@@ -144,8 +142,8 @@ fn hurt_by(name: &str, snapshot: &Snapshot) -> Vec<Hurt> {
 /// Lists everything among the blobs, each with its name without the ending.
 pub(crate) fn blobs(archive: &Archive) -> Vec<(PathBuf, String)> {
     let mut problems = Vec::new();
-    let dirs = entries(&archive.blobs(), &mut problems).into_iter().filter(|(_, kind)| kind.is_dir());
-    let files = dirs.flat_map(|(dir, _)| entries(&dir, &mut problems)).filter(|(_, kind)| kind.is_file());
+    let dirs = archive.entries(&archive.blobs(), &mut problems).into_iter().filter(|(_, kind)| *kind == Kind::Dir);
+    let files = dirs.flat_map(|(dir, _)| archive.entries(&dir, &mut problems)).filter(|(_, kind)| *kind == Kind::File);
     let named = files.filter_map(|(path, _)| {
         let name = path.file_name()?.to_str()?.trim_end_matches(".zst").to_owned();
         Some((path, name))

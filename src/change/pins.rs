@@ -1,13 +1,14 @@
 //! Sessions that a person pinned: no cleanup takes them. `pins.json` in the state directory; `apply` writes it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, PathError, Refusal};
 use crate::session::{AgentKind, Session};
+use crate::system::disk::{self, Disk};
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -33,16 +34,24 @@ struct Pin {
     pinned_at: Timestamp,
 }
 
-/// Returns the file that holds the pins.
-pub(crate) fn file(env: &Env) -> PathBuf {
-    env.state_dir().join("pins.json")
-}
+/// The file in the state directory that holds the pins.
+pub(crate) const FILE_NAME: &str = "pins.json";
 
 impl Pins {
     /// Reads the pins. A file that cannot be understood is an error: what must stay would be unknown.
     pub(crate) fn read(env: &Env) -> anyhow::Result<Self> {
-        let path = file(env);
-        let Some(bytes) = fsio::read_if_present(&path, MAX_BYTES)? else { return Ok(Self::default()) };
+        let path = env.state_dir().join(FILE_NAME);
+        Self::parse(fsio::read_if_present(&path, MAX_BYTES)?, &path)
+    }
+
+    /// Reads the pins in a file on this disk.
+    pub(crate) fn read_on(disk: &dyn Disk, path: &Path) -> anyhow::Result<Self> {
+        let bytes = disk::read_if_present(disk, path, MAX_BYTES);
+        Self::parse(bytes.map_err(|error| PathError::new("read", path, error))?, path)
+    }
+
+    fn parse(bytes: Option<Vec<u8>>, path: &Path) -> anyhow::Result<Self> {
+        let Some(bytes) = bytes else { return Ok(Self::default()) };
         let refuse = |why: String| {
             let message = format!("cannot tell which sessions are pinned: {} {why}", path.display());
             Refusal::new(Exit::Failure, "bad-pins", message).hint("fix the file or move it away")

@@ -17,6 +17,7 @@ use crate::hook::install as files;
 use crate::hook::settings::{self, Without};
 use crate::save::write;
 use crate::system::deadline;
+use crate::system::disk::SYSTEM;
 use crate::system::env::{self, Env, Program};
 use crate::system::links;
 use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
@@ -75,16 +76,16 @@ fn claude(ui: &mut Ui) -> anyhow::Result<()> {
     match event.task {
         Task::Record => {
             if let Some(dir) = &event.dir {
-                write::cwd_record::record(project, &event.session_id, dir)?;
+                write::cwd_record::record(&SYSTEM, project, &event.session_id, dir)?;
             }
         }
         Task::Answer => {
-            if let Some(dir) = write::cwd_record::recorded(project, &event.session_id)? {
+            if let Some(dir) = write::cwd_record::recorded(&SYSTEM, project, &event.session_id)? {
                 let answer = claude::answer(&dir).context("the recorded directory is too long for an answer")?;
                 say(&answer, ui)?;
             }
         }
-        Task::Forget => write::cwd_record::forget(project, &event.session_id)?,
+        Task::Forget => write::cwd_record::forget(&SYSTEM, project, &event.session_id)?,
     }
     Ok(())
 }
@@ -92,7 +93,7 @@ fn claude(ui: &mut Ui) -> anyhow::Result<()> {
 fn amplifier(ui: &mut Ui) -> anyhow::Result<()> {
     let input = ui.read_bytes(amplifier::MAX_INPUT).context("cannot read the event")?;
     if let Some(save) = amplifier::read(&input)? {
-        write::transcript::from_list(&save.session_dir, save.messages)?;
+        write::transcript::from_list(&SYSTEM, &save.session_dir, save.messages)?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
+use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 
 /// A resume that is ready to be printed or carried out.
@@ -310,7 +311,7 @@ impl Resume {
     /// The log is held from the look to the note, so that of many resumes at once no more get through than are allowed.
     pub(crate) fn note(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
         let file = log::file(env);
-        let held = match Held::take(&file) {
+        let held = match Held::take(&SYSTEM, &file) {
             Ok(held) => held,
             // A log that cannot be written must not keep anyone from working.
             Err(error) => return Ok(Some(error)),

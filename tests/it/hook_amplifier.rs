@@ -104,7 +104,7 @@ fn whatever_happens_the_agent_goes_on() {
     std::fs::write(&target, "kept").expect("a file");
     std::fs::remove_file(&transcript).expect("a transcript to remove");
     std::os::unix::fs::symlink(&target, &transcript).expect("a link");
-    assert!(send(&world, event("tool:post", &dir, good)).contains("not a regular file"));
+    assert!(send(&world, event("tool:post", &dir, good)).contains("symbolic link"));
     assert_eq!(std::fs::read(&target).expect("a file"), b"kept");
 }
 

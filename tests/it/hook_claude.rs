@@ -357,7 +357,7 @@ fn a_project_that_cannot_be_written_to_never_fails_the_agent() {
     };
     // A file stands where a directory should.
     std::fs::write(session.project.join(".claude"), "mine").expect("a file");
-    complains("ile exists");
+    complains("ot a directory");
     assert_eq!(std::fs::read(session.project.join(".claude")).expect("a file"), b"mine");
     std::fs::remove_file(session.project.join(".claude")).expect("a file to remove");
     // A link could lead anywhere.

@@ -219,6 +219,7 @@ fn liveness(lock: Lock, path: &Path) -> Liveness {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::disk::{self, Access, SYSTEM};
     use crate::system::env::tests::fixed;
 
     #[test]
@@ -237,7 +238,8 @@ mod tests {
         let (linux, mac) = (".local/share/gptme/logs", "Library/Application Support/gptme/logs");
         assert_eq!(roots(&env, false), [(linux.to_owned(), true, false)]);
         assert_eq!(roots(&env, true), [(mac.to_owned(), true, false)]);
-        fsio::create_dirs(&home.path().join(".local/share/gptme")).expect("a directory");
+        let dir = home.path().join(".local/share/gptme");
+        disk::make_dirs(&SYSTEM, &dir, Access::Private).expect("a directory");
         assert_eq!(roots(&env, true), [(linux.to_owned(), true, false), (mac.to_owned(), false, true)]);
     }
 }

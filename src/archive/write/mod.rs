@@ -5,6 +5,8 @@
 
 mod inventory;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -15,7 +17,6 @@ use std::time::Duration;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent;
-use crate::archive::store::{dirs, entries};
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, rows};
 use crate::change::apply::lock::Lock;
@@ -23,8 +24,9 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{Belongings, Liveness, Located, Session};
-use crate::system::disk::{self, Disk, For, System};
+use crate::system::disk::{self, Access, For};
 use crate::system::env::Env;
+use crate::system::fsio::is_absent;
 use crate::system::reach;
 use session::Writer;
 
@@ -112,19 +114,15 @@ pub(crate) fn archive<'a>(
     refuse_stores(sessions, archive)?;
     let own = if is_dry_run || held.is_some() { None } else { Some(StateDir::open(env, "archive", patience)?) };
     let state_dir = held.or(own.as_ref()).filter(|_| !is_dry_run);
-    let none = System::default();
-    let disk = state_dir.map_or(&none as &dyn Disk, StateDir::disk);
     // The archive has a lock of its own, because it may be shared.
-    let _lock = state_dir.map(|_| lock(archive, disk, env, patience)).transpose()?;
+    let _lock = state_dir.map(|_| lock(archive, env, patience)).transpose()?;
     if is_dry_run {
         let copies = sessions.iter().flat_map(|session| &session.copies);
         let find = agent::belongings_of(copies.map(|copy| &copy.place));
         for part in sessions.chunks(PART) {
             let places = part.iter().flat_map(|session| &session.copies).map(|copy| &copy.place);
             let sizes = rows::sizes(places, archive);
-            let plan = |session| {
-                Writer::new(archive, &System::default(), options).with_sizes(&sizes).item(session, env, &find)
-            };
+            let plan = |session| Writer::new(archive, options).with_sizes(&sizes).item(session, env, &find);
             for (item, mut warnings) in part.par_iter().map(plan).collect::<Vec<_>>() {
                 report.items.push(item);
                 report.warnings.append(&mut warnings);
@@ -133,7 +131,7 @@ pub(crate) fn archive<'a>(
         }
         return Ok(report);
     }
-    let mut writer = Writer::new(archive, disk, options);
+    let mut writer = Writer::new(archive, options);
     for session in sessions {
         // What is copied is looked at as it is at that moment.
         let find = |place: &Located| {
@@ -144,7 +142,7 @@ pub(crate) fn archive<'a>(
         report.warnings.append(&mut warnings);
         watch(report.items.len());
     }
-    match sweep(archive, disk) {
+    match sweep(archive) {
         Ok(bytes) => report.removed_bytes += bytes,
         Err(why) => report.warnings.push(why),
     }
@@ -175,15 +173,18 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
 }
 
 /// Makes the archive's directory where it may, and takes its lock.
-fn lock(archive: &Archive, disk: &dyn Disk, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
-    let root = archive.root();
+fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
+    let (disk, root) = (archive.disk(), archive.root());
     let is_default = *root == *Archive::default_dir(env);
     let made = match disk.open_dir(root) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && is_default => disk::make_dirs(disk, root),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_default => {
+            disk::make_dirs(disk, root, Access::Private)
+        }
         // A volume that is not mounted must not be taken for an empty one, so those above it must be there.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             disk::open_parent(disk, root).and_then(|(dir, name)| {
-                disk.make_dir((&dir, &name))?;
+                disk.make_dir((&dir, &name), Access::Private)?;
+                disk.sync(&dir)?;
                 disk.open((&dir, &name), For::Dir)
             })
         }
@@ -196,8 +197,9 @@ fn lock(archive: &Archive, disk: &dyn Disk, env: &Env, patience: Duration) -> an
 /// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.
 ///
 /// What needs a blob may be where it cannot be seen. So nothing is removed unless all of the archive is understood.
-fn sweep(archive: &Archive, disk: &dyn Disk) -> Result<u64, String> {
-    if reach::is_dir(&archive.sessions()) == Some(false) {
+fn sweep(archive: &Archive) -> Result<u64, String> {
+    let disk = archive.disk();
+    if disk.open_dir(&archive.sessions()).is_err_and(|error| is_absent(error.kind())) {
         return Ok(0);
     }
     let holdings = archive.holdings();
@@ -215,15 +217,22 @@ fn sweep(archive: &Archive, disk: &dyn Disk) -> Result<u64, String> {
     unneeded.retain(|(_, name)| !needed.contains(name.as_str()));
     let mut unneeded: Vec<PathBuf> = unneeded.into_iter().map(|(path, _)| path).collect();
     let mut problems = Vec::new();
-    for agent in dirs(&archive.sessions(), &mut problems) {
-        for session in dirs(&agent, &mut problems) {
-            let names = entries(&session, &mut problems).into_iter().map(|(path, _)| path);
+    let removes_blobs = !unneeded.is_empty();
+    for agent in archive.dirs(&archive.sessions(), &mut problems) {
+        for session in archive.dirs(&agent, &mut problems) {
+            // A manifest that was removed must not come back after a loss of power, when its blobs are gone.
+            if removes_blobs {
+                disk.open_dir(&session)
+                    .and_then(|dir| disk.sync(&dir))
+                    .map_err(|error| format!("cannot write {}: {}", session.display(), crate::error::reason(&error)))?;
+            }
+            let names = archive.entries(&session, &mut problems).into_iter().map(|(path, _)| path);
             unneeded.extend(names.filter(|path| path.extension().is_some_and(|ending| ending == "tmp")));
         }
     }
     let mut removed = 0;
     for path in unneeded {
-        let bytes = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+        let bytes = archive.look(&path).map_or(0, |look| look.size);
         disk::open_parent(disk, &path)
             .and_then(|(dir, name)| tree::remove(disk, (&dir, &name)))
             .map_err(|error| format!("cannot remove {}: {}", path.display(), crate::error::reason(&error)))?;

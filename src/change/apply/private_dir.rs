@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
-use crate::system::disk::{self, At, Disk, For, Handle, System, look_if_present};
+use crate::system::disk::{self, Access, At, Disk, For, Handle, System, look_if_present};
 use crate::system::env::Env;
 use crate::system::fsio::Kind;
 
@@ -31,7 +31,7 @@ impl PrivateDir {
     pub(crate) fn make(env: &Env) -> Result<Self, Refusal> {
         let state = env.state_dir();
         let make_state = |disk: &System| {
-            let made = disk::make_dirs(disk, &state);
+            let made = disk::make_dirs(disk, &state, Access::Private);
             made.map_err(|error| PathError::new("create", &state, error))
         };
         let in_state = make_state(&System::new(env)).and_then(|_| Self::make_in(&state, env));
@@ -55,7 +55,7 @@ impl PrivateDir {
             let path = base.join(&name);
             let fail = |error| PathError::new("create", &path, error);
             number += 1;
-            match disk.make_dir((&handle, &name)) {
+            match disk.make_dir((&handle, &name), Access::Private) {
                 // A process of the same number, in another container or long ago.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made.map_err(fail)?,

@@ -19,7 +19,7 @@ use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step};
 use crate::format::edit::Edit;
 use crate::session::tests::copy;
 use crate::system::disk::memory::{Memory, Node, Verdict};
-use crate::system::disk::{self, Disk, For, System};
+use crate::system::disk::{self, Access, Disk, For, System};
 use crate::system::fsio::Kind;
 use crate::system::stamp::{self, Stamp};
 
@@ -76,8 +76,10 @@ impl Place {
 
     fn put(&self, path: &str, text: &str) {
         let path = self.base.join(path);
-        let dir = disk::make_dirs(&*self.disk, path.parent().expect("a directory")).expect("a directory");
-        let file = self.disk.open((&dir, path.file_name().expect("a name")), For::New).expect("a file");
+        let dir =
+            disk::make_dirs(&*self.disk, path.parent().expect("a directory"), Access::Private).expect("a directory");
+        let file =
+            self.disk.open((&dir, path.file_name().expect("a name")), For::New(Access::Private)).expect("a file");
         self.disk.add(&file, text.as_bytes()).expect("bytes");
     }
 
@@ -155,8 +157,8 @@ impl Place {
 
     pub(super) fn run(&self, change: &Change) -> anyhow::Result<Outcome> {
         let state_dir = self.state("delete")?;
-        let ready = disk::make_dirs(&*self.disk, &self.base.join("state").join(READY))?;
-        let file = self.disk.open((&ready, "x".as_ref()), For::New)?;
+        let ready = disk::make_dirs(&*self.disk, &self.base.join("state").join(READY), Access::Private)?;
+        let file = self.disk.open((&ready, "x".as_ref()), For::New(Access::Private))?;
         self.disk.add(&file, b"put")?;
         self.disk.sync(&file)?;
         let look = |seen: &Seen| {
@@ -280,7 +282,7 @@ fn a_directory_that_became_a_link_since_the_run_is_not_followed_on_any_disk() {
         let before = place.files("store");
         place.run(&place.change()).expect("a run");
         let after = place.files("store");
-        let outside = disk::make_dirs(disk, &place.base.join("outside")).expect("a directory");
+        let outside = disk::make_dirs(disk, &place.base.join("outside"), Access::Private).expect("a directory");
         let (base, _) = disk::open_parent(disk, &place.base.join("store")).expect("a directory");
         disk.rename_to_free((&base, "store".as_ref()), (&base, "aside".as_ref())).expect("a move");
         disk.make_link((&base, "store".as_ref()), &place.base.join("outside")).expect("a link");
@@ -298,18 +300,18 @@ fn trees_of_any_depth_are_copied_compared_and_removed_with_few_handles() {
     Place::on_both(|place| {
         let disk = &*place.disk;
         let (root, _) = disk::open_parent(disk, &place.base.join("x")).expect("a directory");
-        disk.make_dir((&root, "deep".as_ref())).expect("a directory");
+        disk.make_dir((&root, "deep".as_ref()), Access::Private).expect("a directory");
         let mut dir = disk.open((&root, "deep".as_ref()), For::Dir).expect("a directory");
         for _ in 0..1200 {
-            disk.make_dir((&dir, "d".as_ref())).expect("a directory");
+            disk.make_dir((&dir, "d".as_ref()), Access::Private).expect("a directory");
             dir = disk.open((&dir, "d".as_ref()), For::Dir).expect("a directory");
         }
-        disk.add(&disk.open((&dir, "f".as_ref()), For::New).expect("a file"), b"x").expect("bytes");
+        disk.add(&disk.open((&dir, "f".as_ref()), For::New(Access::Private)).expect("a file"), b"x").expect("bytes");
         let (deep, copy) = ((&root, "deep".as_ref()), (&root, "copy".as_ref()));
         tree::copy(disk, deep, copy).expect("a copy");
         assert!(tree::is_same(disk, deep, copy).expect("a comparison"));
         assert_eq!(tree::size(disk, copy), 1);
-        disk.add(&disk.open((&dir, "g".as_ref()), For::New).expect("a file"), b"y").expect("bytes");
+        disk.add(&disk.open((&dir, "g".as_ref()), For::New(Access::Private)).expect("a file"), b"y").expect("bytes");
         assert!(!tree::is_same(disk, deep, copy).expect("a comparison"));
         tree::remove(disk, deep).expect("a removal");
         tree::remove(disk, copy).expect("a removal");

@@ -14,7 +14,7 @@ use crate::change::apply::lock::Lock;
 use crate::change::apply::{private_dir, tree};
 use crate::error::PathError;
 use crate::session::Problem;
-use crate::system::disk::{self, Disk, Handle, System};
+use crate::system::disk::{self, Access, Disk, Handle, System};
 use crate::system::env::Env;
 
 /// The state directory, locked for one verb.
@@ -43,7 +43,9 @@ impl StateDir {
         verb: &str,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        let make = |path: &Path| disk::make_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
+        let make = |path: &Path| {
+            disk::make_dirs(&*disk, path, Access::Private).map_err(|error| PathError::new("create", path, error))
+        };
         let state = make(&path)?;
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
         let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;

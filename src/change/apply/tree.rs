@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io;
 use std::vec::IntoIter;
 
-use crate::system::disk::{At, Descent, Disk, For, Handle, Sparse, look_if_present};
+use crate::system::disk::{Access, At, Descent, Disk, For, Handle, Sparse, look_if_present};
 use crate::system::fsio::{Buffer, Kind, Look, PIECE};
 use crate::system::stamp::each_below;
 
@@ -24,7 +24,7 @@ pub(crate) fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> 
     if look.kind != Kind::Dir {
         return copy_leaf(disk, &look, from, to);
     }
-    disk.make_dir(to)?;
+    disk.make_dir(to, Access::Private)?;
     let (mut source, mut target) = (Descent::new(disk, from)?, Descent::new(disk, to)?);
     let mut pending = vec![(to.1.to_owned(), look, names(disk, &source)?)];
     while let Some((_, _, names_left)) = pending.last_mut() {
@@ -35,7 +35,7 @@ pub(crate) fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> 
                 copy_leaf(disk, &look, (source.here()?, &name), to)?;
                 continue;
             }
-            disk.make_dir(to)?;
+            disk.make_dir(to, Access::Private)?;
             source.down(&name)?;
             target.down(&name)?;
             pending.push((name, look, names(disk, &source)?));
@@ -62,7 +62,7 @@ fn copy_leaf(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
 }
 
 fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Result<()> {
-    let (source, target) = (disk.open(from, For::Reading)?, disk.open(to, For::New)?);
+    let (source, target) = (disk.open(from, For::Reading)?, disk.open(to, For::New(Access::Private))?);
     let (mut piece, mut offset, mut copy) = (Buffer::new(PIECE), 0, Sparse::new(disk, &target));
     loop {
         let count = disk.read_at(&source, &mut piece, offset)?;

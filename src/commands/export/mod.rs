@@ -4,7 +4,7 @@ mod chosen;
 mod target;
 
 use std::cell::Cell;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::archive::Archive;
@@ -12,11 +12,11 @@ use crate::archive::unpacked::Unpacked;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{find, show};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, PathError, Refusal};
 use crate::format::{command_line, text};
 use crate::session::{Copy, Role};
+use crate::system::disk::{self, Access, Disk as _, SYSTEM, Saving};
 use crate::system::env::Env;
-use crate::system::fsio::{Access, Saving, create_dir};
 use crate::view::render::answer::write_object;
 use crate::view::render::archive::{Shown, show_json};
 use crate::view::render::export::{Entry, HtmlPage, MarkdownPage, Page, html_index, markdown_index};
@@ -63,7 +63,7 @@ fn directory(
         let index = Some(&index).filter(|_| format != ExportFormat::Json);
         names.iter().chain(index).try_for_each(|name| target::refuse_existing(&dir.join(name), env))?;
     }
-    create_dir(dir)?;
+    make_dir(dir).map_err(|error| PathError::new("create", dir, error))?;
     let (mut exit, mut entries) = (Exit::Ok, Vec::new());
     let mut progress = ui.progress("Exporting", chosen.len());
     let mut warnings = Vec::new();
@@ -169,10 +169,19 @@ fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> Entry {
     }
 }
 
+/// Makes a directory; one that is there is good. The directory above it must be there.
+fn make_dir(dir: &Path) -> io::Result<()> {
+    let (above, name) = disk::open_parent(&SYSTEM, dir)?;
+    match SYSTEM.make_dir((&above, &name), Access::Usual) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SYSTEM.open_dir(dir).map(drop),
+        made => made,
+    }
+}
+
 /// Writes a file whole, or leaves what is there.
 fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let mut saving = Saving::begin(path, Access::Usual)?;
-    write(saving.contents())?;
+    let mut saving = Saving::begin(&SYSTEM, path, Access::Usual)?;
+    write(&mut saving)?;
     saving.commit_soon()?;
     Ok(())
 }

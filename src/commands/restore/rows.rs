@@ -26,8 +26,8 @@ use crate::format::text;
 use crate::launch::errand::Errand;
 use crate::scan::{self, Places, Wanted};
 use crate::session::{Located, Store};
+use crate::system::disk::{self, Access, System};
 use crate::system::env::Env;
-use crate::system::fsio::{self, Access, Saving};
 use crate::system::reach;
 use crate::view::ui::Ui;
 
@@ -208,7 +208,7 @@ impl<'a> Return<'a> {
             ));
         }
         let file = unpacked.root().join("session.json");
-        fsio::replace(&file, &contents)?;
+        disk::replace(&System::new(env), &file, &contents)?;
         let errand = Errand { argv: &words(&file), dir, store: &self.store };
         if let Err(why) = errand.run(env) {
             return left(why.to_string());
@@ -263,14 +263,13 @@ impl<'a> Return<'a> {
     /// Writes a file for a person to use.
     fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
         let dir = env.data_dir().join("restored");
-        fsio::create_dirs(&dir)?;
+        let disk = System::new(env);
+        disk::make_dirs(&disk, &dir, Access::Usual).map_err(|error| PathError::new("create", &dir, error))?;
         // The manifest may name any id.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let id: String = self.manifest.id.chars().map(|c| if is_plain(c) { c } else { '_' }).take(MAX_NAME).collect();
         let path = dir.join(format!("{}-{id}.{ending}", self.manifest.agent));
-        let mut saving = Saving::begin(&path, Access::Private)?;
-        saving.write(contents)?;
-        saving.commit()?;
+        disk::save(&disk, &path, Access::Private, contents)?;
         Ok(path)
     }
 }

@@ -74,7 +74,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("transcript");
         let contents: Vec<u8> = (0..60_000_u32).map(|n| n.to_le_bytes()[usize::from(n % 3 == 0)]).collect();
-        crate::system::fsio::replace(&path, &contents).expect("a file");
+        crate::system::disk::replace(&crate::system::disk::SYSTEM, &path, &contents).expect("a file");
         let (file, _) = crate::system::fsio::open_regular(&path).expect("a file");
         for (offset, length) in [(0, 8192), (1, 5000), (4096, 10), (4095, 40_000), (50_000, 20_000)] {
             let mut window = Window::new(length, offset);

@@ -1,19 +1,14 @@
 //! Writes the log of launches.
 
-use std::fs::{File, OpenOptions};
+use std::ffi::OsString;
 use std::io;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
 
 use crate::error::PathError;
 use crate::launch::log::{Launch, is_newer};
 use crate::system::deadline;
-use crate::system::fsio;
+use crate::system::disk::{self, Access, Disk, For, Handle};
 
 /// Above this size the older half of the log is dropped.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -25,61 +20,70 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The log, held against other programs until this is dropped: what is read of it meanwhile stays true.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Held<'d> {
+    disk: &'d dyn Disk,
     path: PathBuf,
-    _lock: File,
+    dir: Handle,
+    name: OsString,
+    _lock: Handle,
 }
 
-impl Held {
+impl<'d> Held<'d> {
     /// Takes the log, making its directory where it is missing.
-    pub(crate) fn take(path: &Path) -> Result<Self, PathError> {
+    pub(crate) fn take(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
         let lock = path.with_extension("lock");
         let fail = |error| PathError::new("lock", &lock, error);
-        if let Some(dir) = path.parent() {
-            fsio::make_dirs(dir, 0o700).map_err(fail)?;
-        }
-        let file = open(OpenOptions::new().write(true), &lock).map_err(fail)?;
+        let (Some(above), Some(name), Some(lock_name)) = (path.parent(), path.file_name(), lock.file_name()) else {
+            return Err(fail(io::ErrorKind::InvalidInput.into()));
+        };
+        let dir = disk::make_dirs(disk, above, Access::Private).map_err(fail)?;
+        let file = disk.open((&dir, lock_name), For::Locking).map_err(fail)?;
         let end = deadline::after(PATIENCE);
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { path: path.to_owned(), _lock: file }),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => std::thread::sleep(PAUSE),
-                Err(error) => return Err(fail(error.into())),
+        while !disk.lock(&file).map_err(fail)? {
+            if Instant::now() >= end {
+                return Err(fail(io::ErrorKind::WouldBlock.into()));
             }
+            std::thread::sleep(PAUSE);
         }
+        Ok(Self { disk, path: path.to_owned(), dir, name: name.to_owned(), _lock: file })
     }
 
     /// Adds a launch.
     pub(crate) fn append(&self, launch: &Launch) -> Result<(), PathError> {
-        let path = &self.path;
-        let fail = |error| PathError::new("write", path, error);
-        prune(path)?;
+        let fail = |error| PathError::new("write", &self.path, error);
+        self.prune()?;
         let mut line = serde_json::to_vec(launch).map_err(|error| fail(error.into()))?;
         line.push(b'\n');
-        open(OpenOptions::new().append(true), path).and_then(|mut file| file.write_all(&line)).map_err(fail)
+        let file = self.disk.open((&self.dir, &self.name), For::Locking).map_err(fail)?;
+        // A line that was cut off ends here, or this one would be lost with it.
+        if self.is_cut_off(&file).map_err(fail)? {
+            line.insert(0, b'\n');
+        }
+        self.disk.add(&file, &line).map_err(fail)
     }
-}
 
-fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.create(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
-    #[expect(clippy::disallowed_methods, reason = "this log is appended to, which replaces nothing")]
-    let file = options.open(path)?;
-    fsio::inherit_owner(&file, path);
-    Ok(file)
-}
+    fn is_cut_off(&self, file: &Handle) -> io::Result<bool> {
+        let Some(last) = self.disk.look_at(file)?.size.checked_sub(1) else { return Ok(false) };
+        let mut byte = [b'\n'];
+        self.disk.read_at(file, &mut byte, last)?;
+        Ok(byte != *b"\n")
+    }
 
-fn prune(path: &Path) -> Result<(), PathError> {
-    if path.symlink_metadata().map_or(0, |metadata| metadata.len()) <= MAX_BYTES {
-        return Ok(());
+    /// Drops the older half of a log that became large.
+    fn prune(&self) -> Result<(), PathError> {
+        let look = disk::look_if_present(self.disk, (&self.dir, &self.name));
+        if !matches!(look, Ok(Some(look)) if look.size > MAX_BYTES) {
+            return Ok(());
+        }
+        let Ok(Some(bytes)) = disk::read_if_present(self.disk, &self.path, 16 * MAX_BYTES) else { return Ok(()) };
+        // What a newer version of this program wrote, it shall find again; it will drop its older half itself.
+        if bytes.split(|byte| *byte == b'\n').any(is_newer) {
+            return Ok(());
+        }
+        let half = &bytes[bytes.len() / 2..];
+        let start = memchr::memchr(b'\n', half).map_or(half.len(), |newline| newline + 1);
+        disk::replace(self.disk, &self.path, &half[start..])
     }
-    let Ok(bytes) = fsio::read_bounded(path, 16 * MAX_BYTES) else { return Ok(()) };
-    // What a newer version of this program wrote, it shall find again; it will drop its older half itself.
-    if bytes.split(|byte| *byte == b'\n').any(is_newer) {
-        return Ok(());
-    }
-    let half = &bytes[bytes.len() / 2..];
-    let start = memchr::memchr(b'\n', half).map_or(half.len(), |newline| newline + 1);
-    fsio::replace(path, &half[start..])
 }
 
 #[cfg(test)]
@@ -87,23 +91,28 @@ mod tests {
     use super::*;
     use crate::launch::log::{VERSION, read};
     use crate::session::AgentKind;
+    use crate::system::disk::SYSTEM;
+    use crate::system::disk::memory::{Memory, with_every_fault};
+
+    fn launch(id: &str) -> Launch {
+        Launch {
+            format_version: VERSION,
+            at: "2026-03-01T12:00:00Z".parse().expect("a time"),
+            agent: AgentKind::Claude,
+            id: Some(id.to_owned()),
+            path: None,
+            dir: "/x".repeat(500).into(),
+            argv: Vec::new(),
+            git_remote: None,
+        }
+    }
 
     #[test]
     fn launches_are_read_back_newest_first_and_the_log_stays_small() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("state/rejoin/launches.jsonl");
-        let launch = |number: usize| Launch {
-            format_version: VERSION,
-            at: "2026-03-01T12:00:00Z".parse().expect("a time"),
-            agent: AgentKind::Claude,
-            id: Some(number.to_string()),
-            path: None,
-            dir: "/x".repeat(500).into(),
-            argv: Vec::new(),
-            git_remote: None,
-        };
         for number in 0..600 {
-            Held::take(&path).and_then(|held| held.append(&launch(number))).expect("a line");
+            Held::take(&SYSTEM, &path).and_then(|held| held.append(&launch(&number.to_string()))).expect("a line");
         }
         let newest: Vec<String> =
             read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).take(3).collect();
@@ -123,10 +132,39 @@ mod tests {
         std::fs::write(&path, format!("{newer}\n{padding}{unreadable}\n{old}\n")).expect("a file");
         let launch = Launch { id: Some("mine".to_owned()), ..read(&path).expect("launches").remove(0) };
         assert_eq!(launch.format_version, VERSION);
-        Held::take(&path).and_then(|held| held.append(&launch)).expect("a line");
+        Held::take(&SYSTEM, &path).and_then(|held| held.append(&launch)).expect("a line");
         let text = std::fs::read_to_string(&path).expect("a log");
         assert!(text.starts_with(newer) && text.contains(unreadable) && text.len() as u64 > MAX_BYTES);
         let ids: Vec<_> = read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).collect();
         assert_eq!(ids, ["mine", "old", "newer"]);
+    }
+
+    #[test]
+    fn no_fault_loses_an_earlier_or_a_later_launch() {
+        let path = Path::new("/state/launches.jsonl");
+        let append = |memory: &Memory, id: &str| Ok(Held::take(memory, path)?.append(&launch(id))?);
+        let ids = |memory: &Memory| -> Vec<String> {
+            let bytes = memory.actor().read(path).unwrap_or_default();
+            let launches = bytes.split(|byte| *byte == b'\n').filter_map(Launch::read);
+            launches.filter_map(|launch| launch.id).collect()
+        };
+        let start = Memory::new();
+        append(&start, "a").expect("a line");
+        start.settle();
+        let schedules = with_every_fault(
+            &start,
+            |memory| append(memory, "b"),
+            |left| {
+                let now = ids(&left.memory);
+                // Nobody waits for the disk, so a launch is lost with the power.
+                let is_as_said = left.answer.is_none() || left.has_lost_power || now == ["a", "b"];
+                append(&left.memory, "c").map_err(|error: anyhow::Error| format!("the next line fails: {error:#}"))?;
+                let later = ids(&left.memory);
+                let is_kept = later.starts_with(&now) && later.last().is_some_and(|id| id == "c");
+                let is_sound = is_as_said && now.first().is_some_and(|id| id == "a") && is_kept;
+                if is_sound { Ok(()) } else { Err(format!("{now:?} became {later:?}")) }
+            },
+        );
+        assert!(schedules > 50, "only {schedules} schedules");
     }
 }

@@ -7,24 +7,25 @@ use crate::agent::jido::{SECRET_FILE, file_of, machine_secret};
 use crate::error::PathError;
 use crate::format::text::hex;
 use crate::save::jido::Signed;
-use crate::system::fsio::{self, Access, Saving};
+use crate::system::disk::{self, Access, Disk};
 use crate::system::reach;
 
 /// Returns the secret of the machine; creates it if there is none, as JidoCode does when it first starts.
-pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
+pub(crate) fn secret(disk: &dyn Disk, root: &Path) -> Result<String, PathError> {
     let path = root.join(SECRET_FILE);
     let fail = |error| PathError::new("use", &path, error);
     if reach::exists_itself(&path) == Some(false) {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| fail(error.into()))?;
-        let secret = hex(&bytes);
-        fsio::create_dirs(root)?;
-        let mut saving = Saving::begin(&path, Access::Private)?;
-        saving.write(secret.as_bytes())?;
-        // Where another process was faster, its secret counts.
-        saving.commit_new()?;
+        save_secret(disk, root, &hex(&bytes))?;
     }
     machine_secret(root).ok_or_else(|| fail(io::Error::other("it is not a secret that JidoCode would use")))
+}
+
+/// Saves a secret; where another process was faster, its secret counts.
+pub(super) fn save_secret(disk: &dyn Disk, root: &Path, secret: &str) -> Result<(), PathError> {
+    make_dirs(disk, root)?;
+    disk::save_new(disk, &root.join(SECRET_FILE), secret.as_bytes()).map(drop)
 }
 
 /// Returns where a session is saved already; the case of its id does not matter.
@@ -39,10 +40,12 @@ pub(crate) fn in_use(root: &Path, id: &str) -> Option<PathBuf> {
 }
 
 /// Saves a session and returns its file; `None` if its id is in use.
-pub(crate) fn save(root: &Path, signed: &Signed) -> Result<Option<PathBuf>, PathError> {
+pub(crate) fn save(disk: &dyn Disk, root: &Path, signed: &Signed) -> Result<Option<PathBuf>, PathError> {
     let path = file_of(root, &signed.id);
-    fsio::create_dirs(path.parent().unwrap_or(root))?;
-    let mut saving = Saving::begin(&path, Access::Private)?;
-    saving.write(&signed.bytes)?;
-    Ok(saving.commit_new()?.then_some(path))
+    make_dirs(disk, path.parent().unwrap_or(root))?;
+    Ok(disk::save_new(disk, &path, &signed.bytes)?.then_some(path))
+}
+
+fn make_dirs(disk: &dyn Disk, dir: &Path) -> Result<(), PathError> {
+    disk::make_dirs(disk, dir, Access::Usual).map(drop).map_err(|error| PathError::new("create", dir, error))
 }

@@ -5,3 +5,6 @@ pub(crate) mod jido;
 pub(crate) mod pointer;
 pub(crate) mod session_info;
 pub(crate) mod transcript;
+
+#[cfg(test)]
+mod tests;

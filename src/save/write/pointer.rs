@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::agent::leo::{FILE_NAME, MAX_BYTES};
 use crate::error::PathError;
 use crate::save::leo::{Entry, render};
-use crate::system::fsio::{self, Access, Saving};
+use crate::system::disk::{self, Access, Disk};
 
 /// What became of a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,19 +23,17 @@ pub(crate) struct Outcome {
 }
 
 /// Saves a pointer in the app's directory, which must be there.
-pub(crate) fn save(entry: &Entry<'_>, now: Timestamp, zone: &TimeZone) -> Result<Outcome, PathError> {
+pub(crate) fn save(disk: &dyn Disk, entry: &Entry<'_>, now: Timestamp, zone: &TimeZone) -> Result<Outcome, PathError> {
     let path = entry.app_dir.join(FILE_NAME);
     let fail = |why: &str| PathError::new("write", &path, io::Error::other(why.to_owned()));
-    let old = fsio::read_if_present(&path, MAX_BYTES)?;
+    let old = disk::read_if_present(disk, &path, MAX_BYTES).map_err(|error| PathError::new("read", &path, error))?;
     let was_unusable = old.as_deref().is_some_and(|old| !is_object(old));
     let contents = render(entry, old.as_deref(), now, zone)
         .ok_or_else(|| fail("a directory is not UTF-8, which JSON cannot hold"))?;
     if contents.len() as u64 > MAX_BYTES {
         return Err(fail("it would be too large to be read again"));
     }
-    let mut saving = Saving::begin(&path, Access::Usual)?;
-    saving.write(contents.as_bytes())?;
-    saving.commit()?;
+    disk::save(disk, &path, Access::Usual, contents.as_bytes())?;
     Ok(Outcome { path, was_unusable })
 }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::agent::amplifier::session_info::{FILE_NAME, MAX_BYTES, parse, render};
 use crate::error::PathError;
+use crate::system::disk::{self, Disk, SYSTEM};
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -24,7 +25,7 @@ pub fn write_session_info(session_dir: &Path, working_dir: &Path, created_at: Ti
             return false;
         }
     };
-    match record(session_dir, &resolved, created_at) {
+    match record(&SYSTEM, session_dir, &resolved, created_at) {
         Ok(()) => true,
         Err(error) => {
             log::warn!("cannot record the working directory: {error}");
@@ -65,15 +66,20 @@ pub fn read_working_dir(session_dir: &Path) -> Option<PathBuf> {
 }
 
 /// Writes the file; unknown keys of a readable old one survive.
-pub(crate) fn record(session_dir: &Path, working_dir: &Path, created_at: Timestamp) -> Result<(), PathError> {
+pub(crate) fn record(
+    disk: &dyn Disk,
+    session_dir: &Path,
+    working_dir: &Path,
+    created_at: Timestamp,
+) -> Result<(), PathError> {
     let path = session_dir.join(FILE_NAME);
-    // What cannot be read cannot be kept; the new file replaces it.
-    let old = fsio::read_if_present(&path, MAX_BYTES).ok().flatten();
+    // Not replaced where it cannot be read: what is in it would be lost.
+    let old = disk::read_if_present(disk, &path, MAX_BYTES).map_err(|error| PathError::new("read", &path, error))?;
     let contents = render(working_dir, created_at, old.as_deref()).ok_or_else(|| {
         let why = format!("{} is not UTF-8, which JSON cannot hold", working_dir.display());
         PathError::new("write", &path, std::io::Error::other(why))
     })?;
-    fsio::replace(&path, contents.as_bytes())
+    disk::replace(disk, &path, contents.as_bytes())
 }
 
 #[cfg(test)]

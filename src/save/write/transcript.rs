@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
+use crate::error::PathError;
 use crate::save::transcript::{Counts, FILE_NAME, Unusable, Writer};
-use crate::system::fsio::{self, Update};
+use crate::system::disk::{self, Access, Disk, Update};
 
 /// What became of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,27 +21,33 @@ pub(crate) struct Outcome {
 }
 
 /// Saves the messages that a reader gives, one held at a time.
-pub(crate) fn from_reader(session_dir: &Path, input: &mut dyn BufRead, is_lenient: bool) -> Result<Outcome, Unusable> {
+pub(crate) fn from_reader(
+    disk: &dyn Disk,
+    session_dir: &Path,
+    input: &mut dyn BufRead,
+    is_lenient: bool,
+) -> Result<Outcome, Unusable> {
     // Nothing is made for input that holds nothing.
     if input.fill_buf().map_err(Unusable::Read)?.is_empty() {
         return Err(Unusable::Empty);
     }
-    save(session_dir, is_lenient, |writer| writer.read(input))
+    save(disk, session_dir, is_lenient, |writer| writer.read(input))
 }
 
 /// Saves a list of messages.
-pub(crate) fn from_list(session_dir: &Path, list: &RawValue) -> Result<Outcome, Unusable> {
-    save(session_dir, true, |writer| writer.list(list))
+pub(crate) fn from_list(disk: &dyn Disk, session_dir: &Path, list: &RawValue) -> Result<Outcome, Unusable> {
+    save(disk, session_dir, true, |writer| writer.list(list))
 }
 
 fn save(
+    disk: &dyn Disk,
     session_dir: &Path,
     is_lenient: bool,
     write: impl FnOnce(Writer<'_>) -> Result<Counts, Unusable>,
 ) -> Result<Outcome, Unusable> {
-    fsio::create_dirs(session_dir)?;
+    disk::make_dirs(disk, session_dir, Access::Usual).map_err(|error| PathError::new("create", session_dir, error))?;
     let path = session_dir.join(FILE_NAME);
-    let mut update = Update::begin(&path)?;
+    let mut update = Update::begin(disk, &path)?;
     let counts = write(Writer::new(&mut |line| update.write(line), is_lenient))?;
     let is_written = update.commit()?;
     Ok(Outcome { path, counts, is_written })
@@ -49,12 +56,13 @@ fn save(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::disk::SYSTEM;
 
     #[test]
     fn input_without_a_byte_makes_no_directory() {
         let dir = tempfile::tempdir().expect("a directory");
         let session = dir.path().join("a/b");
-        assert!(matches!(from_reader(&session, &mut std::io::empty(), false), Err(Unusable::Empty)));
+        assert!(matches!(from_reader(&SYSTEM, &session, &mut std::io::empty(), false), Err(Unusable::Empty)));
         assert!(dir.path().join("a").symlink_metadata().is_err());
     }
 }

@@ -8,6 +8,7 @@ mod descent;
 mod fault;
 #[cfg(test)]
 pub(crate) mod memory;
+mod saving;
 mod sparse;
 mod system;
 
@@ -17,12 +18,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::system::fsio::Look;
+use crate::system::fsio::{Kind, Look, is_absent};
 
 pub(crate) use descent::Descent;
 pub(crate) use fault::Fault;
+pub(crate) use saving::{Saving, Update, replace, save, save_new};
 pub(crate) use sparse::Sparse;
-pub(crate) use system::System;
+pub(crate) use system::{SYSTEM, System};
 
 /// An open file or directory; it stays what it is, whatever happens to its name.
 #[derive(Debug)]
@@ -32,11 +34,23 @@ pub(crate) enum Handle {
     Memory(memory::Open),
 }
 
+/// The name of a directory in itself.
+const ITSELF: &str = ".";
+
 /// A name in an open directory.
 pub(crate) type At<'a> = (&'a Handle, &'a OsStr);
 
 /// Times of access and modification, each in seconds since 1970 and nanoseconds.
 pub(crate) type Times = ((i64, i64), (i64, i64));
+
+/// Who may use a file or directory that is new; one that is replaced keeps its mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Nobody but its owner.
+    Private,
+    /// Whom the user's umask lets.
+    Usual,
+}
 
 /// What something is opened for; a link is never followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +61,8 @@ pub(crate) enum For {
     Reading,
     /// A regular file, to be read and added to.
     Adding,
-    /// A file that is made where nothing is, for its owner alone, to be added to.
-    New,
+    /// A file that is made where nothing is, to be added to.
+    New(Access),
     /// A file that is made where nothing is yet, to be locked, read and added to.
     Locking,
 }
@@ -76,8 +90,8 @@ pub(crate) trait Disk: fmt::Debug + Send + Sync {
     /// Reads from a place of a file, and returns how many bytes; 0 at its end.
     fn read_at(&self, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Makes a directory for its owner alone.
-    fn make_dir(&self, at: At<'_>) -> io::Result<()>;
+    /// Makes a directory.
+    fn make_dir(&self, at: At<'_>, access: Access) -> io::Result<()>;
     /// Makes a symbolic link.
     fn make_link(&self, at: At<'_>, target: &Path) -> io::Result<()>;
     /// Adds to the end of a file; one that fails may have added a part.
@@ -138,15 +152,50 @@ pub(crate) fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<
     }
 }
 
-/// Makes private directories as far as they are missing, puts their names on the disk, and opens the last.
-pub(crate) fn make_dirs(disk: &dyn Disk, path: &Path) -> io::Result<Handle> {
-    make_dirs_below(disk, path, &|above| disk.open_dir(above))
+/// Reads a file that must not be larger than `limit` bytes; `None` when there is none. A link is followed to a file of
+/// the same user.
+pub(crate) fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let read = || {
+        let (mut dir, mut name) = open_parent(disk, path)?;
+        let look = disk.look((&dir, &name))?;
+        if look.kind == Kind::Symlink {
+            (dir, name) = open_parent(disk, &disk.real_path(path)?)?;
+            if disk.look((&dir, &name))?.owner.0 != look.owner.0 {
+                return Err(io::Error::other("it is a link to a file of another user, which is not followed"));
+            }
+        }
+        let file = disk.open((&dir, &name), For::Reading)?;
+        let size = disk.look_at(&file)?.size;
+        if size > limit {
+            return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+        }
+        let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
+        let mut length = 0;
+        while length < bytes.len() {
+            match disk.read_at(&file, &mut bytes[length..], length as u64)? {
+                0 => break,
+                count => length += count,
+            }
+        }
+        bytes.truncate(length);
+        Ok(bytes)
+    };
+    match read() {
+        Err(error) if is_absent(error.kind()) => Ok(None),
+        bytes => bytes.map(Some),
+    }
+}
+
+/// Makes directories as far as they are missing, puts their names on the disk, and opens the last.
+pub(crate) fn make_dirs(disk: &dyn Disk, path: &Path, access: Access) -> io::Result<Handle> {
+    make_dirs_below(disk, path, access, &|above| disk.open_dir(above))
 }
 
 /// Does so where `open` opens what is there.
 pub(crate) fn make_dirs_below(
     disk: &dyn Disk,
     path: &Path,
+    access: Access,
     open: &dyn Fn(&Path) -> io::Result<Handle>,
 ) -> io::Result<Handle> {
     match open(path) {
@@ -167,7 +216,7 @@ pub(crate) fn make_dirs_below(
     let mut dir = above;
     for path in missing.into_iter().rev() {
         let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
-        match disk.make_dir((&dir, name)) {
+        match disk.make_dir((&dir, name), access) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => {
                 made?;

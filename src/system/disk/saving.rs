@@ -1,160 +1,180 @@
 //! Files that are written beside their place, piece by piece, and put there whole.
 
-use std::fs::{File, FileTimes, Metadata};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
+use super::{Access, Disk, For, Handle, ITSELF, look_if_present, open_parent};
 use crate::error::PathError;
-use crate::system::fsio::{copy_extended, open_regular, sync};
-
-/// Who may read a file that is new; one that is replaced keeps its mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Nobody but its owner.
-    Private,
-    /// Whom the user's umask lets.
-    Usual,
-}
+use crate::system::fsio::{Buffer, Kind, Look, PIECE, is_absent};
 
 /// A file in the making: readers see the old one, or none, until it is committed.
 ///
 /// A replaced file keeps its mode and owner, a new one gets the owner of its directory. Links, devices and
 /// directories are not replaced. What is dropped without being committed is removed.
 #[derive(Debug)]
-pub(crate) struct Saving {
+pub(crate) struct Saving<'d> {
+    disk: &'d dyn Disk,
     path: PathBuf,
-    dir: Metadata,
-    old: Option<Metadata>,
-    temporary: BufWriter<NamedTempFile>,
+    dir: Handle,
+    /// What the directory was like before there was anything of this in it.
+    dir_before: Look,
+    name: OsString,
+    old: Option<Look>,
+    file: Handle,
+    /// Its name until it is in its place.
+    temporary: Option<OsString>,
+    pending: Vec<u8>,
 }
 
-impl Saving {
+impl<'d> Saving<'d> {
     /// Begins a file; its directory must be there.
-    pub(crate) fn begin(path: &Path, access: Access) -> Result<Self, PathError> {
+    pub(crate) fn begin(disk: &'d dyn Disk, path: &Path, access: Access) -> Result<Self, PathError> {
         let fail = |action| move |error| PathError::new(action, path, error);
-        let dir = path.parent().ok_or_else(|| fail("write")(io::Error::other("it has no directory")))?;
-        let dir_metadata = dir.metadata().map_err(fail("write"))?;
-        let old = match path.symlink_metadata() {
-            Ok(metadata) if metadata.is_file() => Some(metadata),
-            Ok(_) => return Err(fail("replace")(io::Error::other("it is not a regular file"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(fail("replace")(error)),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".rejoin-").suffix(".tmp");
-        if access == Access::Usual {
-            // The system takes the umask off.
-            builder.permissions(PermissionsExt::from_mode(0o666));
+        let (dir, name) = open_parent(disk, path).map_err(fail("write"))?;
+        let dir_before = disk.look_at(&dir).map_err(fail("write"))?;
+        let old = look_if_present(disk, (&dir, &name)).map_err(fail("replace"))?;
+        if old.is_some_and(|old| old.kind != Kind::File) {
+            return Err(fail("replace")(io::Error::other("it is not a regular file")));
         }
-        let temporary = builder.tempfile_in(dir).map_err(fail("write"))?;
-        Ok(Self { path: path.to_owned(), dir: dir_metadata, old, temporary: BufWriter::new(temporary) })
-    }
-
-    /// Adds to its contents.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), PathError> {
-        self.temporary.write_all(bytes).map_err(|error| PathError::new("write", &self.path, error))
-    }
-
-    /// Returns where its contents are written.
-    pub(crate) fn contents(&mut self) -> &mut impl Write {
-        &mut self.temporary
+        let mut number = 0_u32;
+        let (file, temporary) = loop {
+            let temporary = OsString::from(format!(".rejoin-{}-{number}.tmp", std::process::id()));
+            match disk.open((&dir, &temporary), For::New(access)) {
+                // Another thread has it, or a process of the same number that was killed, in another container maybe.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                opened => break (opened.map_err(fail("write"))?, temporary),
+            }
+        };
+        let (path, temporary) = (path.to_owned(), Some(temporary));
+        Ok(Self { disk, path, dir, dir_before, name, old, file, temporary, pending: Vec::new() })
     }
 
     /// Puts the file in its place and waits until the disk has it.
-    pub(crate) fn commit(self) -> Result<(), PathError> {
-        let path = self.path.clone();
-        self.finish()?.put(true)?;
-        sync_dir_of(&path).map(drop)
+    pub(crate) fn commit(mut self) -> Result<(), PathError> {
+        self.finish().and_then(|()| self.put(true)).map_err(|error| self.failed(error))
     }
 
     /// Puts the file in its place without waiting for the disk: a crash of the whole system may lose it.
-    pub(crate) fn commit_soon(self) -> Result<(), PathError> {
-        self.finish()?.put(false)
+    pub(crate) fn commit_soon(mut self) -> Result<(), PathError> {
+        self.finish().and_then(|()| self.put(false)).map_err(|error| self.failed(error))
     }
 
     /// Puts the file in its place unless there is something, and returns whether it did.
-    pub(crate) fn commit_new(self) -> Result<bool, PathError> {
-        let Finished { path, file } = self.finish()?;
-        let fail = |error| PathError::new("write", &path, error);
-        sync(file.as_file()).map_err(fail)?;
-        match file.persist_noclobber(&path) {
-            Ok(_) => sync_dir_of(&path).map(|_| true),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(fail(error.error)),
-        }
+    pub(crate) fn commit_new(mut self) -> Result<bool, PathError> {
+        let put = self.finish().and_then(|()| {
+            self.disk.sync(&self.file)?;
+            let Some(temporary) = &self.temporary else { return Ok(false) };
+            match self.disk.rename_to_free((&self.dir, temporary), (&self.dir, &self.name)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+                moved => moved?,
+            }
+            self.temporary = None;
+            self.disk.sync(&self.dir)?;
+            Ok(true)
+        });
+        put.map_err(|error| self.failed(error))
     }
 
     /// Commits with the times that the old file and the directory had.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
-    pub(super) fn keep_times(self) -> Result<(), PathError> {
-        let path = self.path.clone();
-        let dir_times = times_of(&self.dir);
-        let old_times = self.old.as_ref().map(times_of);
-        let finished = self.finish()?;
-        if let Some(times) = old_times {
-            finished.file.as_file().set_times(times).map_err(|error| PathError::new("write", &path, error))?;
+    fn commit_with_times(mut self) -> Result<(), PathError> {
+        let put = self.finish().and_then(|()| {
+            if let (Some(old), Some(temporary)) = (&self.old, &self.temporary) {
+                self.disk.set_times((&self.dir, temporary), (old.accessed, old.modified))?;
+            }
+            self.put(true)?;
+            // The new file is in place; a directory time that cannot be put back must not make it a failure.
+            let Look { accessed, modified, .. } = self.dir_before;
+            let _ = self.disk.set_times((&self.dir, ITSELF.as_ref()), (accessed, modified));
+            Ok(())
+        });
+        put.map_err(|error| self.failed(error))
+    }
+
+    /// Writes out what is held back, and sets owner, extended attributes and mode.
+    fn finish(&mut self) -> io::Result<()> {
+        self.write_out()?;
+        let (disk, dir, Some(temporary)) = (self.disk, &self.dir, &self.temporary) else { return Ok(()) };
+        let Some(old) = &self.old else { return Ok(()) };
+        if disk.look_at(&self.file)?.owner != old.owner {
+            // Only root may give a file away; for anyone else their own file is the best there is.
+            let _ = disk.set_owner((dir, temporary), old.owner);
         }
-        finished.put(true)?;
-        let dir = sync_dir_of(&path)?;
-        // The new file is in place; a directory time that cannot be put back must not make it a failure.
-        let _ = dir.set_times(dir_times);
+        disk.copy_extended(&disk.open((dir, &self.name), For::Reading)?, &self.file)?;
+        disk.set_mode((dir, temporary), old.mode)
+    }
+
+    fn put(&mut self, is_synced: bool) -> io::Result<()> {
+        if is_synced {
+            self.disk.sync(&self.file)?;
+        }
+        if let Some(temporary) = &self.temporary {
+            self.disk.rename((&self.dir, temporary), (&self.dir, &self.name))?;
+            self.temporary = None;
+        }
+        if is_synced { self.disk.sync(&self.dir) } else { Ok(()) }
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        if !self.pending.is_empty() {
+            self.disk.add(&self.file, &self.pending)?;
+            self.pending.clear();
+        }
         Ok(())
     }
 
-    /// Writes out what is held back, and sets owner and mode.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
-    fn finish(self) -> Result<Finished, PathError> {
-        let Self { path, dir, old, temporary } = self;
-        let fail = |error| PathError::new("write", &path, error);
-        let file = temporary.into_inner().map_err(|error| fail(error.into_error()))?;
-        let made = file.as_file().metadata().map_err(fail)?;
-        let (uid, gid) = old.as_ref().map_or((dir.uid(), dir.gid()), |old| (old.uid(), old.gid()));
-        if (made.uid(), made.gid()) != (uid, gid) {
-            // Only root may give a file away; for anyone else their own file is the best there is.
-            let _ = std::os::unix::fs::fchown(file.as_file(), Some(uid), Some(gid));
-        }
-        if let Some(old) = &old {
-            copy_extended(&open_regular(&path)?.0, file.as_file()).map_err(fail)?;
-            let mode = PermissionsExt::from_mode(old.mode() & 0o7777);
-            file.as_file().set_permissions(mode).map_err(fail)?;
-        }
-        Ok(Finished { path, file })
+    fn failed(&self, error: io::Error) -> PathError {
+        PathError::new("write", &self.path, error)
     }
 }
 
-/// A file whose contents are complete.
-struct Finished {
-    path: PathBuf,
-    file: NamedTempFile,
-}
-
-impl Finished {
-    fn put(self, is_synced: bool) -> Result<(), PathError> {
-        let Self { path, file } = self;
-        if is_synced {
-            sync(file.as_file()).map_err(|error| PathError::new("write", &path, error))?;
+impl Write for Saving<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.pending.extend_from_slice(bytes);
+        if self.pending.len() >= PIECE {
+            self.write_out()?;
         }
-        file.persist(&path).map(drop).map_err(|error| PathError::new("replace", &path, error.error))
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_out()
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
-fn sync_dir_of(path: &Path) -> Result<File, PathError> {
-    let dir = path.parent().unwrap_or(path);
-    let handle = File::open(dir).map_err(|error| PathError::new("write", path, error))?;
-    sync(&handle).map_err(|error| PathError::new("write", path, error))?;
-    Ok(handle)
+impl Drop for Saving<'_> {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = self.disk.unlink((&self.dir, temporary));
+        }
+    }
 }
 
-fn times_of(metadata: &Metadata) -> FileTimes {
-    let times = FileTimes::new();
-    match (metadata.accessed(), metadata.modified()) {
-        (Ok(accessed), Ok(modified)) => times.set_accessed(accessed).set_modified(modified),
-        _ => times,
-    }
+/// Begins a file whose contents are these.
+fn saving<'d>(disk: &'d dyn Disk, path: &Path, access: Access, contents: &[u8]) -> Result<Saving<'d>, PathError> {
+    let mut saving = Saving::begin(disk, path, access)?;
+    saving.write_all(contents).map_err(|error| saving.failed(error))?;
+    Ok(saving)
+}
+
+/// Puts a file with these contents in its place, and waits until the disk has it.
+pub(crate) fn save(disk: &dyn Disk, path: &Path, access: Access, contents: &[u8]) -> Result<(), PathError> {
+    saving(disk, path, access, contents)?.commit()
+}
+
+/// Puts a private file with these contents where nothing is, and returns whether it did.
+pub(crate) fn save_new(disk: &dyn Disk, path: &Path, contents: &[u8]) -> Result<bool, PathError> {
+    saving(disk, path, Access::Private, contents)?.commit_new()
+}
+
+/// Puts `contents` at `path` so that readers see the old file or the new one, never a part.
+///
+/// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its
+/// directory. The directory keeps its modification time, because agents order and clean up
+/// sessions by it: a repair must not make an old session look fresh. What an agent saves itself goes
+/// through [`Saving`].
+pub(crate) fn replace(disk: &dyn Disk, path: &Path, contents: &[u8]) -> Result<(), PathError> {
+    saving(disk, path, Access::Private, contents)?.commit_with_times()
 }
 
 /// A file that is written piece by piece, but only if it comes out different from the one that is there.
@@ -162,45 +182,48 @@ fn times_of(metadata: &Metadata) -> FileTimes {
 /// As long as the pieces are what the old file holds, nothing is written; at the first difference the part
 /// that is the same is copied. So the memory that it takes does not depend on the file.
 #[derive(Debug)]
-pub(crate) struct Update {
+pub(crate) struct Update<'d> {
+    disk: &'d dyn Disk,
     path: PathBuf,
-    state: State,
+    state: State<'d>,
 }
 
 #[derive(Debug)]
-enum State {
+enum State<'d> {
     /// The old file has begun with every piece so far, which is so many bytes.
-    Same { old: BufReader<File>, bytes: u64 },
+    Same { old: Handle, bytes: u64 },
     /// It has not, or there is none.
-    Different(Box<Saving>),
+    Different(Box<Saving<'d>>),
 }
 
-impl Update {
+impl<'d> Update<'d> {
     /// Begins the new contents of a file; its directory must be there.
-    pub(crate) fn begin(path: &Path) -> Result<Self, PathError> {
-        let state = match open_regular(path) {
-            Ok((file, _)) => State::Same { old: BufReader::new(file), bytes: 0 },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                State::Different(Box::new(Saving::begin(path, Access::Private)?))
+    pub(crate) fn begin(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
+        let opened = open_parent(disk, path).and_then(|(dir, name)| disk.open((&dir, &name), For::Reading));
+        let state = match opened {
+            Ok(old) => State::Same { old, bytes: 0 },
+            Err(error) if is_absent(error.kind()) => {
+                State::Different(Box::new(Saving::begin(disk, path, Access::Private)?))
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(PathError::new("read", path, error)),
         };
-        Ok(Self { path: path.to_owned(), state })
+        Ok(Self { disk, path: path.to_owned(), state })
     }
 
     /// Adds to the contents.
     pub(crate) fn write(&mut self, mut piece: &[u8]) -> Result<(), PathError> {
         while !piece.is_empty() {
             match &mut self.state {
-                State::Different(saving) => return saving.write(piece),
+                State::Different(saving) => return saving.write_all(piece).map_err(|error| saving.failed(error)),
                 State::Same { old, bytes } => {
-                    let here = old.fill_buf().map_err(|error| PathError::new("read", &self.path, error))?;
+                    let mut buffer = Buffer::new(piece.len().min(PIECE));
+                    let count = self.disk.read_at(old, &mut buffer, *bytes);
+                    let count = count.map_err(|error| PathError::new("read", &self.path, error))?;
+                    let here = &buffer[..count];
                     let common = here.iter().zip(piece).take_while(|(a, b)| a == b).count();
-                    let is_different = common < here.len().min(piece.len()) || here.is_empty();
-                    old.consume(common);
                     *bytes += common as u64;
                     piece = &piece[common..];
-                    if is_different {
+                    if common < here.len() || here.is_empty() {
                         self.part_ways()?;
                     }
                 }
@@ -211,9 +234,9 @@ impl Update {
 
     /// Puts the file in its place if it differs from the one that is there, and returns whether it does.
     pub(crate) fn commit(mut self) -> Result<bool, PathError> {
-        if let State::Same { old, .. } = &mut self.state {
-            let rest = old.fill_buf().map_err(|error| PathError::new("read", &self.path, error))?;
-            if rest.is_empty() {
+        if let State::Same { old, bytes } = &self.state {
+            let rest = self.disk.read_at(old, &mut [0], *bytes);
+            if rest.map_err(|error| PathError::new("read", &self.path, error))? == 0 {
                 return Ok(false);
             }
             self.part_ways()?;
@@ -225,21 +248,18 @@ impl Update {
     }
 
     fn part_ways(&mut self) -> Result<(), PathError> {
-        let State::Same { old, bytes } = &mut self.state else { return Ok(()) };
+        let State::Same { old, bytes } = &self.state else { return Ok(()) };
         let fail = |error| PathError::new("read", &self.path, error);
-        let mut saving = Saving::begin(&self.path, Access::Private)?;
-        old.rewind().map_err(fail)?;
-        let mut left = *bytes;
-        while left > 0 {
-            let piece = old.fill_buf().map_err(fail)?;
-            if piece.is_empty() {
+        let mut saving = Saving::begin(self.disk, &self.path, Access::Private)?;
+        let (mut buffer, mut offset) = (Buffer::new(PIECE), 0);
+        while offset < *bytes {
+            let wanted = usize::try_from(*bytes - offset).unwrap_or(PIECE).min(PIECE);
+            let count = self.disk.read_at(old, &mut buffer[..wanted], offset).map_err(fail)?;
+            if count == 0 {
                 return Err(fail(io::Error::other("it became shorter in the meantime")));
             }
-            let piece = &piece[..usize::try_from(left).unwrap_or(usize::MAX).min(piece.len())];
-            let length = piece.len();
-            saving.write(piece)?;
-            old.consume(length);
-            left -= length as u64;
+            saving.write_all(&buffer[..count]).map_err(|error| saving.failed(error))?;
+            offset += count as u64;
         }
         self.state = State::Different(Box::new(saving));
         Ok(())
@@ -249,11 +269,16 @@ impl Update {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
+    use std::fs::File;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::time::{Duration, SystemTime};
+
     use super::*;
+    use crate::system::disk::SYSTEM;
 
     /// Writes contents in pieces of some bytes and returns whether the file was written.
     fn update(path: &Path, contents: &[u8], piece: usize) -> bool {
-        let mut update = Update::begin(path).expect("a beginning");
+        let mut update = Update::begin(&SYSTEM, path).expect("a beginning");
         contents.chunks(piece).for_each(|piece| update.write(piece).expect("a piece"));
         update.commit().expect("an end")
     }
@@ -281,7 +306,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, "old").expect("a file");
-        let mut update = Update::begin(&path).expect("a beginning");
+        let mut update = Update::begin(&SYSTEM, &path).expect("a beginning");
         update.write(b"new").expect("a piece");
         assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 2);
         drop(update);
@@ -293,14 +318,50 @@ mod tests {
     fn a_new_file_is_never_put_over_another() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
-        let save = |text: &[u8]| {
-            let mut saving = Saving::begin(&path, Access::Private)?;
-            saving.write(text)?;
-            saving.commit_new()
-        };
+        let save = |text: &[u8]| save_new(&SYSTEM, &path, text);
         assert!(save(b"first").expect("a file"));
         assert!(!save(b"second").expect("a refusal"));
         assert_eq!(std::fs::read(&path).expect("contents"), b"first");
         assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode_and_both_keep_their_times() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("session-info.json");
+        std::fs::write(&path, "old").expect("a file");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let times = std::fs::FileTimes::new().set_modified(then).set_accessed(then);
+        File::options().write(true).open(&path).and_then(|file| file.set_times(times)).expect("times");
+        File::open(dir.path()).and_then(|dir| dir.set_times(times)).expect("times");
+
+        replace(&SYSTEM, &path, b"new").expect("a replacement");
+
+        let metadata = path.metadata().expect("metadata");
+        assert_eq!(std::fs::read(&path).expect("contents"), b"new");
+        assert_eq!(metadata.mode() & 0o777, 0o640);
+        assert_eq!(metadata.modified().expect("a time"), then);
+        assert_eq!(dir.path().metadata().and_then(|dir| dir.modified()).expect("a time"), then);
+        assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_new_file_is_private() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("new.json");
+        replace(&SYSTEM, &path, b"{}").expect("a file");
+        assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_link_is_not_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (target, link) = (dir.path().join("target"), dir.path().join("link"));
+        std::fs::write(&target, "x").expect("a file");
+        std::os::unix::fs::symlink(&target, &link).expect("a link");
+        assert!(replace(&SYSTEM, &link, b"y").is_err());
+        assert_eq!(std::fs::read(&target).expect("contents"), b"x");
+        assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 2, "no temporary file is left");
     }
 }

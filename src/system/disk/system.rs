@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, flock};
 use rustix::io::Errno;
 
-use super::{At, Disk, Fault, For, Handle, Times};
+use super::{Access, At, Disk, Fault, For, Handle, Times};
 use crate::system::env::Env;
 use crate::system::fsio::{self, Kind, Look};
 use crate::system::reach;
@@ -26,6 +26,9 @@ impl System {
         Self { fault: Fault::from_env(env) }
     }
 }
+
+/// The disk of the system for what is written without the faults that a test asks for.
+pub(crate) static SYSTEM: System = System { fault: Fault::NONE };
 
 /// Returns what a directory says that it holds.
 #[cfg(target_os = "linux")]
@@ -146,13 +149,13 @@ impl Disk for System {
             // What is no regular file must not block, nor become the terminal of this process.
             For::Reading => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
             For::Adding => OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY,
-            For::New => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+            For::New(_) => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
             For::Locking => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY,
         };
-        if matches!(purpose, For::New | For::Locking) {
+        if matches!(purpose, For::New(_) | For::Locking) {
             self.fault.point()?;
         }
-        let mode = Mode::RUSR | Mode::WUSR;
+        let mode = Mode::from_raw_mode(if purpose == For::New(Access::Usual) { 0o666 } else { 0o600 });
         let opened = rustix::fs::openat(fd(dir)?, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode);
         let handle = Handle::System(opened.map_err(|error| match error {
             Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed"),
@@ -162,7 +165,7 @@ impl Disk for System {
         if purpose != For::Dir && self.look_at(&handle)?.kind != Kind::File {
             return Err(io::Error::other("it is not a regular file"));
         }
-        if matches!(purpose, For::New | For::Locking) {
+        if matches!(purpose, For::New(_) | For::Locking) {
             inherit_owner(fd(dir)?, name);
         }
         Ok(handle)
@@ -198,9 +201,10 @@ impl Disk for System {
         }
     }
 
-    fn make_dir(&self, (dir, name): At<'_>) -> io::Result<()> {
+    fn make_dir(&self, (dir, name): At<'_>, access: Access) -> io::Result<()> {
         self.fault.point()?;
-        rustix::fs::mkdirat(fd(dir)?, name, Mode::RWXU)?;
+        let mode = Mode::from_raw_mode(if access == Access::Usual { 0o777 } else { 0o700 });
+        rustix::fs::mkdirat(fd(dir)?, name, mode)?;
         inherit_owner(fd(dir)?, name);
         Ok(())
     }

@@ -1,11 +1,8 @@
-//! The file operations that everything else builds on: opening without surprises, bounded reading, and
-//! the one atomic replacement that keeps mode, owner and times.
+//! The file operations that everything else builds on: opening without surprises, and bounded reading.
 
 mod buffer;
 mod extended;
 mod look;
-mod owner;
-mod saving;
 mod sync;
 
 use std::fs::{File, Metadata};
@@ -23,8 +20,6 @@ use crate::error::PathError;
 pub(crate) use buffer::{BufReader, Buffer, PAGE, PIECE};
 pub(crate) use extended::copy_extended;
 pub(crate) use look::{Kind, Look};
-pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
-pub(crate) use saving::{Access, Saving, Update};
 pub(crate) use sync::sync;
 
 /// The bit of a mode that lets the owner read (`S_IRUSR`, the same everywhere; its type is not).
@@ -116,125 +111,13 @@ pub(crate) fn is_absent(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
 }
 
-/// Puts `contents` at `path` so that readers see the old file or the new one, never a part.
-///
-/// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its
-/// directory. The directory keeps its modification time, because agents order and clean up
-/// sessions by it: a repair must not make an old session look fresh. What an agent saves itself goes
-/// through [`Saving`].
-pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), PathError> {
-    let mut saving = Saving::begin(path, Access::Private)?;
-    saving.write(contents)?;
-    saving.keep_times()
-}
-
-/// Makes a directory; one that is there is good. The directory above it must be there.
-pub(crate) fn create_dir(dir: &Path) -> Result<(), PathError> {
-    let made = match make_dir(dir, 0o777) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match dir.symlink_metadata() {
-            Ok(there) if there.is_dir() || dir.metadata().is_ok_and(|dir| dir.is_dir()) => Ok(()),
-            // Another process removed it since: "not found" tells the caller to try again, "exists" would not.
-            Err(gone) if gone.kind() == io::ErrorKind::NotFound => Err(gone),
-            _ => Err(error),
-        },
-        made => made,
-    };
-    made.map_err(|error| PathError::new("create", dir, error))
-}
-
-/// Makes a directory and those above it.
-pub(crate) fn create_dirs(dir: &Path) -> Result<(), PathError> {
-    make_dirs(dir, 0o777).map_err(|error| PathError::new("create", dir, error))
-}
-
-/// Removes a regular file and returns whether there was one; anything else is left alone.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that removes files")]
-pub(crate) fn remove_file(path: &Path) -> Result<bool, PathError> {
-    let fail = |error| PathError::new("remove", path, error);
-    match path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => return Err(fail(io::Error::other("it is not a regular file"))),
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(fail(error)),
-    }
-    match std::fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        // Another process was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(fail(error)),
-    }
-}
-
-/// Removes a directory that holds nothing and returns whether it did.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that removes files")]
-pub(crate) fn remove_empty_dir(dir: &Path) -> bool {
-    std::fs::remove_dir(dir).is_ok()
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
-    use std::sync::Arc;
-    use std::time::{Duration, SystemTime};
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_both_keep_their_times() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("session-info.json");
-        std::fs::write(&path, "old").expect("a file");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("a mode");
-        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        let times = std::fs::FileTimes::new().set_modified(then).set_accessed(then);
-        File::options().write(true).open(&path).and_then(|file| file.set_times(times)).expect("times");
-        File::open(dir.path()).and_then(|dir| dir.set_times(times)).expect("times");
-
-        replace(&path, b"new").expect("a replacement");
-
-        let metadata = path.metadata().expect("metadata");
-        assert_eq!(std::fs::read(&path).expect("contents"), b"new");
-        assert_eq!(metadata.mode() & 0o777, 0o640);
-        assert_eq!(metadata.modified().expect("a time"), then);
-        assert_eq!(dir.path().metadata().and_then(|dir| dir.modified()).expect("a time"), then);
-        assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 1, "no temporary file is left");
-    }
-
-    #[test]
-    fn a_directory_that_comes_and_goes_is_there_or_not_found() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("directory");
-        std::thread::scope(|scope| {
-            let is_over = Arc::new(());
-            let others = Arc::downgrade(&is_over);
-            for _ in 0..2 {
-                let (others, path) = (others.clone(), &path);
-                scope.spawn(move || {
-                    while others.strong_count() > 0 {
-                        let _ = std::fs::create_dir(path);
-                        let _ = std::fs::remove_dir(path);
-                    }
-                });
-            }
-            for _ in 0..1_000 {
-                if let Err(error) = create_dir(&path) {
-                    assert_eq!(error.kind(), io::ErrorKind::NotFound, "{error}");
-                }
-            }
-            drop(is_over);
-        });
-    }
-
-    #[test]
-    fn a_new_file_is_private() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("new.json");
-        replace(&path, b"{}").expect("a file");
-        assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
-    }
-
-    #[test]
-    fn a_link_is_read_but_not_replaced_and_a_directory_is_neither() {
+    fn a_link_is_read_and_a_directory_is_not() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join("target");
         std::fs::write(&target, "x").expect("a file");
@@ -242,8 +125,6 @@ mod tests {
         std::os::unix::fs::symlink(&target, &link).expect("a link");
         assert_eq!(read_bounded(&link, 1).expect("contents"), b"x");
         assert!(open_regular(dir.path()).expect_err("a refusal").to_string().contains("not a regular file"));
-        assert!(replace(&link, b"y").is_err());
-        assert_eq!(std::fs::read(&target).expect("contents"), b"x");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::archive::write::tree;
 use crate::error::PathError;
 use crate::format::text::hex;
 use crate::session::Located;
-use crate::system::disk::{self, For};
+use crate::system::disk::{self, Access, For};
 use crate::system::fsio;
 
 impl Writer<'_> {
@@ -89,14 +89,14 @@ impl Writer<'_> {
 
     /// Puts a file in place as a whole.
     fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let (disk, dir) = (self.disk, path.parent().unwrap_or(path));
+        let (disk, dir) = (self.archive.disk(), path.parent().unwrap_or(path));
         // Directories that are missing are made with their names on the disk.
-        let handle = disk::make_dirs(disk, dir)?;
+        let handle = disk::make_dirs(disk, dir, Access::Private)?;
         let (at, temporary) =
             ((&handle, path.file_name().unwrap_or_default()), (&handle, OsStr::new(".rejoin-new.tmp")));
         tree::remove(disk, temporary)?;
         let written = || -> io::Result<()> {
-            let file = disk.open(temporary, For::New)?;
+            let file = disk.open(temporary, For::New(Access::Private))?;
             disk.add(&file, bytes)?;
             disk.sync(&file)?;
             disk.rename(temporary, at)
@@ -113,8 +113,9 @@ impl Writer<'_> {
 
     /// Puts the names of what was written on the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
+        let disk = self.archive.disk();
         for dir in std::mem::take(&mut self.unsynced) {
-            self.disk.sync(&self.disk.open_dir(&dir)?)?;
+            disk.sync(&disk.open_dir(&dir)?)?;
         }
         Ok(())
     }
@@ -157,12 +158,11 @@ mod tests {
         ) {
             let dir = tempfile::tempdir().expect("a directory");
             let archive = Archive::of(&crate::system::env::tests::fixed(), Some(dir.path()));
-            let disk = disk::System::default();
             let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
-            let mut writer = Writer::new(&archive, &disk, options);
+            let mut writer = Writer::new(&archive, options);
             let path = dir.path().join("file");
             let mut store = |contents: &[u8]| {
-                fsio::replace(&path, contents).expect("a file");
+                disk::replace(&disk::SYSTEM, &path, contents).expect("a file");
                 match writer.file(&path, contents.len() as u64).expect("a node") {
                     Node::File { size, sha256, chunks } => (size, sha256, chunks),
                     node => panic!("{node:?} is no file"),

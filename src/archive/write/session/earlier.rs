@@ -10,6 +10,7 @@ use crate::archive::rows;
 use crate::archive::write::inventory::InventoryEntry;
 use crate::archive::{Archive, Manifest};
 use crate::session::{Copy, Session};
+use crate::system::fsio::Kind;
 
 /// How old a file's content must be at least for its size and its time to tell it from any later one.
 const SETTLED: i64 = 2;
@@ -45,8 +46,8 @@ impl Writer<'_> {
         let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
         let Node::File { size, chunks, .. } = node else { return None };
         let is_there = |name: &String| {
-            let blob = self.archive.blob(name).symlink_metadata();
-            blob.is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+            let blob = self.archive.look(&self.archive.blob(name));
+            blob.is_some_and(|blob| blob.kind == Kind::File && blob.size > 0)
         };
         (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
     }

@@ -15,13 +15,12 @@ use crate::archive::write::{ArchiveOptions, ArchiveResult, Item, tree};
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::format::path_text::PathText;
 use crate::session::{Belongings, Located, Problem, Session};
-use crate::system::disk::{self, Disk};
+use crate::system::disk;
 use crate::system::env::Env;
 use earlier::{Known, is_within, known_files};
 
 pub(super) struct Writer<'a> {
     archive: &'a Archive,
-    disk: &'a dyn Disk,
     options: ArchiveOptions,
     /// What was written for the session at hand, or would be.
     stored: u64,
@@ -34,8 +33,8 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(archive: &'a Archive, disk: &'a dyn Disk, options: ArchiveOptions) -> Self {
-        Self { archive, disk, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
+    pub(super) fn new(archive: &'a Archive, options: ArchiveOptions) -> Self {
+        Self { archive, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
     }
 
     /// Takes what is known of the rows of sessions that are planned, so that they are not read again.
@@ -90,8 +89,8 @@ impl<'a> Writer<'a> {
         let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
         for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
             // All that it held is in the newer one, so it is no loss if this fails.
-            let _ = disk::open_parent(self.disk, &snapshot.path)
-                .and_then(|(dir, name)| tree::remove(self.disk, (&dir, &name)));
+            let disk = self.archive.disk();
+            let _ = disk::open_parent(disk, &snapshot.path).and_then(|(dir, name)| tree::remove(disk, (&dir, &name)));
         }
     }
 

@@ -3,14 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::io::Errno;
-
 use crate::change::apply::explore::held::Held;
 use crate::change::apply::explore::start::{Answer, Past, Start};
-use crate::system::disk::memory::{Actor, Memory, Verdict};
-
-/// The errors that the manuals of the calls list for a disk that is full, broken, or not ours.
-pub(super) const ERRORS: [Errno; 4] = [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::DQUOT];
+use crate::system::disk::memory::{Actor, Draw, ERRORS, Memory, Verdict};
 
 /// What another process does between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,40 +203,6 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
     Played { memory, answer, past, calls: seen.calls, moments, touched }
 }
 
-/// Loses power: the digits of `choices` say which outcome each decision has. Returns how many each had.
-pub(super) fn crash(memory: &Memory, mut choices: u64) -> Vec<u64> {
-    let mut arities = Vec::new();
-    memory.crash(|outcomes| {
-        let outcomes = outcomes as u64;
-        arities.push(outcomes);
-        let choice = choices % outcomes;
-        choices /= outcomes;
-        usize::try_from(choice).unwrap_or_default()
-    });
-    arities
-}
-
-/// Returns the outcomes of a loss of power that are tried: all, or `limit` of them with the extremes.
-pub(super) fn losses(memory: &Memory, limit: u64, draw: &mut Draw) -> Vec<u64> {
-    let arities = crash(&memory.fork(), 0);
-    let all = arities.iter().try_fold(1_u64, |all, arity| all.checked_mul(*arity)).unwrap_or(u64::MAX);
-    if all <= limit {
-        return (0..all).collect();
-    }
-    // Nothing is lost, all is, one thing alone; then what is drawn.
-    let (mut place, mut extremes, mut everything) = (1_u64, vec![0], 0_u64);
-    for arity in arities {
-        extremes.push(place);
-        everything = everything.saturating_add(place);
-        place = place.saturating_mul(arity);
-    }
-    extremes.insert(1, everything);
-    extremes.truncate(usize::try_from(limit).unwrap_or(usize::MAX) / 2 + 1);
-    let drawn = limit - extremes.len() as u64;
-    extremes.extend((0..drawn).map(|_| draw.below(all)));
-    extremes
-}
-
 fn act(act: Act, actor: &Actor<'_>) {
     const INFO: &str = "/home/store/info.json";
     const AWAY: &str = "/home/store/info.old.json";
@@ -264,27 +225,12 @@ fn act(act: Act, actor: &Actor<'_>) {
     }
 }
 
-/// Draws numbers from a seed, each time the same.
-#[derive(Clone, Debug)]
-pub(super) struct Draw(pub(super) u64);
-
-impl Draw {
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut drawn = self.0;
-        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (drawn ^ (drawn >> 31)) % end.max(1)
-    }
-
-    /// Draws something that goes wrong without ending the process.
-    pub(super) fn event(&mut self) -> Event {
-        let error = usize::try_from(self.below(ERRORS.len() as u64)).unwrap_or_default();
-        match self.below(5) {
-            0 => Event::FailFromNowOn(error),
-            1 | 2 => Event::Act(usize::try_from(self.below(ACTS.len() as u64)).unwrap_or_default()),
-            _ => Event::Fail(error),
-        }
+/// Draws something that goes wrong without ending the process.
+pub(super) fn draw_event(draw: &mut Draw) -> Event {
+    let error = usize::try_from(draw.below(ERRORS.len() as u64)).unwrap_or_default();
+    match draw.below(5) {
+        0 => Event::FailFromNowOn(error),
+        1 | 2 => Event::Act(usize::try_from(draw.below(ACTS.len() as u64)).unwrap_or_default()),
+        _ => Event::Fail(error),
     }
 }

@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::change::apply::explore::play::{Draw, Event, Played, When, crash, losses, play};
+use crate::change::apply::explore::play::{Event, Played, When, draw_event, play};
 use crate::change::apply::explore::start::{Past, Start};
-use crate::system::disk::memory::Memory;
+use crate::system::disk::memory::{Draw, Memory, crash, losses};
 
 /// So many outcomes of a loss of power are tried at a moment at most: of the verb alone, after a fault, in the recovery.
 const LOSSES: [u64; 3] = [48, 12, 6];
@@ -190,7 +190,7 @@ impl<'s> Walk<'s> {
     fn draw(&self, root: &Node, calls: u64, mut draw: Draw, dies: bool) -> Found<Vec<Node>> {
         let mut events = |stage, most| -> Vec<When> {
             let count = 1 + draw.below(most);
-            (0..count).map(|_| (stage, 1 + draw.below(calls + 20), draw.event())).collect()
+            (0..count).map(|_| (stage, 1 + draw.below(calls + 20), draw_event(&mut draw))).collect()
         };
         let (first, second) = (events(0, 3), events(1, 2));
         let played = self.play(root, 0, &first, true);

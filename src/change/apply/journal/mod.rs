@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::change::apply::state_dir::{StateDir, journal_name};
 use crate::error::PathError;
-use crate::system::disk::{At, Disk, For, Handle};
+use crate::system::disk::{Access, At, Disk, For, Handle};
 pub(super) use event::Event;
 pub(crate) use event::{ItemRecord, StepRecord};
 pub(crate) use run::{Run, State};
@@ -50,12 +50,13 @@ impl<'a> Journal<'a> {
             run = format!("{second}-{}", number.saturating_add(1));
         }
         let (path, name) = (state_dir.journal_of(&run), journal_name(&run));
-        let file =
-            disk.open((&state_dir.runs, &name), For::New).map_err(|error| PathError::new("write", &path, error))?;
+        let file = disk
+            .open((&state_dir.runs, &name), For::New(Access::Private))
+            .map_err(|error| PathError::new("write", &path, error))?;
         let mut journal = Self { disk, file, path, is_broken: false };
         let (place, trash) = ((&state_dir.trash, OsStr::new(&run)), state_dir.trash_of(&run));
         let mut begin = || {
-            disk.make_dir(place).map_err(|error| PathError::new("create", &trash, error))?;
+            disk.make_dir(place, Access::Private).map_err(|error| PathError::new("create", &trash, error))?;
             let (format_version, verb, links, pid) = (VERSION, verb.to_owned(), false, std::process::id());
             journal.write(&Event::Begin { format_version, run: run.clone(), verb, at, pid, links })?;
             disk.open(place, For::Dir).map_err(|error| PathError::new("read", &trash, error))

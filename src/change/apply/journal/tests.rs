@@ -90,7 +90,7 @@ fn a_journal_of_another_version_or_another_run_is_an_error() {
     let text = String::from_utf8(crate::system::fsio::read_bounded(&path, 1 << 20).expect("text")).expect("UTF-8");
     let later = text.replace("\"format_version\":1", "\"format_version\":2,\"more\":[]");
     for (text, why) in [(later, "is of version 2"), (text.replace("20260301", "20260302"), "another run")] {
-        crate::system::fsio::replace(&path, text.as_bytes()).expect("a journal");
+        crate::system::disk::replace(&crate::system::disk::SYSTEM, &path, text.as_bytes()).expect("a journal");
         let error = read(&state_dir, &path).expect_err("a refusal").to_string();
         assert!(error.contains(why), "{error}");
     }

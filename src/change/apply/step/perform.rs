@@ -12,7 +12,7 @@ use crate::change::apply::step::spot::Spot;
 use crate::change::apply::step::{Note, NoteMade, StepContext};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step};
-use crate::system::disk::{At, For, Sparse};
+use crate::system::disk::{Access, At, For, Sparse};
 use crate::system::stamp::Stamp;
 
 impl StepContext<'_> {
@@ -72,7 +72,7 @@ impl StepContext<'_> {
         }
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
-        let file = disk.open(temporary, For::New).map_err(&fail)?;
+        let file = disk.open(temporary, For::New(Access::Private)).map_err(&fail)?;
         let mut sparse = Sparse::new(disk, &file);
         let written = each_piece(disk, contents, |piece| sparse.add(piece)).map_err(&fail)?;
         sparse.end().map_err(&fail)?;
@@ -132,7 +132,7 @@ impl StepContext<'_> {
         // It is noted before it is in place, so that every directory that was made here is known.
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
-        self.disk.make_dir(temporary).map_err(&fail)?;
+        self.disk.make_dir(temporary, Access::Private).map_err(&fail)?;
         note(kept, temporary).map_err(&fail)?;
         self.put_in_place(temporary, &spot)?;
         spot.settle(self.disk).map_err(&fail)

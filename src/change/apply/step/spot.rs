@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
 use crate::change::apply::step::error::{StepError, failed};
-use crate::system::disk::{self, At, Disk, Handle, Times};
+use crate::system::disk::{self, Access, At, Disk, Handle, Times};
 use crate::system::fsio::{self, Look};
 
 /// Where a step works: its directory is held open, so that it stays the same one.
@@ -79,7 +79,7 @@ impl StepContext<'_> {
     /// Makes the directories of a path as far as they have gone away.
     pub(super) fn make_dirs_of(&self, path: &Path) -> io::Result<()> {
         let open = |dir: &Path| if self.has_links { self.disk.open_dir(dir) } else { self.disk.open_real_dir(dir) };
-        disk::make_dirs_below(self.disk, path.parent().unwrap_or(path), &open).map(drop)
+        disk::make_dirs_below(self.disk, path.parent().unwrap_or(path), Access::Private, &open).map(drop)
     }
 
     /// Returns the times of the directory that a step changes.

@@ -8,15 +8,16 @@ use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step::{StepContext, StepState};
 use crate::error::PathError;
-use crate::system::disk::For;
+use crate::system::disk::{Access, For};
 
 /// Returns what the steps of an earlier run share; its directory in the trash is made anew for what is taken back to it.
 pub(super) fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepContext<'a>, PathError> {
     let (disk, at) = (state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
     let opened = match disk.open(at, For::Dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            disk.make_dir(at).and_then(|()| disk.sync(&state_dir.trash)).and_then(|()| disk.open(at, For::Dir))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => disk
+            .make_dir(at, Access::Private)
+            .and_then(|()| disk.sync(&state_dir.trash))
+            .and_then(|()| disk.open(at, For::Dir)),
         opened => opened,
     };
     let trash = opened.map_err(|error| PathError::new("open", &state_dir.trash_of(&run.id), error))?;

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::state::{Body, Inode, State, fail, no_dir, no_file};
 use super::{Memory, Rule};
-use crate::system::disk::{At, Disk, For, Handle, Times};
+use crate::system::disk::{Access, At, Disk, For, Handle, Times};
 use crate::system::fsio::Look;
 
 impl Disk for Memory {
@@ -35,11 +35,11 @@ impl Disk for Memory {
     }
 
     fn open(&self, at: At<'_>, purpose: For) -> io::Result<Handle> {
-        let makes = matches!(purpose, For::New | For::Locking);
+        let makes = matches!(purpose, For::New(_) | For::Locking);
         let mut state = self.begin("open", makes, at.1)?;
         let dir = self.inode(&state, at.0)?;
         let found = match state.find(dir, at.1)? {
-            Some(_) if purpose == For::New => return fail(Errno::EXIST),
+            Some(_) if matches!(purpose, For::New(_)) => return fail(Errno::EXIST),
             None if makes => self.put_new(&mut state, at, 0o600, no_file())?,
             found => found.ok_or(Errno::NOENT)?,
         };
@@ -85,7 +85,7 @@ impl Disk for Memory {
         Ok(count)
     }
 
-    fn make_dir(&self, at: At<'_>) -> io::Result<()> {
+    fn make_dir(&self, at: At<'_>, _access: Access) -> io::Result<()> {
         let mut state = self.begin("make_dir", true, at.1)?;
         self.put_new(&mut state, at, 0o700, no_dir()).map(drop)
     }

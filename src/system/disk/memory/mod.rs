@@ -33,6 +33,8 @@
 //! gone through, or some be drawn. `Memory::fork` copies a disk, so that many outcomes begin at one moment.
 mod actor;
 mod calls;
+mod every_fault;
+mod loss;
 mod state;
 
 use std::ffi::OsStr;
@@ -44,6 +46,8 @@ use rustix::io::Errno;
 
 use super::{Disk, Handle};
 pub(crate) use actor::{Actor, Node};
+pub(crate) use every_fault::{ERRORS, with_every_fault};
+pub(crate) use loss::{Draw, crash, losses};
 use state::{State, fail};
 
 /// What a hook decides about a call.

@@ -1,0 +1,131 @@
+//! An archive with every fault on the disk in memory: what it held it holds, and what was said to be archived is.
+
+use std::time::Duration;
+
+use super::*;
+use crate::archive::verify::verify;
+use crate::scan::{Wanted, locate};
+use crate::system::disk::memory::{Memory, with_every_fault};
+
+const FIRST: &str = "{\"type\":\"user\",\"cwd\":\"/work\",\"sessionId\":\"5d1f6c1e-3a50-4a57-8a5e-0123456789ab\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n";
+const SECOND: &str = "{\"type\":\"user\",\"cwd\":\"/work\",\"sessionId\":\"5d1f6c1e-3a50-4a57-8a5e-0123456789ab\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n";
+
+/// A home with a session of Claude Code.
+struct Home {
+    dir: tempfile::TempDir,
+    env: Env,
+}
+
+impl Home {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut env = crate::system::env::tests::fixed();
+        env.home = dir.path().to_owned();
+        env.foreign_home = true;
+        Self { dir, env }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+    fn say(&self, transcript: &str) -> Vec<Session> {
+        let project = self.dir.path().join(".claude/projects/-work");
+        std::fs::create_dir_all(&project).expect("a directory");
+        let path = project.join("5d1f6c1e-3a50-4a57-8a5e-0123456789ab.jsonl");
+        std::fs::write(path, transcript).expect("a transcript");
+        let scan = locate(&self.env, &[]).read_all(&self.env, Wanted::GLANCE);
+        assert_eq!(scan.sessions.len(), 1);
+        scan.sessions
+    }
+
+    /// Archives the session and returns whether it is said to be in the archive.
+    fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
+        let state_dir = StateDir::open_on(memory.shared(), "/state".into(), self.env.now, "archive", Duration::ZERO)?;
+        let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
+        let report = archive(sessions, &on(memory), options, Some(&state_dir), &self.env, &mut |_| {})?;
+        anyhow::ensure!(report.is_whole(), "{:?}", report.items[0].done);
+        Ok(report.warnings.is_empty())
+    }
+}
+
+fn on(memory: &Memory) -> Archive {
+    Archive::on(memory.shared(), "/volume/archive".into())
+}
+
+/// Returns the transcripts that the archive gives back, the oldest first.
+fn held(memory: &Memory) -> Result<Vec<String>, String> {
+    let archive = on(memory);
+    let holdings = archive.holdings();
+    if let Some(problem) = holdings.problems.first() {
+        return Err(format!("{}: {}", problem.path.display(), problem.reason));
+    }
+    let whole = |snapshot: &crate::archive::Snapshot| {
+        let (_, _, chunks) = snapshot.manifest.files().next().ok_or("a state without a file")?;
+        let chunks = chunks.iter().map(|name| archive.chunk(name).map_err(|fault| format!("{name}: {fault}")));
+        let bytes: Vec<u8> = chunks.collect::<Result<Vec<_>, _>>()?.concat();
+        String::from_utf8(bytes).map_err(|error| error.to_string())
+    };
+    holdings.snapshots().map(whole).collect()
+}
+
+/// Archives one transcript after another, the last with every fault, and checks that each of `kept` is still held.
+#[track_caller]
+fn check(transcripts: &[&str], kept: &[&str], prepare: fn(&Memory)) {
+    let home = Home::new();
+    let start = Memory::new();
+    start.actor().make_dirs("/volume");
+    let (last, earlier) = transcripts.split_last().expect("a transcript");
+    for transcript in earlier {
+        assert!(home.archive(&home.say(transcript), &start).expect("an archive"));
+    }
+    prepare(&start);
+    start.settle();
+    let sessions = home.say(last);
+    let keeps = |held: &[String]| kept.iter().all(|text| held.iter().any(|held| held.starts_with(text)));
+    // One thread, so that the calls come in the same order each time.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    let schedules = pool.install(|| {
+        with_every_fault(
+            &start,
+            |memory| home.archive(&sessions, memory),
+            |left| {
+                let now = held(&left.memory)?;
+                if !keeps(&now) || (left.answer.is_some() && !now.iter().any(|held| held == last)) {
+                    return Err(format!("{:?} was answered, and held is {now:?}", left.answer));
+                }
+                let next = home.archive(&sessions, &left.memory);
+                let is_sound = next.map_err(|error| format!("the next run fails: {error:#}"))?;
+                let (later, verdict) = (held(&left.memory)?, verify(&on(&left.memory)));
+                let is_whole = is_sound && verdict.faults.is_empty() && verdict.unneeded == 0;
+                if is_whole && keeps(&later) && later.iter().any(|held| held == last) {
+                    Ok(())
+                } else {
+                    Err(format!("the next run leaves {verdict:?} and {later:?}"))
+                }
+            },
+        )
+    });
+    assert!(schedules > 500, "only {schedules} schedules");
+}
+
+#[test]
+fn no_fault_leaves_a_manifest_without_its_blobs() {
+    check(&[FIRST], &[], |_| {});
+}
+
+#[test]
+fn no_fault_loses_a_state_that_a_longer_one_replaces() {
+    check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |_| {});
+}
+
+#[test]
+fn no_fault_loses_a_state_that_another_one_does_not_hold() {
+    check(&[FIRST, SECOND], &[FIRST], |_| {});
+}
+
+#[test]
+fn no_fault_keeps_the_leftovers_of_a_killed_run_or_what_they_stand_beside() {
+    check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |memory| {
+        let actor = memory.actor();
+        actor.put("/volume/archive/blobs/ab/.rejoin-new.tmp", "half");
+        actor.put(format!("/volume/archive/blobs/ab/{}.zst", "ab".repeat(32)), "unneeded");
+    });
+}

@@ -1,0 +1,52 @@
+//! What a loss of power leaves of a disk: every outcome, or some that are drawn.
+
+use super::Memory;
+
+/// Loses power: the digits of `choices` say which outcome each decision has. Returns how many each had.
+pub(crate) fn crash(memory: &Memory, mut choices: u64) -> Vec<u64> {
+    let mut arities = Vec::new();
+    memory.crash(|outcomes| {
+        let outcomes = outcomes as u64;
+        arities.push(outcomes);
+        let choice = choices % outcomes;
+        choices /= outcomes;
+        usize::try_from(choice).unwrap_or_default()
+    });
+    arities
+}
+
+/// Returns the outcomes of a loss of power that are tried: all, or `limit` of them with the extremes.
+pub(crate) fn losses(memory: &Memory, limit: u64, draw: &mut Draw) -> Vec<u64> {
+    let arities = crash(&memory.fork(), 0);
+    let all = arities.iter().try_fold(1_u64, |all, arity| all.checked_mul(*arity)).unwrap_or(u64::MAX);
+    if all <= limit {
+        return (0..all).collect();
+    }
+    // Nothing is lost, all is, one thing alone; then what is drawn.
+    let (mut place, mut extremes, mut everything) = (1_u64, vec![0], 0_u64);
+    for arity in arities {
+        extremes.push(place);
+        everything = everything.saturating_add(place);
+        place = place.saturating_mul(arity);
+    }
+    extremes.insert(1, everything);
+    extremes.truncate(usize::try_from(limit).unwrap_or(usize::MAX) / 2 + 1);
+    let drawn = limit - extremes.len() as u64;
+    extremes.extend((0..drawn).map(|_| draw.below(all)));
+    extremes
+}
+
+/// Draws numbers from a seed, each time the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Draw(pub(crate) u64);
+
+impl Draw {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut drawn = self.0;
+        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (drawn ^ (drawn >> 31)) % end.max(1)
+    }
+}
