@@ -37,7 +37,7 @@ pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm, add_tips, former};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm, add_tips};
 use error::{Refusal, is_closed_pipe};
 use format::text;
 use system::env::Env;
@@ -75,12 +75,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 return Exit::Ok;
             }
             if is_wrong {
-                let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-                if let Some((at, old, new)) = former(&words) {
-                    let mut ui = Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto);
-                    ui.error(&called_otherwise(words, at, old, new).into());
-                    return Exit::Usage;
-                }
                 // The words of the error hold the arguments.
                 let shown: Vec<String> =
                     args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
@@ -136,15 +130,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
             exit
         }
     }
-}
-
-/// Names what an option is called now, with the whole command.
-fn called_otherwise(mut words: Vec<String>, at: usize, old: &str, new: &str) -> Refusal {
-    let is_attached = words[at].len() > old.len() && !words[at].contains('=');
-    words[at] = words[at].replacen(old, &format!("{new}{}", if is_attached { "=" } else { "" }), 1);
-    let words: Vec<_> = words.iter().skip(1).map(|word| format::shell::word(word)).collect();
-    Refusal::new(Exit::Usage, "usage", format!("{old} is called {new} now"))
-        .hint(format!("run `rejoin {}`", words.join(" ")))
 }
 
 /// Returns whether a verb reads the config file: what agents and programs call does its work whatever stands in it.

@@ -88,25 +88,6 @@ fn every_verb_that_takes_sessions_leaves_others_alone() {
 }
 
 #[test]
-fn an_option_by_a_former_name_is_an_error_with_the_ready_command() {
-    let world = world();
-    for (args, new, command) in [
-        (&["archive", "--all"][..], "--every", "rejoin archive --every"),
-        (&["cleanup", "--agent", "claude", "--all", "-n"], "--any-age", "rejoin cleanup --agent claude --any-age -n"),
-        (&["trash", "purge", "--all"], "--every", "rejoin trash purge --every"),
-        (&["list", "-n", "3"], "--limit", "rejoin list --limit 3"),
-        (&["ls", "-n3"], "--limit", "rejoin ls --limit=3"),
-        (&["list", "-a"], "--all", "rejoin list --all"),
-        (&["restore", "x", "--from=/mnt/a b"], "--archive-dir", "rejoin restore x '--archive-dir=/mnt/a b'"),
-    ] {
-        let said = world.rejoin(args).code(2).stdout_eq("").stderr();
-        let (error, hint) = said.split_once('\n').expect("two lines");
-        assert!(error.ends_with(&format!(" is called {new} now")), "{said}");
-        assert_eq!(hint, format!("hint: run `{command}`\n"));
-    }
-}
-
-#[test]
 fn several_agents_are_named_at_once() {
     let world = world();
     world.add(Codex::session(id(4)).in_dir(world.dir("desk")).turn("Fix the rug", "Done."));
