@@ -248,10 +248,8 @@ pub(crate) enum Generated {
     /// A completion script.
     Completions,
     /// A JSON schema.
-    #[cfg(debug_assertions)]
     Schema,
     /// What holds the sessions of many machines in a database.
-    #[cfg(debug_assertions)]
     Columns,
     /// The table of an agent, in Markdown.
     Agents,

@@ -39,7 +39,7 @@ impl fmt::Debug for Key {
 pub fn derive_key(app_salt: &str, machine_secret: &str, hostname: &str) -> Key {
     let salt = [app_salt, machine_secret, hostname].concat();
     let mut key = [0; 32];
-    // Its generic relatives would be compiled with this crate, in a debug build without optimisation: twenty times slower.
+    // The generic variants would be compiled in this crate, which the dev profile does not optimise: 20 times slower.
     pbkdf2_hmac_with_params(app_salt.as_bytes(), salt.as_bytes(), Algorithm::Pbkdf2Sha256, ROUNDS, &mut key);
     Key(key)
 }

@@ -2,7 +2,6 @@
 
 mod examples;
 mod man;
-#[cfg(debug_assertions)]
 mod schemas;
 
 use std::io::Write;
@@ -24,9 +23,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
             let text = match args.what {
                 Generated::Man => man::page(name)?,
                 Generated::Completions => completions(name)?,
-                #[cfg(debug_assertions)]
                 Generated::Schema => schemas::schema(name)?.into_bytes(),
-                #[cfg(debug_assertions)]
                 Generated::Columns => schemas::columns(name)?.into_bytes(),
                 Generated::Agents => {
                     AgentKind::from_str(name, false).map(agents::markdown).unwrap_or_default().into_bytes()
@@ -51,9 +48,7 @@ fn names(what: Generated) -> Vec<String> {
             pages
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
-        #[cfg(debug_assertions)]
         Generated::Schema => schemas::names(),
-        #[cfg(debug_assertions)]
         Generated::Columns => schemas::engines(),
         Generated::Agents => AgentKind::value_variants().iter().map(|kind| kind.name().to_owned()).collect(),
     }

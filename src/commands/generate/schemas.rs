@@ -1,4 +1,4 @@
-//! The JSON schemas, and what is made of them: parts of builds for development, so that a release does without 0.4 MB.
+//! JSON schemas of the answers, and the column definitions derived from them.
 
 use schemars::{Schema, schema_for};
 use strum::VariantArray as _;

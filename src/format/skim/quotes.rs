@@ -208,7 +208,6 @@ fn has_control(piece: &[u8; PIECE]) -> bool {
 fn marked(piece: &[u8; PIECE], mark: impl Fn(u8x16) -> u8x16) -> u64 {
     let (parts, _) = piece.as_chunks();
     let bits = |part: usize| u64::from(mark(u8x16::new(parts[part])).to_bitmask());
-    // A loop would not be unrolled where the program is made small.
     bits(0) | bits(1) << 16 | bits(2) << 32 | bits(3) << 48
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-#[cfg(debug_assertions)]
 use schemars::Schema;
 use serde::Serialize;
 
@@ -94,7 +93,6 @@ impl<T> Document<T> {
 }
 
 /// Adds to the schema of an answer's fields what every answer begins with.
-#[cfg(debug_assertions)]
 pub(crate) fn document_schema(kind: &str, mut schema: Schema) -> Schema {
     let text = |description: &str| serde_json::json!({ "description": description, "type": "string" });
     let schema_fields = schema.ensure_object();

@@ -193,7 +193,6 @@ pub(crate) struct HostAnswer {
 }
 
 /// The answers of hosts, one after the other.
-#[cfg(debug_assertions)]
 #[derive(JsonSchema)]
 #[schemars(rename = "HostAnswers", deny_unknown_fields)]
 pub(crate) struct HostAnswersJson {

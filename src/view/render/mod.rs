@@ -6,7 +6,6 @@ pub(crate) mod archive;
 pub(crate) mod backfill;
 pub(crate) mod change;
 pub(crate) mod cleanup;
-#[cfg(debug_assertions)]
 pub(crate) mod columns;
 pub(crate) mod config;
 pub(crate) mod confirm;
