@@ -1,7 +1,6 @@
 //! Ratios of small homes, held against those that were kept: times tell of the machine, ratios of the program.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -17,8 +16,6 @@ const PAIRS: usize = 7;
 const LOSS: f64 = 1.3;
 /// A processor's time is counted in steps, which are much of a short run.
 const STEP: f64 = 0.05;
-/// Builds without optimisation have ratios of their own.
-const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
 type Ratios = BTreeMap<String, f64>;
 
@@ -55,24 +52,16 @@ pub(crate) fn check(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Keeps the ratios of this build, and those of the other as they are.
+/// Writes the measured ratios to the file.
 pub(crate) fn keep(file: &Path) -> io::Result<()> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    let mut lines: Vec<String> =
-        text.lines().filter(|line| !line.starts_with(&format!("{BUILD}\t"))).map(str::to_owned).collect();
-    lines.extend(measure()?.into_iter().map(|(name, ratio)| format!("{BUILD}\t{name}\t{ratio:.2}")));
-    let text = lines.iter().fold(String::new(), |mut text, line| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line}");
-        text
-    });
-    fs::write(file, text)
+    let lines = measure()?.into_iter().map(|(name, ratio)| format!("{name}\t{ratio:.2}\n"));
+    fs::write(file, lines.collect::<String>())
 }
 
 fn read(file: &Path) -> io::Result<Ratios> {
     let text = fs::read_to_string(file)?;
-    let of_build = text.lines().filter_map(|line| line.strip_prefix(BUILD)?.strip_prefix('\t')?.split_once('\t'));
-    of_build.map(|(name, ratio)| Ok((name.to_owned(), ratio.parse().map_err(io::Error::other)?))).collect()
+    let pairs = text.lines().filter_map(|line| line.split_once('\t'));
+    pairs.map(|(name, ratio)| Ok((name.to_owned(), ratio.parse().map_err(io::Error::other)?))).collect()
 }
 
 fn measure() -> io::Result<Ratios> {
@@ -84,10 +73,7 @@ fn measure() -> io::Result<Ratios> {
         Ok(())
     };
     let home = Home::generate(Mix::All, SESSIONS)?;
-    // How a build without optimisation compares with the system's calls tells of the machine.
-    if !cfg!(debug_assertions) {
-        put(&home, "list to floor", &["list"], &Beside::Floor(home.stores()))?;
-    }
+    put(&home, "list to floor", &["list"], &Beside::Floor(home.stores()))?;
     put(&home, "list --json to list", &["list", "--json"], &Beside::List)?;
     put(&home, "doctor to list", &["doctor"], &Beside::List)?;
     put(&home, "search to list", &["search", "nowhere-to-be-found"], &Beside::List)?;
