@@ -133,6 +133,7 @@ fn what_is_archived_as_it_is_counts_as_kept() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn killed_at_any_moment_a_session_is_in_the_store_or_in_the_archive_and_the_next_run_does_the_rest() {
     let world_of_two = || {
         let world = World::new();

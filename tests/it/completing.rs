@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::contract::changes::RunList;
 use crate::fixtures::{Claude, Codex, Gptme, id, put};
 use crate::terminal::Seat;
-use crate::world::World;
+use crate::world::{World, stride};
 
 /// A home with something of each kind to name: two sessions, one of them pinned, and a third in the archive and the trash.
 fn world() -> (World, String) {
@@ -156,7 +156,7 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
         return;
     }
     let names = hostile_names();
-    let step = if std::env::var_os("REJOIN_COMPLETIONS").is_some() { 1 } else { 36 };
+    let step = if std::env::var_os("REJOIN_COMPLETIONS").is_some() { 1 } else { 36 * stride(3) };
     let world = World::new();
     for name in &names {
         world.add(Gptme::session(name.as_str()).in_dir("/usr").turn("a", "b"));

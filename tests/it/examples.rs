@@ -360,7 +360,7 @@ fn every_example_of_the_documentation_shows_what_happens() {
     snapbox::assert_data_eq!(
         not_run.join("\n"),
         snapbox::str![[r#"
-README.md: cargo run --release -- --home examples/home list: .ci/run does
+README.md: cargo run -- --home examples/home list: .ci/run does
 README.md: cargo install --locked --path .: it compiles and installs
 CONTRIBUTING.md: cargo build: they build and test for minutes
 CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute

@@ -24,9 +24,9 @@ use crate::world::World;
 use mutate::Random;
 
 /// How many seeds are tried unless somebody wants more.
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 20;
 /// Each of these has a home of its own and half a dozen runs of the program.
-const KEPT_SEEDS: u64 = 16;
+const KEPT_SEEDS: u64 = 6;
 const MAX_KIB: u64 = 64 * 1024;
 /// What the program may take of a processor, in hundredths of a second.
 const MAX_TICKS: u64 = 100;

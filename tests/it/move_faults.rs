@@ -39,6 +39,7 @@ fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn killed_at_any_point_it_is_put_back_and_can_be_done_again() {
     killed_at_every_point(30, |fault, point| {
         let (world, dirs) = world();
@@ -59,6 +60,7 @@ fn killed_at_any_point_it_is_put_back_and_can_be_done_again() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn on_a_full_or_broken_disk_nothing_is_lost() {
     for (kind, lasting) in [("ENOSPC", true), ("EIO", false)] {
         let is_killed = |fault: &str| {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::fixtures::{id, sample};
 use crate::picture::picture;
-use crate::world::World;
+use crate::world::{World, stride};
 
 /// What only reads and is about one session.
 fn commands_on(session: &str) -> Vec<Vec<&str>> {
@@ -78,8 +78,8 @@ fn looking_changes_nothing_in_a_home_with_one_of_everything() {
     let before = picture(world.root());
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert_eq!(listed.len(), count, "{:?}", listed.iter().map(|session| &session.id).collect::<Vec<_>>());
-    for session in &listed {
-        for args in commands_on(&session.id) {
+    for (at, session) in listed.iter().enumerate() {
+        for args in commands_on(&session.id).into_iter().skip(at % stride(3)).step_by(stride(3)) {
             world.rejoin(&args);
         }
     }
@@ -113,8 +113,8 @@ fn looking_changes_nothing_in_the_sample_home() {
     let home_arg = home.to_str().expect("a path");
     let listed = world.rejoin(["--home", home_arg, "list", "--all", "--json"]).code(0).sessions();
     assert!(!listed.is_empty());
-    for session in &listed {
-        for args in commands_on(&session.id) {
+    for (at, session) in listed.iter().enumerate() {
+        for args in commands_on(&session.id).into_iter().skip(at % stride(3)).step_by(stride(3)) {
             world.rejoin(["--home", home_arg].iter().chain(&args));
         }
     }

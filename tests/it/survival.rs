@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::fixtures::{Amplifier, Claude, Codex, age_tree, id, put};
 use crate::undo::other_file_system_than;
-use crate::world::{Answer, World};
+use crate::world::{Answer, World, tries_every_case};
 
 const APP: &str = "/usr/bin";
 
@@ -138,11 +138,6 @@ pub(crate) fn has_strace() -> bool {
     is_there
 }
 
-/// How much is tried: a sample, or with `REJOIN_SURVIVAL=all` everything.
-fn tries_all() -> bool {
-    std::env::var_os("REJOIN_SURVIVAL").is_some_and(|wish| wish == "all")
-}
-
 #[test]
 fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
     if !has_strace() {
@@ -153,7 +148,7 @@ fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
         for (at, call) in CALLS.into_iter().enumerate() {
             for nth in 1..=12 {
                 // Each verb meets each call in the sample, at one time of its life.
-                if !tries_all() && nth != 1 + (number * 5 + at * 3) % 7 {
+                if !tries_every_case() && nth != 1 + (number * 5 + at * 3) % 7 {
                     continue;
                 }
                 let (world, before) = prepared(change);
@@ -204,7 +199,10 @@ fn holds(root: &Path, line: &str) -> bool {
 
 #[test]
 fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
-    let races = std::env::var("REJOIN_RACES").ok().and_then(|races| races.parse().ok()).unwrap_or(60);
+    let races = std::env::var("REJOIN_RACES")
+        .ok()
+        .and_then(|races| races.parse().ok())
+        .unwrap_or(if tries_every_case() { 60 } else { 20 });
     let mut met = 0;
     for race in 0..races {
         let (world, before) = prepared(&CHANGES[5]);
@@ -377,6 +375,7 @@ fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn what_a_change_says_of_its_items_is_what_the_disk_says() {
     for point in 1..24 {
         let (world, before) = prepared(&CHANGES[6]);

@@ -351,6 +351,7 @@ fn it_is_said_when_the_agent_wrote_to_something_else() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
 fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
     let world = World::new();
     for n in 1..=60 {
@@ -369,6 +370,7 @@ fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
 fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_a_clean_line() {
     let world = two_sessions();
     let run = |args: &str, pause: &str| {

@@ -12,7 +12,7 @@ use crate::contract::{Backfill, Details};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{Amplifier, Claude, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
-use crate::world::World;
+use crate::world::{World, stride};
 
 /// A home in which a backfill has one file to replace and one to write.
 fn world() -> World {
@@ -135,6 +135,7 @@ fn what_was_changed_since_is_in_the_way_and_is_kept() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
     let complete = after_backfill();
     killed_at_every_point(20, |fault, _| {
@@ -176,6 +177,7 @@ fn no_session_info_is_torn(world: &World, before: &Picture, after: &Picture) {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
     killed_at_every_point(6, |fault, _| {
         let world = world();
@@ -191,6 +193,7 @@ fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn whatever_the_system_refuses_at_any_moment_nothing_is_lost() {
     let complete = after_backfill();
     // No space left, permission denied, read-only file system.
@@ -204,7 +207,7 @@ fn whatever_the_system_refuses_at_any_moment_nothing_is_lost() {
             if answer.exit() == Some(0) && points > 40 {
                 break;
             }
-            points += 1;
+            points += stride(3);
             let answer = answer.code_is_one_of(&[0, 1, 3]);
             assert!(!answer.stderr().contains("a bug in rejoin"), "{fault}: {}", answer.stderr());
             no_session_info_is_torn(&world, &before, &complete);

@@ -36,6 +36,21 @@ mkdir -p "$session"
 printf '{"ts": "2026-03-01T12:00:00.000+00:00", "event": "session:resume", "session_id": "%s", "data": {}}\n' "$3" >> "$session/events.jsonl"
 "#;
 
+/// Returns whether every case of the longest loops is tried, as by `.ci/full`; otherwise they try a fixed sample.
+pub(crate) fn tries_every_case() -> bool {
+    std::env::var_os("REJOIN_FULL").is_some()
+}
+
+/// Returns the distance between the cases that a loop tries: 1, or `sampled` if it tries a sample.
+pub(crate) fn stride(sampled: usize) -> usize {
+    if tries_every_case() { 1 } else { sampled }
+}
+
+/// Returns whether a loop tries its case with this number: every one, or only the multiples of `sampled`.
+pub(crate) fn is_tried(case: usize, sampled: usize) -> bool {
+    case.is_multiple_of(stride(sampled))
+}
+
 /// Returns where worlds are: where TMPDIR says, else in memory where this machine has a file system there, for a disk
 /// takes milliseconds to sync.
 fn fastest_dir() -> PathBuf {
