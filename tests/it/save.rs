@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::contract::hooks::{Saved, SavedResult, SavedWhat};
 use crate::contract::{Details, ResumePlan, SessionList};
 use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, claude_slug, id, put};
-use crate::world::{Answer, World, memory_of};
+use crate::world::{Answer, World, memory_of, tries_every_case};
 
 /// Runs `save` with something on standard input.
 fn save<const N: usize>(world: &World, args: [&str; N], input: impl AsRef<[u8]> + Send) -> Answer {
@@ -112,7 +112,8 @@ fn feed(mut command: Command, messages: impl Iterator<Item = String>) -> (std::p
 }
 
 #[test]
-fn a_hundred_thousand_messages_take_no_more_memory_than_a_few() {
+fn very_many_messages_take_no_more_memory_than_a_few() {
+    let total = if tries_every_case() { 100_000 } else { 20_000 };
     let world = World::new();
     let dir = world.dir("session");
     let body = "x".repeat(700);
@@ -133,18 +134,18 @@ fn a_hundred_thousand_messages_take_no_more_memory_than_a_few() {
     };
     let (output, few) = feed(command(), list(100));
     assert_eq!(count(output), 100);
-    let (output, many) = feed(command(), list(100_000));
-    assert_eq!(count(output), 100_000);
+    let (output, many) = feed(command(), list(total));
+    assert_eq!(count(output), total);
     let path = dir.join("transcript.jsonl");
-    assert!(path.metadata().expect("metadata").len() > 70_000_000);
+    assert!(path.metadata().expect("metadata").len() > 700 * total as u64);
     assert!(few > 0 && many < few + 4096, "{few} KiB for a few, {many} KiB for many");
     // Lines, and a change in the middle of what is there, take no more either.
-    let lines = (0..100_000).map(|n| if n == 50_000 { "{\"role\":\"user\"}\n".to_owned() } else { message(n) + "\n" });
+    let lines = (0..total).map(|n| if n == total / 2 { "{\"role\":\"user\"}\n".to_owned() } else { message(n) + "\n" });
     let (output, changed) = feed(command(), lines);
-    assert_eq!(count(output), 100_000);
+    assert_eq!(count(output), total);
     assert!(changed < few + 4096, "{few} KiB for a few, {changed} KiB for a change");
     let bytes = std::fs::read(&path).expect("a transcript");
-    assert_eq!(as_amplifier_reads(&bytes).expect("a conversation").len(), 100_000);
+    assert_eq!(as_amplifier_reads(&bytes).expect("a conversation").len(), total);
 }
 
 #[test]
@@ -508,7 +509,9 @@ fn a_session_of_jidocode_that_would_not_be_resumed_is_not_written() {
         let shown = format!("{:.100}", input);
         let answer = save(&world, ["jido"], &input).code(1);
         assert!(answer.stderr().contains(expected), "{shown}: {}", answer.stderr());
-        save(&world, ["jido", "--best-effort"], &input).code(0);
+        if input.len() < 1 << 20 || tries_every_case() {
+            save(&world, ["jido", "--best-effort"], &input).code(0);
+        }
         let left = sessions.read_dir().map_or(0, Iterator::count);
         assert_eq!(left, 0, "{shown}");
     }
