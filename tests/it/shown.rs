@@ -146,7 +146,7 @@ fn what_real_clients_wrote_says_the_same_from_the_archive() {
 fn all_say_the_same(world: &World, at_least: u64) {
     let done: Archive = world.rejoin(["archive", "--every", "--json"]).code_is_one_of(&[0, 3]).json();
     assert!(done.archived >= at_least, "{}", done.archived);
-    let known = archived(world).into_iter();
+    let known = archived(world).into_iter().step_by(stride(4));
     // Agents may give the same id.
     let known: Vec<String> = known.map(|session| format!("{}:{}", session.agent, session.id)).collect();
     // What is said on standard error is of the stores.
