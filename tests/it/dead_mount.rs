@@ -7,7 +7,7 @@ use crate::contract::DoctorReport;
 use crate::fixtures::dead_mount::{DeadMount, Left};
 use crate::fixtures::{Amplifier, Claude, claude_slug, id, put};
 use crate::terminal::shell;
-use crate::world::{World, stride, tries_every_case};
+use crate::world::World;
 
 const MOUNTS: u32 = 10;
 /// How much longer a command may take because of them.
@@ -167,9 +167,7 @@ fn nothing_waits(left: Left) {
         let answer = call.rejoin(args);
         (started.elapsed(), answer)
     };
-    // Of the two tests, each one tries every second command in the sample.
-    let skipped = usize::from(left == Left::Root && !tries_every_case());
-    let commands: Vec<_> = commands(&world).into_iter().skip(skipped).step_by(stride(2)).collect();
+    let commands = commands(&world);
     let before: Vec<Duration> = commands.iter().map(|(args, variables)| timed(args, variables).0).collect();
     let Some(_mounts) = mounted(&points, left) else { return };
     let mut late = Vec::new();
