@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::contract::DoctorReport;
 use crate::fixtures::dead_mount::{DeadMount, Left};
 use crate::fixtures::{Amplifier, Claude, claude_slug, id, put};
@@ -189,6 +191,33 @@ fn no_command_waits_for_mounts_that_answer_nothing() {
 #[test]
 fn no_command_waits_for_mounts_that_answer_only_at_their_root() {
     nothing_waits(Left::Root);
+}
+
+/// Each alone, because a mount that another command has asked answers or fails at once.
+#[test]
+fn nothing_that_is_saved_waits_for_a_dead_mount() {
+    for words in [
+        "save session-info --session-dir DIR --working-dir DIR",
+        "save transcript --session-dir DIR",
+        "save leo --app-dir DIR --session-id 5d1f6c1e-3a50-4a57-8a5e-0123456789ab --cwd DIR",
+        "hook claude",
+        "hook amplifier",
+    ] {
+        let (world, points) = world();
+        let Some(_mounts) = mounted(&points, Left::Nothing) else { return };
+        let dir = world.root().join("net/8/app");
+        let words: Vec<String> = words.split(' ').map(|word| word.replace("DIR", &dir.to_string_lossy())).collect();
+        let event = json!({
+            "hook_event_name": "PostToolUse", "session_id": id(1), "cwd": dir, "tool_name": "Bash", "tool_input": {},
+            "event": "tool:post", "data": {"session_dir": dir, "messages": [{"role": "user", "content": "x"}]},
+        });
+        let input = format!("{event}\n");
+        let started = Instant::now();
+        let call = world.from(world.dir("elsewhere")).with("CLAUDE_PROJECT_DIR", &dir);
+        let answer = call.fed(&words, &input);
+        let took = started.elapsed();
+        assert!(took < LONGER, "{words:?} took {took:?}: {}", answer.stderr());
+    }
 }
 
 #[test]
