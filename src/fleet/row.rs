@@ -6,8 +6,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::session::select::{Rank, SortKey};
 use crate::session::{AgentKind, Choice, Copy, Fact, Health, Liveness, Located, Session, SessionKind, Store};
@@ -153,28 +156,30 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     })
 }
 
-/// Returns whether a line is an object, whatever is in it.
+/// Returns whether a line is a JSON object that every reader of JSON takes.
 pub(crate) fn is_object(line: &str) -> bool {
-    line.starts_with('{') && serde_json::from_str::<&serde_json::value::RawValue>(line).is_ok()
+    fields(line).is_some()
 }
 
-/// Puts the host in front of the fields of an object that stands on a line; `None` if there is no object.
+/// Writes the object on a line with its host as the first field, which replaces one of that name; `None` if the line is not
+/// an object.
 pub(crate) fn with_host(line: &str, host: &str) -> Option<String> {
-    let own;
-    // A key that is escaped may be the same one.
-    let line = if line.contains("\"host\"") || line.contains("\\u") {
-        // A row tells nothing of its own host.
-        let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
-        fields.remove("host");
-        own = serde_json::Value::from(fields).to_string();
-        &own
-    } else {
-        line
-    };
-    let fields = line.strip_prefix('{')?;
-    let is_empty = fields.trim_start().starts_with('}');
-    let host = serde_json::Value::from(host);
-    Some(format!("{{\"host\":{host}{}{fields}", if is_empty { "" } else { "," }))
+    // Parsed, because a key can be escaped and can occur twice.
+    let mut fields = fields(line)?;
+    fields.shift_remove("host");
+    let mut written = format!("{{\"host\":{}", Value::from(host));
+    for (key, value) in fields {
+        written.push_str(&format!(",{}:{}", Value::from(key), value.get()));
+    }
+    written.push('}');
+    Some(written)
+}
+
+/// Returns the fields of an object in their order, each value as it is written.
+fn fields(line: &str) -> Option<IndexMap<String, &RawValue>> {
+    // A number that is out of range is valid JSON, but many parsers refuse the whole document for it.
+    serde_json::from_str::<Value>(line).ok()?;
+    serde_json::from_str(line).ok()
 }
 
 #[cfg(test)]
@@ -188,6 +193,15 @@ mod tests {
         {
             assert_eq!(with_host(line, "box").as_deref(), Some(r#"{"host":"box","id":"a"}"#), "{line}");
         }
+        let twice = r#"{"id":"a","host":"evil","h\u006fst":"bad","id":"b"}"#;
+        assert_eq!(with_host(twice, "box").as_deref(), Some(r#"{"host":"box","id":"b"}"#));
+    }
+
+    #[test]
+    fn a_number_that_is_out_of_range_makes_no_row() {
+        let line = r#"{"id":"a","more":1e99999}"#;
+        assert!(!is_object(line) && with_host(line, "box").is_none());
+        assert!(is_object(r#"{"id":"a","more":1e99}"#));
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, R
         Some(session) => Some(row::place_of(session, args.order())),
         None => row::place(&line, &host, args.order()),
     };
-    if place.is_none() && !row::is_object(&line) {
+    if !row::is_object(&line) {
         rows.give_up(NO_ANSWER.to_owned());
         return None;
     }

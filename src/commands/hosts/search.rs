@@ -61,7 +61,7 @@ fn next(rows: &mut Rows) -> Option<(Place, Row)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
     let found = row::session(&line, &host).ok().zip(serde_json::from_str::<Matching>(&line).ok());
-    if found.is_none() && !row::is_object(&line) {
+    if !row::is_object(&line) {
         rows.give_up(NO_ANSWER.to_owned());
         return None;
     }
