@@ -163,39 +163,6 @@ fn the_figure_of_the_rooms_is_that_of_the_source() {
     assert_part("docs/architecture.md", "rooms", &figure);
 }
 
-/// Returns the first sentence of a file's own documentation.
-fn purpose(text: &str) -> String {
-    let lines = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
-    let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    let paragraph = paragraph.join(" ");
-    let end = paragraph.find(". ").unwrap_or(paragraph.len());
-    paragraph[..end].trim_end_matches(['.', ':']).replace('|', "\\|")
-}
-
-#[test]
-fn the_table_of_modules_is_that_of_the_source() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut rows: BTreeMap<(usize, Vec<String>), String> = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.expect("an entry")) {
-        let file = entry.path().strip_prefix(&src).expect("a path below");
-        let module = module(file);
-        let Some(rank) = ROOMS.iter().position(|room| module.first().is_some_and(|first| first == room)) else {
-            continue;
-        };
-        if !entry.file_type().is_file() || module.len() > 2 {
-            continue;
-        }
-        let purpose = purpose(&std::fs::read_to_string(entry.path()).expect("a source file"));
-        assert!(!purpose.is_empty(), "src/{} does not say what it is for", file.display());
-        rows.insert((rank, module), purpose);
-    }
-    let mut table = String::from("| module | what it is for |\n| --- | --- |\n");
-    for ((_, module), purpose) in rows {
-        writeln!(table, "| `{}` | {purpose} |", module.join("::")).expect("text");
-    }
-    assert_part("docs/architecture.md", "modules", &table);
-}
-
 #[test]
 fn an_import_that_runs_up_a_circle_and_an_unknown_room_are_named_with_their_lines() {
     let path = |path: &str| path.split("::").map(str::to_owned).collect::<Vec<_>>();
