@@ -10,7 +10,8 @@ use std::time::Duration;
 use crate::error::{Exit, Refusal, reason};
 use crate::fleet::Host;
 use crate::fleet::command::{self, Manner};
-use crate::fleet::talk::{self, Ended, Gate, Part, Patience, Until};
+use crate::fleet::gate::{Gate, Until};
+use crate::fleet::talk::{self, Ended, Part, Patience};
 use crate::format::text;
 use crate::system::env::{COLUMNS, Env, FORCE_COLORS, Program, own_program};
 

@@ -3,6 +3,7 @@
 mod ask;
 pub(crate) mod command;
 pub(crate) mod destination;
+mod gate;
 pub(crate) mod merge;
 pub(crate) mod row;
 pub(crate) mod rows;

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use crate::error::reason;
 use crate::fleet::command::GREETING;
+use crate::fleet::gate::{Gate, Until};
 use crate::system::deadline;
 
 /// Most bytes that are handed over together; two of these may wait, so what is not asked for stays on its host.
@@ -60,60 +61,6 @@ pub(super) struct Patience {
     pub to_begin: Option<Duration>,
     /// In its answer.
     pub silence: Option<Duration>,
-}
-
-/// When the caller stops listening to a host: at the end of its answer, or earlier.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Until(Arc<Mutex<Option<Instant>>>);
-
-impl Until {
-    /// Ends the conversation within this time.
-    pub(super) fn end_within(&self, time: Duration) {
-        let mut end = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = deadline::after(time);
-        *end = Some(end.map_or(new, |known| known.min(new)));
-    }
-
-    fn is_over(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| Instant::now() >= end)
-    }
-}
-
-/// A counting semaphore: limits how many hosts are being connected to.
-#[derive(Debug)]
-pub(super) struct Gate {
-    free: Mutex<usize>,
-    freed: Condvar,
-}
-
-/// A place in the gate, which is free again when this goes away.
-struct Place(Arc<Gate>);
-
-impl Gate {
-    pub(super) fn new(places: usize) -> Arc<Self> {
-        Arc::new(Self { free: Mutex::new(places), freed: Condvar::new() })
-    }
-
-    /// Waits for a place; `None` if the caller stops listening first.
-    fn enter(self: &Arc<Self>, until: &Until) -> Option<Place> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        while *free == 0 {
-            if until.is_over() {
-                return None;
-            }
-            let waited = self.freed.wait_timeout(free, Duration::from_millis(100));
-            free = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        *free -= 1;
-        Some(Place(Arc::clone(self)))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
-    }
 }
 
 /// Runs a command to its end and hands on its output. The command is ended if it does not greet in time, is silent for too
@@ -326,7 +273,7 @@ mod tests {
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         converse(command, true, Patience { to_begin, silence }, &gate, until, &to);
         drop(to);
-        assert_eq!(*gate.free.lock().expect("a lock"), 1, "the place is free again");
+        assert_eq!(gate.free_places(), 1, "the place is free again");
         let (mut heard, mut ended) = (Vec::new(), Ended::default());
         for part in parts {
             match part {

@@ -1,0 +1,67 @@
+//! Limits for conversations with many hosts: how many connect at once, and until when the caller listens.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::system::deadline;
+
+/// When the caller stops listening to a host: at the end of its answer, or earlier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Until(Arc<Mutex<Option<Instant>>>);
+
+impl Until {
+    /// Ends the conversation within this time.
+    pub(super) fn end_within(&self, time: Duration) {
+        let mut end = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = deadline::after(time);
+        *end = Some(end.map_or(new, |known| known.min(new)));
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+/// A counting semaphore: limits how many hosts are being connected to.
+#[derive(Debug)]
+pub(super) struct Gate {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A place in the gate, which is free again when this goes away.
+#[derive(Debug)]
+pub(super) struct Place(Arc<Gate>);
+
+impl Gate {
+    pub(super) fn new(places: usize) -> Arc<Self> {
+        Arc::new(Self { free: Mutex::new(places), freed: Condvar::new() })
+    }
+
+    /// Returns how many more hosts may connect.
+    #[cfg(test)]
+    pub(super) fn free_places(&self) -> usize {
+        *self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a place; `None` if the caller stops listening first.
+    pub(super) fn enter(self: &Arc<Self>, until: &Until) -> Option<Place> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            if until.is_over() {
+                return None;
+            }
+            let waited = self.freed.wait_timeout(free, Duration::from_millis(100));
+            free = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *free -= 1;
+        Some(Place(Arc::clone(self)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
