@@ -1,8 +1,203 @@
-//! Plain English: sentences that readers stumbled over do not come back, in messages, help, comments or pages.
+//! Plain English: the patterns that make prose hard to search and to read are counted per folder, and may only become fewer.
+//!
+//! `wording.tsv` has the counts. `SNAPSHOTS=overwrite cargo test --test it -- wording::` lowers them; nothing raises them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What nobody should have to read, with plainer words for it. A phrase counts as whole words, in any case.
+use regex::{Regex, RegexBuilder};
+
+use crate::generated::is_overwriting;
+
+/// A pattern by its name, with what it matches and what to write instead.
+struct Pattern {
+    name: &'static str,
+    regex: &'static str,
+    instead: &'static str,
+}
+
+/// Matched in the prose of a line, without the marks of a comment, in any case.
+const PATTERNS: &[Pattern] = &[
+    Pattern {
+        name: "clause for a noun",
+        regex: r"^(what|who|where|whether|how|which|whatever|whoever) ",
+        instead: "begin with a verb or a noun: \"Parses …\", \"Facts about …\"",
+    },
+    Pattern { name: "of its own", regex: r"\bof (its|their) own\b", instead: "its own, separate" },
+    Pattern { name: "beside", regex: r"\bbesides?\b", instead: "next to, with, compared with" },
+    Pattern {
+        name: "tell",
+        regex: r"\b(told|tells?|telling)\b",
+        instead: "say, report, show, know, distinguish, return",
+    },
+    Pattern { name: "is no", regex: r"\b(is|are|was|were) (no|none)\b", instead: "is not a, there is no" },
+    Pattern { name: "where for if", regex: r"(^|[.;:] )where\b[^.?]*,", instead: "if, when" },
+    Pattern {
+        name: "people as actors",
+        regex: r"\b(nobody|somebody|anybody|whoever|a person|people)\b",
+        instead: "name the thing: the receiver, another process, the user",
+    },
+    Pattern {
+        name: "position verbs",
+        regex: r"\b(lies?|lay|stands?|stood|goes on|go on|went on)\b",
+        instead: "is, is in, continues",
+    },
+    Pattern { name: "fronted of", regex: r"(^|[.;:] )of ", instead: "If two keys are equal, …" },
+    Pattern {
+        name: "a for per",
+        regex: r"\b(one|a) \w+ an? (verb|command|session|line|row|host|agent|file|item|copy|store|second|day)\b",
+        instead: "per: one file per command",
+    },
+    Pattern {
+        name: "put",
+        regex: r"\bput (in|into) words\b|\bput (back|aside|right|away)\b",
+        instead: "restored, deferred, recovered",
+    },
+    Pattern {
+        name: "does the same",
+        regex: r"\b(does (the same|so)|returns the same|reads of the same|the same of)\b",
+        instead: "repeat the verb and the object",
+    },
+    Pattern {
+        name: "quantity without a unit",
+        regex: r"\bso (much|many)\b|\b(all|nothing|any|some|most) of it\b",
+        instead: "the unit: bytes, items, at most 16 connections",
+    },
+    Pattern { name: "anew", regex: r"\banew\b", instead: "again, from scratch" },
+    Pattern {
+        name: "fraction as a measure",
+        regex: r"\b(thirds?|quarters?|fifths?|sixths?|tenths?|twentieths?)\b",
+        instead: "33 % faster",
+    },
+];
+
+/// The prose of a line: a comment, a sentence of a page, or the name of a test as words.
+fn prose(line: &str) -> String {
+    let line = line.trim().trim_start_matches(['/', '!', '#', '>', '*', '-', '|']).trim();
+    match line.strip_prefix("fn ").or_else(|| line.strip_prefix("pub(crate) fn ")) {
+        Some(name) => name.split('(').next().unwrap_or_default().replace('_', " "),
+        None => line.to_owned(),
+    }
+}
+
+/// Returns the folder that a file is counted in: a room of `src`, another top-level folder, or the page itself.
+fn folder(file: &Path) -> String {
+    let parts: Vec<_> = file.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    match &parts[..] {
+        [src, room, _, ..] if src == "src" => format!("src/{room}"),
+        [first, ..] => first.clone().into_owned(),
+        [] => String::new(),
+    }
+}
+
+/// Returns the files whose prose is counted. Generated pages are left out, because their sources are counted.
+fn files() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let roots = [
+        "src",
+        "tests",
+        "benches",
+        "docs",
+        "contrib",
+        "e2e",
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+    ];
+    let files = roots.iter().flat_map(|page| walkdir::WalkDir::new(root.join(page)).sort_by_file_name());
+    let files = files.map(|file| file.expect("a page")).filter(|file| file.file_type().is_file());
+    let read = files.filter_map(|file| {
+        let name = file.path().strip_prefix(root).expect("a page of the repository");
+        let is_prose = name.extension().is_some_and(|ending| ending == "rs" || ending == "md");
+        let is_own = name.ends_with("wording.rs");
+        let text = std::fs::read_to_string(file.path()).ok().filter(|_| is_prose && !is_own)?;
+        Some((folder(name), text))
+    });
+    read.collect()
+}
+
+type Counts = BTreeMap<(String, String), usize>;
+
+fn count(files: &[(String, String)], patterns: &[(&str, Regex)]) -> Counts {
+    let mut counts = Counts::new();
+    for (folder, text) in files {
+        for line in text.lines().map(prose) {
+            for (name, regex) in patterns {
+                let found = regex.find_iter(&line).count();
+                if found > 0 {
+                    *counts.entry((folder.clone(), (*name).to_owned())).or_default() += found;
+                }
+            }
+        }
+    }
+    counts
+}
+
+fn patterns() -> Vec<(&'static str, Regex)> {
+    let regex = |text| RegexBuilder::new(text).case_insensitive(true).build().expect("a regular expression");
+    PATTERNS.iter().map(|pattern| (pattern.name, regex(pattern.regex))).collect()
+}
+
+/// Returns an error per count that is not the kept one; a count that fell is accepted if `is_lowering`.
+fn differences(kept: &Counts, counted: &Counts, is_lowering: bool) -> Vec<String> {
+    let places: std::collections::BTreeSet<_> = kept.keys().chain(counted.keys()).collect();
+    let of = |counts: &Counts, place| counts.get(place).copied().unwrap_or(0);
+    let differs = places.into_iter().filter_map(|place| {
+        let (was, is) = (of(kept, place), of(counted, place));
+        let (folder, name) = place;
+        let pattern = PATTERNS.iter().find(|pattern| pattern.name == name);
+        let (regex, instead) = pattern.map_or(("", "nothing"), |pattern| (pattern.regex, pattern.instead));
+        match is.cmp(&was) {
+            std::cmp::Ordering::Greater => Some(format!(
+                "{folder}: \"{name}\" {is} times, kept {was}; write instead: {instead}; matched by {regex}"
+            )),
+            std::cmp::Ordering::Less if !is_lowering => Some(format!(
+                "{folder}: \"{name}\" {is} times, kept {was}; lower it: SNAPSHOTS=overwrite cargo test --test it -- wording::"
+            )),
+            _ => None,
+        }
+    });
+    differs.collect()
+}
+
+#[test]
+fn patterns_that_are_hard_to_read_only_become_fewer() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/wording.tsv");
+    let text = std::fs::read_to_string(&file).expect("the kept counts");
+    let kept: Counts = text
+        .lines()
+        .map(|line| {
+            let mut fields = line.split('\t');
+            let mut field = || fields.next().expect("a field").to_owned();
+            ((field(), field()), field().parse().expect("a number"))
+        })
+        .collect();
+    let counted = count(&files(), &patterns());
+    let differ = differences(&kept, &counted, is_overwriting());
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+    if is_overwriting() && kept != counted {
+        let lines = counted.iter().map(|((folder, name), count)| format!("{folder}\t{name}\t{count}\n"));
+        std::fs::write(&file, lines.collect::<String>()).expect("the kept counts");
+    }
+}
+
+#[test]
+fn a_count_that_rises_fails_and_one_that_falls_is_lowered() {
+    let files = |text: &str| vec![("src/scan".to_owned(), text.to_owned())];
+    let before = count(&files("/// What is read.\n// Nobody is told.\nfn what_is_read() {}\n"), &patterns());
+    let number = |name: &str| before.get(&("src/scan".to_owned(), name.to_owned())).copied();
+    assert_eq!(
+        ["clause for a noun", "people as actors", "tell", "beside"].map(number),
+        [Some(2), Some(1), Some(1), None]
+    );
+    let after = count(&files("/// What is read.\n// The caller gets no error.\nfn reads() {}\n"), &patterns());
+    assert_eq!(differences(&before, &after, false).len(), 3);
+    assert!(differences(&before, &after, true).is_empty());
+    assert_eq!(differences(&after, &before, true).len(), 3);
+}
+
+/// Phrases of earlier reviews that must not come back, with plainer words. A phrase counts as whole words, in any case.
 const FORBIDDEN: &[(&str, &str)] = &[
     // The fourteen worst sentences, by the part that makes each of them hard to read.
     ("which that does not encode to", "is not the directory of its project"),
@@ -39,7 +234,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
 
 /// Returns a file's prose on one line, with the offset at which each line of the file begins: without what marks a
 /// comment or continues a string, so that a sentence may run over the end of a line.
-fn prose(file: &str) -> (String, Vec<usize>) {
+fn sentences(file: &str) -> (String, Vec<usize>) {
     let (mut text, mut starts) = (String::new(), Vec::new());
     for line in file.lines() {
         starts.push(text.len());
@@ -52,7 +247,7 @@ fn prose(file: &str) -> (String, Vec<usize>) {
 
 /// Returns the forbidden phrases in a file, each with its line and the words to use instead.
 fn found(file: &str) -> Vec<(usize, &'static str, &'static str)> {
-    let (text, starts) = prose(file);
+    let (text, starts) = sentences(file);
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut found = Vec::new();
     for (phrase, instead) in FORBIDDEN {
