@@ -16,7 +16,7 @@ use crate::archive::{Archive, Manifest};
 use crate::change::apply::run::{self, Outcome};
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::plan::change::{About, Change, Item, Step};
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::text;
 use crate::session::Store;
 use crate::system::disk::{self, Access, Disk, For};
@@ -215,7 +215,7 @@ pub(crate) fn check_places(
     let refuse = |path: &Path| {
         let message = format!("{} is no part of {} session {}", path.display(), manifest.agent, manifest.id);
         let hint = "its manifest is not one that rejoin wrote; restore an earlier state with --state N";
-        anyhow::Error::from(Refusal::new(Exit::Refused, "not-of-the-session", message).hint(hint))
+        anyhow::Error::from(Refusal::new(Exit::Refused, RefusalCode::NotOfTheSession, message).hint(hint))
     };
     for at in 0..manifest.stores.len() {
         let copies: Vec<&Path> =

@@ -6,7 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::session::{AgentKind, Session};
 use crate::system::disk::{self, Disk};
 use crate::system::env::Env;
@@ -54,7 +54,7 @@ impl Pins {
         let Some(bytes) = bytes else { return Ok(Self::default()) };
         let refuse = |why: String| {
             let message = format!("cannot tell which sessions are pinned: {} {why}", path.display());
-            Refusal::new(Exit::Failure, "bad-pins", message).hint("fix the file or move it away")
+            Refusal::new(Exit::Failure, RefusalCode::BadPins, message).hint("fix the file or move it away")
         };
         let document: Document =
             serde_json::from_slice(&bytes).map_err(|error| refuse(format!("cannot be read: {error}")))?;

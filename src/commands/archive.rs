@@ -17,7 +17,7 @@ use crate::commands::find;
 use crate::commands::list::Line;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{nowhere, words};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds};
@@ -150,9 +150,9 @@ pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal>
     }
     if let Err(error) = reach::refuse_silent(root) {
         let message = format!("cannot read the archive in {}: {error}", root.display());
-        return Err(Refusal::new(Exit::Failure, "no-archive", message));
+        return Err(Refusal::new(Exit::Failure, RefusalCode::NoArchive, message));
     }
-    Err(Refusal::new(Exit::NotFound, "no-archive", format!("there is no archive in {}", root.display())))
+    Err(Refusal::new(Exit::NotFound, RefusalCode::NoArchive, format!("there is no archive in {}", root.display())))
 }
 
 /// Lists what is archived, with the filters and orders of `list`.

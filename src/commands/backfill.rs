@@ -10,7 +10,7 @@ use crate::change::plan::backfill::{self, Action, Item};
 use crate::cli::BackfillArgs;
 use crate::commands::find::{self, Target};
 use crate::commands::nowhere;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
@@ -21,7 +21,7 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.in_dir.is_some() && args.sessions.len() > 1 {
         let message = "--in applies to one session only";
-        return Err(Refusal::new(Exit::Usage, "usage", message).hint("run it once for each session").into());
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("run it once for each session").into());
     }
     if !args.dry_run {
         super::recover_first("backfill", args.lock, env, ui)?;
@@ -92,7 +92,7 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
                 Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
                 _ => {
                     let message = "only Amplifier sessions have a session-info.json";
-                    Err(Refusal::new(Exit::Usage, "usage", message).into())
+                    Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).into())
                 }
             }
         })

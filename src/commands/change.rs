@@ -6,7 +6,7 @@ use crate::change::apply::run::{self, Outcome};
 use crate::change::plan::change::Change;
 use crate::change::plan::handed::{Handed, fingerprint};
 use crate::cli::{ChangeArgs, FormatArgs};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::system::env::Env;
 use crate::view::render::json::change::Report;
@@ -67,7 +67,8 @@ pub(super) fn check_fingerprint(
         Some(expected) if *expected != found => {
             let message = format!("the plan has changed since it was shown; its fingerprint is now {found}");
             let plan = command_line::again(env, &["--apply=", "--yes", "-y"], &["--dry-run"]);
-            Err(Refusal::new(Exit::Refused, "plan-changed", message).hint(format!("see the new plan with `{plan}`")))
+            Err(Refusal::new(Exit::Refused, RefusalCode::PlanChanged, message)
+                .hint(format!("see the new plan with `{plan}`")))
         }
         _ => Ok(()),
     }

@@ -19,7 +19,7 @@ use crate::change::plan::retention::{Family, Guard, Keep, Policy, Rule, Verdict}
 use crate::change::removal::{Going, Summaries, cwd_records, day};
 use crate::cli::CleanupArgs;
 use crate::config::KeepRule;
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::session::select::Filter;
 use crate::session::when::When;
@@ -56,7 +56,7 @@ pub(crate) fn run(typed: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
 }
 
 fn is_locked(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == "locked")
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Locked)
 }
 
 fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -328,15 +328,17 @@ impl Planned {
         }
         let (code, message) = match self.guards.first()? {
             Guard::Clock { newest } => (
-                "clock",
+                RefusalCode::Clock,
                 format!(
                     "no session was active since {}, so all of them count as old; the clock of this machine may be wrong",
                     day(*newest)
                 ),
             ),
-            Guard::WholeAgent(agent) => ("whole-agent", format!("this would remove every session of {agent}")),
+            Guard::WholeAgent(agent) => {
+                (RefusalCode::WholeAgent, format!("this would remove every session of {agent}"))
+            }
             Guard::MoreThanHalf { going, all } => {
-                ("more-than-half", format!("this would remove {going} of {all} sessions, more than half"))
+                (RefusalCode::MoreThanHalf, format!("this would remove {going} of {all} sessions, more than half"))
             }
         };
         let all = command_line::again(env, &["--dry-run", "-n", "--exit-code"], &["--allow-all"]);

@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::cli::{CleanupArgs, ConfigArgs, ListArgs, ListForm};
 use crate::config::{Config, KEYS, Key, Said, in_words};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::system::env::Env;
 use crate::system::own_file::{self, Unread};
@@ -53,7 +53,8 @@ fn setting(key: &Key, env: &Env) -> Setting {
 /// Reads the config file.
 pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     let file = env.config_file();
-    let unsafe_file = |message: String, hint: String| Refusal::new(Exit::Failure, "unsafe-config", message).hint(hint);
+    let unsafe_file =
+        |message: String, hint: String| Refusal::new(Exit::Failure, RefusalCode::UnsafeConfig, message).hint(hint);
     let bytes = match own_file::read(&file, MAX_BYTES, env.foreign_home) {
         Ok(None) => return Ok(Config::default()),
         Ok(Some(bytes)) => bytes,
@@ -68,7 +69,7 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     };
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count() - 1;
-        Refusal::new(Exit::Usage, "bad-config", format!("{}:{line}: this is not UTF-8", file.display()))
+        Refusal::new(Exit::Usage, RefusalCode::BadConfig, format!("{}:{line}: this is not UTF-8", file.display()))
     })?;
     let config = Config::parse(&text, &file)?;
     Ok(if env.foreign_home { config.of_another_home() } else { config })

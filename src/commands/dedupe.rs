@@ -3,7 +3,7 @@
 use crate::cli::DedupeArgs;
 use crate::commands::find::{self, Target};
 use crate::doctor::repair;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::Wanted;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -15,7 +15,12 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     super::refuse_number(&args.session)?;
     let filter = super::place_filter(&args.place, env);
     let Target::Session(mut session) = find::one(&args.session, &filter, Wanted::RESUME, env, ui)? else {
-        return Err(Refusal::new(Exit::NotFound, "not-found", "cannot find the session that the pointer names").into());
+        return Err(Refusal::new(
+            Exit::NotFound,
+            RefusalCode::NotFound,
+            "cannot find the session that the pointer names",
+        )
+        .into());
     };
     if session.copies.len() == 1 {
         ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id));
@@ -27,7 +32,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     })?;
     let change = repair::keep_first(&session).map_err(|why| {
         let message = format!("{} session {} cannot be reduced to one copy: {why}", session.agent, session.id);
-        Refusal::new(Exit::Refused, "not-removable", message)
+        Refusal::new(Exit::Refused, RefusalCode::NotRemovable, message)
     })?;
     super::change::carry_out(&change, &args.change, args.format, env, ui)
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use crate::cli::{ColorWhen, Format, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::text::one_line;
 use crate::hook::amplifier;
@@ -120,8 +120,12 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
     refuse_link(args.scope, &path, env)?;
     let command = is_install.then(|| command(args.scope, env));
     let refuse = |why: settings::Refused| {
-        Refusal::new(Exit::Refused, "settings-not-understood", format!("cannot change {}: {why}", path.display()))
-            .hint("fix the file first; it was not changed")
+        Refusal::new(
+            Exit::Refused,
+            RefusalCode::SettingsNotUnderstood,
+            format!("cannot change {}: {why}", path.display()),
+        )
+        .hint("fix the file first; it was not changed")
     };
     let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
     let end = deadline::after(args.lock.lock_timeout);
@@ -192,7 +196,7 @@ fn look_at(scope: HookScope, env: &Env) -> Result<HookScopeJson, Refusal> {
 /// Returns the settings of a scope; those of a project are in the caller's directory.
 fn settings_file(scope: HookScope, env: &Env) -> Result<PathBuf, Refusal> {
     let project = || {
-        let gone = || Refusal::new(Exit::Failure, "no-directory", "the current directory is gone");
+        let gone = || Refusal::new(Exit::Failure, RefusalCode::NoDirectory, "the current directory is gone");
         env.cwd.as_ref().map(|cwd| cwd.join(".claude")).ok_or_else(gone)
     };
     Ok(match scope {
@@ -212,7 +216,7 @@ fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> 
         None => Ok(()),
         Some(link) => Err(Refusal::new(
             Exit::Refused,
-            "settings-elsewhere",
+            RefusalCode::SettingsElsewhere,
             format!("{} is a link that leads out of the project, so nothing was changed", link.display()),
         )
         .hint("replace it with a file of the project, or use --scope user")),

@@ -39,7 +39,7 @@ mod words;
 
 use crate::change::pins::Pins;
 use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
-use crate::error::{DECLINED, Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem};
@@ -124,26 +124,26 @@ fn note_recovered(ui: &mut Ui, recovered: &[String]) {
 fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.stdin_is_terminal || !env.stderr_is_terminal {
         let message = "this needs confirmation, but there is no terminal to ask on";
-        return Err(Refusal::new(Exit::Usage, "needs-yes", message)
+        return Err(Refusal::new(Exit::Usage, RefusalCode::NeedsYes, message)
             .hint(format!("run `{}` to confirm", command_line::again(env, &[], &["--yes"])))
             .into());
     }
     if ui.confirm(about, question)? {
         return Ok(());
     }
-    Err(Refusal::new(Exit::Failure, DECLINED, "nothing was changed").into())
+    Err(Refusal::new(Exit::Failure, RefusalCode::Declined, "nothing was changed").into())
 }
 
 /// Understands the words that name one session.
 fn selector(words: &[String]) -> Result<Selector, Refusal> {
-    words.join(" ").parse().map_err(|why: String| Refusal::new(Exit::Usage, "usage", why))
+    words.join(" ").parse().map_err(|why: String| Refusal::new(Exit::Usage, RefusalCode::Usage, why))
 }
 
 /// Names the option that starts, or records, in a directory, where `--dir` left out the session that was named.
 fn or_in(error: anyhow::Error, place: &PlaceArgs, env: &Env) -> anyhow::Error {
     let Some(dir) = &place.dir else { return error };
     match error.downcast::<Refusal>() {
-        Ok(refusal) if refusal.code == find::FILTERED => {
+        Ok(refusal) if refusal.code == RefusalCode::Filtered => {
             let again = command_line::again(env, &["--dir="], &["--in", &dir.to_string_lossy()]);
             refusal.hint(format!("--dir chooses among sessions; to use that directory instead, run `{again}`")).into()
         }
@@ -157,7 +157,7 @@ fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {
             let message = format!("{text} is a number in the list, and the list may change at any moment");
-            Err(Refusal::new(Exit::Usage, "usage", message)
+            Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
                 .hint("see the ids with `rejoin list`, and use that of the session"))
         }
         _ => Ok(()),

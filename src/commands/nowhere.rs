@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, nearly, text};
 use crate::scan::{self, Wanted};
 use crate::session::select::Filter;
@@ -33,7 +33,7 @@ pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
 
 /// Lets an error that says that there is no such session name the directories that come nearest, where that is why.
 pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyhow::Error {
-    let is_none = |refusal: &Refusal| refusal.exit == Exit::NotFound && refusal.code == "not-found";
+    let is_none = |refusal: &Refusal| refusal.exit == Exit::NotFound && refusal.code == RefusalCode::NotFound;
     if !error.downcast_ref::<Refusal>().is_some_and(is_none) {
         return error;
     }
@@ -43,7 +43,7 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
         true => "run `rejoin list` to see where sessions worked".to_owned(),
         false => format!("these directories come nearest:\n      {}", near.join("\n      ")),
     };
-    Refusal::new(Exit::NotFound, "not-found", message).hint(hint).into()
+    Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into()
 }
 
 /// Returns the directory that was asked for and commands for those nearest; nothing if some session worked in it.

@@ -4,7 +4,7 @@ use crate::change::apply::pins::update;
 use crate::change::pins::Pins;
 use crate::cli::{FormatArgs, PinArgs, UnpinArgs};
 use crate::commands::find;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Located};
@@ -68,14 +68,16 @@ fn pinned(selector: &Selector, names: &[Name<'_>]) -> Result<(AgentKind, String)
         Resolution::Many(keys) => {
             let keys: Vec<String> = keys.iter().map(|(agent, id)| format!("{agent}:{id}")).collect();
             let message = format!("{text} matches several pinned sessions: {}", keys.join(", "));
-            Err(Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of the id, or use AGENT:ID"))
+            Err(Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message)
+                .hint("type more of the id, or use AGENT:ID"))
         }
     }
 }
 
 fn nothing_pinned(text: &str) -> Refusal {
     let message = format!("no pinned session has an id that starts with {text}");
-    Refusal::new(Exit::NotFound, "not-pinned", message).hint("run `rejoin pin --list` to see the pinned sessions")
+    Refusal::new(Exit::NotFound, RefusalCode::NotPinned, message)
+        .hint("run `rejoin pin --list` to see the pinned sessions")
 }
 
 fn print(

@@ -11,7 +11,7 @@ use crate::change::relocation::map_file::{self, Proposal};
 use crate::change::relocation::{self, Planned, Wish};
 use crate::cli::MoveArgs;
 use crate::commands::find;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
@@ -81,7 +81,7 @@ fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
         if without_end(&env.absolute(from)) == without_end(&env.absolute(to)) {
             let message = format!("{} is where the sessions are to go, too", from.display());
             let hint = "name the old directory, then the new one";
-            return Err(Refusal::new(Exit::Usage, "usage", message).hint(hint).into());
+            return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint).into());
         }
     }
     Ok(mapping_of(named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))), env))
@@ -99,7 +99,7 @@ pub(super) fn mapping_of<'a>(pairs: impl Iterator<Item = (&'a PathBuf, &'a PathB
 fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
     let refuse = |why: String| {
         let message = format!("{}: {why}", file.display());
-        Refusal::new(Exit::Usage, "usage", message).hint("make the file with `rejoin move --detect`")
+        Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("make the file with `rejoin move --detect`")
     };
     let bytes = fsio::read_bounded(file, MAX_FILE)?;
     let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
@@ -191,7 +191,7 @@ fn no_sessions(mapping: &Mapping) -> anyhow::Error {
     let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
     let dirs: Vec<String> = dirs.into_iter().collect();
     let message = format!("no session was started in {} or below", dirs.join(" or in "));
-    Refusal::new(Exit::NotFound, "not-found", message)
+    Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
         .hint("see the directories of all sessions with `rejoin list --all`")
         .into()
 }

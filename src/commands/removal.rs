@@ -13,7 +13,7 @@ use crate::change::plan::handed::Handed;
 use crate::change::removal::{Going, Summaries};
 use crate::cli::RemovalArgs;
 use crate::commands::via_agent;
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::scan::{Places, Wanted};
 use crate::session::select::{Filter, Selector};
@@ -29,7 +29,8 @@ pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = "`latest` may mean another session at any moment, so no session is removed by that name";
-    Err(Refusal::new(Exit::Usage, "usage", message).hint("see which it is with `rejoin show latest`, and use its id"))
+    Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+        .hint("see which it is with `rejoin show latest`, and use its id"))
 }
 
 /// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
@@ -41,7 +42,7 @@ pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusa
     let message = "removing sessions needs confirmation, but there is no terminal to ask on";
     let plan = command_line::again(env, &[], &["--dry-run"]);
     let agreed = command_line::again(env, &[], &["--yes"]);
-    Err(Refusal::new(Exit::Usage, "needs-yes", message)
+    Err(Refusal::new(Exit::Usage, RefusalCode::NeedsYes, message)
         .hint(format!("see the plan with `{plan}`, then run `{agreed}`")))
 }
 
@@ -131,7 +132,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
     let mut summaries =
         Summaries::read(env, &agents, &Filter::default(), &[], false, in_projects(named), Watcher::default());
     summaries.via_agent = via_agent;
-    let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
+    let refuse = |why: String| Refusal::new(Exit::Refused, RefusalCode::NotRemovable, why);
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {
         let session: &Session = session;

@@ -3,7 +3,7 @@
 use crate::change::retitle;
 use crate::cli::RenameArgs;
 use crate::commands::find;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::Wanted;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &RenameArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let session = find::one(&args.session, &filter, Wanted::RESUME, env, ui)?.session()?;
     let change = retitle::plan(&session, &args.title).map_err(|why| {
         let message = format!("{} session {} cannot be renamed: {why}", session.agent, session.id);
-        Refusal::new(Exit::Refused, "not-renamable", message)
+        Refusal::new(Exit::Refused, RefusalCode::NotRenamable, message)
     })?;
     super::change::carry_out(&change, &args.change, args.format, env, ui)
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use crate::agent::command::Request;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
 use crate::commands::find::{self, Answer, Target, Wish};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch;
 use crate::launch::log;
@@ -91,7 +91,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
         Target::LostApp(pointer) => {
             let message = format!("cannot find the session that {} points to", pointer.path.display());
-            return Err(Refusal::new(Exit::NotFound, "not-found", message)
+            return Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
                 .hint(format!("start a new session there with `{}`", command_line::again(env, &[], &["--fresh"])))
                 .into());
         }
@@ -110,7 +110,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     if args.print {
         if render::shell_line(&resume, env).is_none() {
             let message = "the command cannot be printed: a part of it holds control characters or is not UTF-8";
-            return Err(Refusal::new(Exit::Refused, "not-printable", message)
+            return Err(Refusal::new(Exit::Refused, RefusalCode::NotPrintable, message)
                 .hint(format!(
                     "run it with `{}`, or read it with `{}`",
                     command_line::again(env, &["--print", "-p"], &[]),
@@ -163,12 +163,12 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
         prompt => prompt.map(str::to_owned),
     };
     if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
-        return Err(Refusal::new(Exit::Usage, "usage", "the prompt is empty").into());
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, "the prompt is empty").into());
     }
     if prompt.as_ref().is_some_and(|prompt| prompt.contains('\0')) {
         return Err(Refusal::new(
             Exit::Usage,
-            "usage",
+            RefusalCode::Usage,
             "the prompt contains a NUL character, which a command line cannot hold",
         )
         .into());
@@ -196,7 +196,7 @@ fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui)
             "check what it is with `{} --version`",
             shell::printable_word(program.as_os_str()).unwrap_or_else(|| resume.plan.argv[0].clone().into())
         );
-        return Err(Refusal::new(Exit::Failure, "nothing-said", message).hint(hint).into());
+        return Err(Refusal::new(Exit::Failure, RefusalCode::NothingSaid, message).hint(hint).into());
     }
     Ok(Exit::Agent(ended.status()))
 }
@@ -204,7 +204,7 @@ fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui)
 /// Shows what was really launched last.
 fn last_launch(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let Some(launch) = log::read(&log::file(env))?.into_iter().next() else {
-        return Err(Refusal::new(Exit::NotFound, "not-found", "nothing has been launched yet").into());
+        return Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, "nothing has been launched yet").into());
     };
     ui.answer(Format::json_if(args.json), env, &launch)?;
     Ok(Exit::Ok)

@@ -10,7 +10,7 @@ use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{APP_SALTS, derive_key};
 use crate::agent::{claude, jido};
 use crate::cli::{Format, Save, SaveArgs};
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::save;
 use crate::save::write;
 use crate::system::disk::{self, Access, System};
@@ -107,5 +107,5 @@ fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
 }
 
 fn refused(message: impl Into<String>) -> Refusal {
-    Refusal::new(Exit::Failure, "cannot-save", message)
+    Refusal::new(Exit::Failure, RefusalCode::CannotSave, message)
 }

@@ -11,7 +11,7 @@ use crate::change::pins::Pins;
 use crate::cli::{Format, SearchArgs};
 use crate::commands::list::{self, Line, Shown};
 use crate::commands::{find, nowhere, resume};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
@@ -80,7 +80,9 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 /// Opens the picker where the text is typed, and what was said is searched at once.
 fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if let Some(why) = find::why_nobody_picks(env) {
-        return Err(Refusal::new(Exit::Usage, "usage", why).hint("leave out --pick to print what is found").into());
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why)
+            .hint("leave out --pick to print what is found")
+            .into());
     }
     let is_phrase = |text: &str| text.contains(char::is_whitespace);
     let typed = |text: &String| if is_phrase(text) { format!("\"{text}\"") } else { text.clone() };
@@ -98,7 +100,7 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     if !args.regex {
         return Ok(Pattern::of_texts(&args.text, case));
     }
-    let usage = |message: String, hint: &str| Refusal::new(Exit::Usage, "usage", message).hint(hint);
+    let usage = |message: String, hint: &str| Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint);
     match args.text.as_slice() {
         [regex] => {
             Pattern::of_regex(regex, case).map_err(|why| usage(why, "search for it as it is typed without --regex"))

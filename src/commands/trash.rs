@@ -4,7 +4,7 @@ use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::trash::{self, Entry, Purge};
 use crate::change::apply::undo::{self, Which};
 use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
-use crate::error::{Candidate, Exit, Refusal};
+use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::system::env::Env;
 use crate::view::render::confirm;
 use crate::view::render::trash as render;
@@ -57,14 +57,18 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
     let begins: Vec<_> = entries.iter().filter(|entry| !name.is_empty() && id(entry).starts_with(name)).collect();
     match if exact.is_empty() { begins } else { exact }.as_slice() {
         [only] => Ok(only),
-        [] => Err(Refusal::new(Exit::NotFound, "not-found", format!("the trash has no item {name}"))
+        [] => Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("the trash has no item {name}"))
             .hint("run `rejoin trash list` to see the items")),
         several => {
             let candidates = several.iter().map(|entry| candidate(entry)).collect();
             let first = render::name(several[0]);
-            Err(Refusal::new(Exit::Ambiguous, "ambiguous", format!("{name} matches several items in the trash"))
-                .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
-                .candidates(candidates))
+            Err(Refusal::new(
+                Exit::Ambiguous,
+                RefusalCode::Ambiguous,
+                format!("{name} matches several items in the trash"),
+            )
+            .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
+            .candidates(candidates))
         }
     }
 }
@@ -94,7 +98,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if let Purge::Runs(names) = &which
         && let Some(unknown) = names.iter().find(|name| !history.has(name))
     {
-        return Err(Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {unknown}"))
+        return Err(Refusal::new(Exit::NotFound, RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
             .hint("run `rejoin undo --list` to see the runs")
             .into());
     }

@@ -1,6 +1,6 @@
 //! Words that name sessions, as `list` and every verb that takes a SESSION understand them.
 
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::matching::{Query, Subject};
 use crate::session::when::When;
 use crate::session::{Session, marks};
@@ -16,7 +16,7 @@ pub(super) fn query(text: &str, env: &Env) -> Query {
 pub(super) fn sound_query(words: &[String], env: &Env) -> Result<Query, Refusal> {
     let query = query(&words.join(" "), env);
     match &query.problem {
-        Some(problem) => Err(Refusal::new(Exit::Usage, "usage", problem.clone())),
+        Some(problem) => Err(Refusal::new(Exit::Usage, RefusalCode::Usage, problem.clone())),
         None => Ok(query),
     }
 }

@@ -55,7 +55,7 @@ fn a_mistake_is_named_with_its_line_and_what_comes_nearest() {
         let refusal = parse(text).expect_err(text);
         assert!(refusal.message.contains(message), "{text}\n{}", refusal.message);
         assert!(refusal.hint.as_deref().is_some_and(|shown| shown.contains(hint)), "{text}\n{:?}", refusal.hint);
-        assert_eq!((refusal.exit, refusal.code), (Exit::Usage, "bad-config"));
+        assert_eq!((refusal.exit, refusal.code), (Exit::Usage, RefusalCode::BadConfig));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::error::{Exit, Refusal, reason};
+use crate::error::{Exit, Refusal, RefusalCode, reason};
 use crate::fleet::Host;
 use crate::fleet::command::{self, Manner};
 use crate::fleet::gate::{Gate, Until};
@@ -148,7 +148,7 @@ pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -
         let answering = Answering { host: host.clone(), parts, until: until.clone(), rest: Vec::new(), ended: None };
         let talk = move || talk::converse(command, greets, patience, &gate, &until, &to);
         thread::Builder::new().spawn(talk).map_err(|error| {
-            Refusal::new(Exit::Failure, "failed", format!("cannot ask {}: {}", host.name, reason(&error)))
+            Refusal::new(Exit::Failure, RefusalCode::Failed, format!("cannot ask {}: {}", host.name, reason(&error)))
         })?;
         Ok(answering)
     };
@@ -159,14 +159,14 @@ pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -
 pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
     match env.find_program("ssh") {
         Program::Found(program) => Ok(program),
-        _ => Err(Refusal::new(Exit::ProgramNotFound, "program-not-found", "cannot find the program ssh")
+        _ => Err(Refusal::new(Exit::ProgramNotFound, RefusalCode::ProgramNotFound, "cannot find the program ssh")
             .hint("install OpenSSH's client, or add its directory to PATH")),
     }
 }
 
 /// Finds this very program, for this machine among the hosts.
 pub(crate) fn ourselves() -> Result<PathBuf, Refusal> {
-    own_program().ok_or_else(|| Refusal::new(Exit::Failure, "failed", "cannot tell where rejoin is"))
+    own_program().ok_or_else(|| Refusal::new(Exit::Failure, RefusalCode::Failed, "cannot tell where rejoin is"))
 }
 
 /// Returns the command that asks a host, and whether it greets before it answers.

@@ -4,15 +4,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::agent::{self, Agent};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session};
 use crate::system::env::Env;
 use crate::system::reach;
-
-/// The code of a launch directory that does not exist.
-pub(crate) const MISSING_DIRECTORY: &str = "missing-directory";
 
 /// Returns the name that means just this session, for a shell.
 pub(crate) fn name(session: &Session) -> String {
@@ -31,7 +28,7 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
         Liveness::Maybe { why } => Ok(Some(format!("the session may be in use: {why}"))),
         Liveness::Live { pid } => {
             let message = format!("{} session {} is in use by process {pid}", session.agent, session.id);
-            Err(Refusal::new(Exit::Refused, "live", message)
+            Err(Refusal::new(Exit::Refused, RefusalCode::Live, message)
                 .hint(format!("end it there first, or resume it anyway with `{} --force`", resume(session))))
         }
     }
@@ -42,7 +39,7 @@ pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<Strin
     let Some(agent) = agent::by_kind(session.agent) else { return Ok(None) };
     agent.check_program(session.copy(), env).map_err(|unable| {
         let message = format!("{} session {} cannot be resumed: {}", session.agent, session.id, unable.why);
-        Refusal::new(Exit::Refused, "wrong-program", message).hint(unable.hint)
+        Refusal::new(Exit::Refused, RefusalCode::WrongProgram, message).hint(unable.hint)
     })
 }
 
@@ -62,7 +59,7 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let hint = format!(
         "read it with `rejoin show {name} --transcript`; if you know where it comes from, run `rejoin resume {name} --trust`"
     );
-    Err(Refusal::new(Exit::Refused, "planted", message).hint(hint))
+    Err(Refusal::new(Exit::Refused, RefusalCode::Planted, message).hint(hint))
 }
 
 /// Refuses to enter a directory that a session claims against its own place in the store.
@@ -82,7 +79,7 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
         "check it with `rejoin show {name}`; start there with `rejoin resume {name} --trust`, or in the directory that you \
          are in with `rejoin resume {name} --in .`"
     );
-    Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
+    Err(Refusal::new(Exit::Refused, RefusalCode::UntrustedDirectory, message).hint(hint))
 }
 
 /// Refuses to start an agent where it would ask and no one could answer; at a terminal, says that it will ask.
@@ -102,7 +99,8 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
         return Ok(Some(message));
     }
     let hint = format!("run it in a terminal; see the command with `{} --print`", resume(session));
-    Err(Refusal::new(Exit::Refused, "needs-terminal", format!("{message}, and there is no terminal")).hint(hint))
+    Err(Refusal::new(Exit::Refused, RefusalCode::NeedsTerminal, format!("{message}, and there is no terminal"))
+        .hint(hint))
 }
 
 /// Refuses when a session, or all together, were resumed too often in the last minute.
@@ -113,7 +111,7 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
     let message = format!("{what} resumed {count} times in the last minute");
     let hint =
         format!("wait {wait_seconds} s, or run `{} --no-limit`; something may be resuming in a loop", resume(session));
-    Err(Refusal::new(Exit::Refused, "too-many-resumes", message).hint(hint))
+    Err(Refusal::new(Exit::Refused, RefusalCode::TooManyResumes, message).hint(hint))
 }
 
 /// Checks that the launch directory can be entered.
@@ -126,16 +124,20 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Ref
         |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
     match reach::metadata(dir) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(refuse("not-a-directory", "is not a directory")
+        Ok(_) => Err(refuse(RefusalCode::NotADirectory, "is not a directory")
             .hint(elsewhere("start it in the directory that you are in:"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(refuse(MISSING_DIRECTORY, "does not exist")
-            .hint(elsewhere("if it was moved, go to where it is now and run"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(refuse(RefusalCode::MissingDirectory, "does not exist")
+                .hint(elsewhere("if it was moved, go to where it is now and run")))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {
-            Err(refuse("unanswered-directory", &format!("cannot be looked at: {error}"))
+            Err(refuse(RefusalCode::UnansweredDirectory, &format!("cannot be looked at: {error}"))
                 .hint(elsewhere("try again when its server is back, or start it in the directory that you are in:")))
         }
-        Err(error) => Err(refuse(MISSING_DIRECTORY, &format!("cannot be entered: {}", crate::error::reason(&error)))
-            .hint(elsewhere("start it in the directory that you are in:"))),
+        Err(error) => {
+            Err(refuse(RefusalCode::MissingDirectory, &format!("cannot be entered: {}", crate::error::reason(&error)))
+                .hint(elsewhere("start it in the directory that you are in:")))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use crate::agent;
 use crate::agent::command::{Plan, Request};
 use crate::agent::installed::Package;
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell::{self, printable_word};
 use crate::session::Session;
 use crate::system::env::{Env, HOST, Program};
@@ -52,7 +52,7 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
         Program::Found(path) => Ok(path),
         Program::NotExecutable(path) => {
             let message = format!("cannot run {}: it is not executable", path.display());
-            Err(Refusal::new(Exit::CannotRun, "cannot-run", message)
+            Err(Refusal::new(Exit::CannotRun, RefusalCode::CannotRun, message)
                 .hint(format!("make it executable with `chmod +x {}`", shell::word(&path.to_string_lossy()))))
         }
         Program::Missing => {
@@ -65,7 +65,7 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
                     crate::format::command_line::again(env, &["--wait"], &["--print"])
                 ),
             };
-            Err(Refusal::new(Exit::ProgramNotFound, "program-not-found", message).hint(hint))
+            Err(Refusal::new(Exit::ProgramNotFound, RefusalCode::ProgramNotFound, message).hint(hint))
         }
     }
 }
@@ -113,7 +113,7 @@ impl Plan {
         let found = found.map_err(|error| PathError::new("enter", dir, error))?;
         if expected.is_some_and(|expected| expected != Identity::from(&found)) {
             let message = format!("the launch directory {} was changed just now", dir.display());
-            return Err(Refusal::new(Exit::Refused, "directory-changed", message)
+            return Err(Refusal::new(Exit::Refused, RefusalCode::DirectoryChanged, message)
                 .hint("check it and try again")
                 .into());
         }
@@ -136,7 +136,7 @@ impl Plan {
 pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
     let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
     let message = format!("cannot run {}: {}", program.display(), crate::error::reason(error));
-    Refusal::new(exit, "cannot-run", message)
+    Refusal::new(exit, RefusalCode::CannotRun, message)
 }
 
 #[cfg(test)]
@@ -171,10 +171,10 @@ mod tests {
             error.downcast_ref::<Refusal>().map(|refusal| (refusal.exit, refusal.code))
         };
         set_mode(0o711);
-        assert_eq!(refused(&plan), Some((Exit::Refused, "directory-changed")));
+        assert_eq!(refused(&plan), Some((Exit::Refused, RefusalCode::DirectoryChanged)));
         std::fs::rename(&dir, root.path().join("c")).expect("a move");
         std::fs::rename(&other, &dir).expect("a move");
-        assert_eq!(refused(&plan), Some((Exit::Refused, "directory-changed")));
+        assert_eq!(refused(&plan), Some((Exit::Refused, RefusalCode::DirectoryChanged)));
     }
 
     #[test]

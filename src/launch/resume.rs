@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::{Plan, Request};
 use crate::agent;
 use crate::change::plan::backfill::{self, Action, Item};
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
-use crate::launch::checks::{self, Identity, MISSING_DIRECTORY};
+use crate::launch::checks::{self, Identity};
 use crate::launch::log::append::Held;
 use crate::launch::log::{self, Launch};
 use crate::launch::worktree::Recreation;
@@ -70,7 +70,11 @@ impl Resume {
         env: &Env,
     ) -> Result<Self, Refusal> {
         let Some(agent) = agent::by_kind(session.agent) else {
-            return Err(Refusal::new(Exit::Refused, "not-resumable", format!("no agent resumes {}", session.id)));
+            return Err(Refusal::new(
+                Exit::Refused,
+                RefusalCode::NotResumable,
+                format!("no agent resumes {}", session.id),
+            ));
         };
         agent.verify(&mut session.copies[0], env);
         let mut warnings = Vec::new();
@@ -87,7 +91,7 @@ impl Resume {
         let mut plan = super::plan(&session, request, env).map_err(|why| {
             Refusal::new(
                 Exit::Refused,
-                "not-resumable",
+                RefusalCode::NotResumable,
                 format!("{} session {} cannot be resumed: {why}", session.agent, session.id),
             )
         })?;
@@ -135,7 +139,11 @@ impl Resume {
     pub(crate) fn fresh(pointer: &Pointer, options: &Options, request: &Request, env: &Env) -> Result<Self, Refusal> {
         let agent = pointer.agent.session_owner();
         let Some(writer) = agent::writer_of(pointer) else {
-            return Err(Refusal::new(Exit::Refused, "not-resumable", format!("{} starts no session", pointer.agent)));
+            return Err(Refusal::new(
+                Exit::Refused,
+                RefusalCode::NotResumable,
+                format!("{} starts no session", pointer.agent),
+            ));
         };
         let dir = options.dir.as_deref().map_or_else(|| pointer.dir.clone(), |dir| env.resolve(dir));
         let plan = writer.anew(dir, request, env);
@@ -187,7 +195,7 @@ impl Resume {
             let message = format!("you resume the session by typing {words} to the agent, but there is no terminal");
             let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
             let hint = format!("run it in a terminal; see the command with `{command} --print`");
-            refusals.push(Refusal::new(Exit::Refused, "needs-terminal", message).hint(hint));
+            refusals.push(Refusal::new(Exit::Refused, RefusalCode::NeedsTerminal, message).hint(hint));
         }
         if let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) {
             match checks::check_elsewhere(session, dir, options.has_terminal) {
@@ -197,7 +205,7 @@ impl Resume {
         }
         match &self.plan.dir {
             Some(_) => match self.check_dir() {
-                Err(refusal) if options.recreate_worktree && refusal.code == MISSING_DIRECTORY => {
+                Err(refusal) if options.recreate_worktree && refusal.code == RefusalCode::MissingDirectory => {
                     refusals.extend(self.plan_worktree(options, env).err());
                 }
                 checked => refusals.extend(checked.err()),
@@ -207,7 +215,7 @@ impl Resume {
                 let message = format!("the directory of session {id} is unknown");
                 let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
                 let hint = format!("go to the directory where it belongs and run `{command} --in .`");
-                refusals.push(Refusal::new(Exit::Refused, "unknown-directory", message).hint(hint));
+                refusals.push(Refusal::new(Exit::Refused, RefusalCode::UnknownDirectory, message).hint(hint));
             }
         }
         refusals
@@ -224,7 +232,7 @@ impl Resume {
     /// Plans to make the git worktree again that the launch directory was.
     fn plan_worktree(&mut self, options: &Options, env: &Env) -> Result<(), Refusal> {
         let dir = self.plan.dir.as_deref().unwrap_or_else(|| Path::new("")).display();
-        let refuse = |message: String| Refusal::new(Exit::Refused, "no-worktree", message);
+        let refuse = |message: String| Refusal::new(Exit::Refused, RefusalCode::NoWorktree, message);
         let (checkouts, remote) = self.checkouts(env);
         let lost = match self.lost_worktree(&checkouts, remote.as_deref()) {
             Ok(Some(lost)) => lost,
@@ -267,9 +275,9 @@ impl Resume {
             let message = format!("session {} cannot be resumed in {}: {why}", session.id, dir.display());
             Refusal::new(Exit::Refused, code, message)
         };
-        agent.check_start(session.copy(), dir).map_err(|why| refuse("would-start-anew", why))?;
+        agent.check_start(session.copy(), dir).map_err(|why| refuse(RefusalCode::WouldStartAnew, why))?;
         let answers = if self.plan.has_prompt { agent.check_prompt(session.copy(), dir) } else { Ok(()) };
-        answers.map_err(|why| refuse("would-not-end", why))
+        answers.map_err(|why| refuse(RefusalCode::WouldNotEnd, why))
     }
 
     /// Finds the checkouts that lie where sessions worked, and the git remote that the launch directory had.
@@ -283,7 +291,7 @@ impl Resume {
 
     /// Adds what is left of a launch directory that is gone.
     pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
-        if refusal.code != MISSING_DIRECTORY {
+        if refusal.code != RefusalCode::MissingDirectory {
             return refusal;
         }
         let (lost, found) = self.left(env);

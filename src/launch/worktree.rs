@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Output, Stdio};
 
-use crate::error::{Exit, Refusal, reason};
+use crate::error::{Exit, Refusal, RefusalCode, reason};
 use crate::format::{command_line, shell};
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
@@ -62,7 +62,7 @@ impl Recreation {
         let look = ["git".into(), "-C".into(), self.lost.main.clone().into(), "config".into(), "--get-all".into()];
         let look = printable(look.into_iter().chain([key.into()])).unwrap_or_else(|| "git config --list".to_owned());
         let hint = format!("look at it with `{look}`; if you trust the repository, run `{}`", trusting(env));
-        Err(Refusal::new(Exit::Refused, "untrusted-repository", message).hint(hint))
+        Err(Refusal::new(Exit::Refused, RefusalCode::UntrustedRepository, message).hint(hint))
     }
 
     /// Has git make the worktree again.
@@ -106,7 +106,7 @@ impl Recreation {
 
     fn failure(&self, why: &str) -> Refusal {
         let message = format!("git did not make the worktree {}: {why}", self.lost.dir.display());
-        Refusal::new(Exit::Failure, "no-worktree", message)
+        Refusal::new(Exit::Failure, RefusalCode::NoWorktree, message)
     }
 }
 
@@ -114,16 +114,16 @@ impl Recreation {
 fn git(args: Vec<OsString>, env: &Env) -> Result<Output, Refusal> {
     let Program::Found(program) = env.find_program("git") else {
         let message = "cannot find the program git on PATH";
-        return Err(
-            Refusal::new(Exit::ProgramNotFound, "program-not-found", message).hint("install git, then try again")
-        );
+        return Err(Refusal::new(Exit::ProgramNotFound, RefusalCode::ProgramNotFound, message)
+            .hint("install git, then try again"));
     };
     let mut git = Command::new(program);
     git.args(args).stdin(Stdio::null());
     REPOSITORY.iter().for_each(|name| {
         git.env_remove(name);
     });
-    let fail = |error| Refusal::new(Exit::CannotRun, "cannot-run", format!("cannot run git: {}", reason(&error)));
+    let fail =
+        |error| Refusal::new(Exit::CannotRun, RefusalCode::CannotRun, format!("cannot run git: {}", reason(&error)));
     git.output().map_err(fail)
 }
 

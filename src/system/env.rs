@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::config::Config;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::recorded;
 use crate::system::reach;
 
@@ -95,25 +95,25 @@ impl Env {
                 // It would mean another directory to every caller: what a repository brings would count as the user's own.
                 Some(home) if home.is_relative() => {
                     let message = format!("HOME is {}, which is not an absolute path", home.display());
-                    return Err(Refusal::new(Exit::Failure, "no-home", message)
+                    return Err(Refusal::new(Exit::Failure, RefusalCode::NoHome, message)
                         .hint("set HOME to your home directory, or name one with --home DIR"));
                 }
                 Some(home) if reach::is_dir(&home) == Some(true) => home,
                 Some(home) if !reach::answers(&home) => {
                     let message = format!("the home directory {} is on a mount that does not answer", home.display());
-                    return Err(
-                        Refusal::new(Exit::Failure, "no-home", message).hint("name another directory with --home DIR")
-                    );
+                    return Err(Refusal::new(Exit::Failure, RefusalCode::NoHome, message)
+                        .hint("name another directory with --home DIR"));
                 }
                 Some(home) => {
                     let message = format!("the home directory {} does not exist", home.display());
-                    return Err(
-                        Refusal::new(Exit::Failure, "no-home", message).hint("name another directory with --home DIR")
-                    );
+                    return Err(Refusal::new(Exit::Failure, RefusalCode::NoHome, message)
+                        .hint("name another directory with --home DIR"));
                 }
                 None => {
                     let message = "cannot tell where the home directory is: HOME is not set";
-                    return Err(Refusal::new(Exit::Failure, "no-home", message).hint("name it with --home DIR"));
+                    return Err(
+                        Refusal::new(Exit::Failure, RefusalCode::NoHome, message).hint("name it with --home DIR")
+                    );
                 }
             },
         };
@@ -124,7 +124,7 @@ impl Env {
             Some(Ok(now)) => now,
             Some(Err(error)) => {
                 let message = format!("REJOIN_NOW is not an RFC 3339 time: {error}");
-                return Err(Refusal::new(Exit::Usage, "bad-clock", message));
+                return Err(Refusal::new(Exit::Usage, RefusalCode::BadClock, message));
             }
         };
         let stdout = std::io::stdout();
@@ -277,7 +277,7 @@ fn check_zone(zone: Option<&OsStr>) -> Result<(), Refusal> {
     match reach::metadata(path) {
         Ok(found) if !found.is_file() || found.len() > MAX_ZONE => {
             let message = format!("TZ is {}, which is not the file of a time zone", path.display());
-            Err(Refusal::new(Exit::Usage, "bad-zone", message)
+            Err(Refusal::new(Exit::Usage, RefusalCode::BadZone, message)
                 .hint("set TZ to a name such as Europe/Berlin, or unset it"))
         }
         _ => Ok(()),
@@ -327,8 +327,12 @@ fn is_executable(path: &Path) -> bool {
 /// Checks the directory that `--home` names and makes it absolute.
 fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
     let refuse = |why: String| {
-        Refusal::new(Exit::Failure, "bad-home", format!("cannot use {} as a home directory: {why}", home.display()))
-            .hint("name an existing directory with --home DIR")
+        Refusal::new(
+            Exit::Failure,
+            RefusalCode::BadHome,
+            format!("cannot use {} as a home directory: {why}", home.display()),
+        )
+        .hint("name an existing directory with --home DIR")
     };
     match std::path::absolute(home).and_then(|home| reach::canonicalize(&home)) {
         Ok(path) if reach::is_dir(&path) == Some(true) => Ok(path),

@@ -22,7 +22,7 @@ use crate::archive::{Archive, rows};
 use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::session::{Belongings, Liveness, Located, Session};
 use crate::system::disk::{self, Access, For};
 use crate::system::env::Env;
@@ -165,7 +165,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
                 archive.root().display(),
                 store.display()
             );
-            Err(Refusal::new(Exit::Usage, "archive-in-store", message)
+            Err(Refusal::new(Exit::Usage, RefusalCode::ArchiveInStore, message)
                 .hint("choose a directory elsewhere with --archive-dir DIR"))
         }
         None => Ok(()),

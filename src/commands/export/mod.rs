@@ -12,7 +12,7 @@ use crate::archive::unpacked::Unpacked;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{find, show};
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::session::{Copy, Role};
 use crate::system::disk::{self, Access, Disk as _, SYSTEM, Saving};
@@ -189,11 +189,11 @@ fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -
 fn too_many(count: usize, env: &Env) -> Refusal {
     let again = command_line::again(env, &[], &["--output", "rejoin-export"]);
     let message = format!("{count} sessions do not fit into one output");
-    Refusal::new(Exit::Usage, "usage", message)
+    Refusal::new(Exit::Usage, RefusalCode::Usage, message)
         .hint(format!("run `{again}` to write them to a directory, one file each"))
 }
 
 fn no_dir(path: &Path, count: usize) -> Refusal {
     let message = format!("{count} sessions do not fit into one file, and {} is not a directory", path.display());
-    Refusal::new(Exit::Usage, "usage", message).hint("name a directory with --output")
+    Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("name a directory with --output")
 }

@@ -9,7 +9,7 @@ use crate::agent;
 use crate::archive::store::Archive;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::export::chosen::Chosen;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::session::Session;
 use crate::system::env::Env;
@@ -58,7 +58,7 @@ pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
         return Ok(());
     }
     let again = command_line::again(env, &[], &["--force"]);
-    Err(Refusal::new(Exit::Failure, "exists", format!("{} exists; nothing was written", path.display()))
+    Err(Refusal::new(Exit::Failure, RefusalCode::Exists, format!("{} exists; nothing was written", path.display()))
         .hint(format!("run `{again}` to replace it")))
 }
 
@@ -76,7 +76,8 @@ fn refuse_stores(path: &Path, chosen: &[Chosen], env: &Env) -> Result<(), Refusa
     match stores.chain(archives).chain(state).find(|(root, _)| is_in(root)) {
         Some((root, what)) => {
             let message = format!("{} is inside {}, where {what}", path.display(), root.display());
-            Err(Refusal::new(Exit::Usage, "output-in-store", message).hint("choose a place elsewhere with --output"))
+            Err(Refusal::new(Exit::Usage, RefusalCode::OutputInStore, message)
+                .hint("choose a place elsewhere with --output"))
         }
         None => Ok(()),
     }

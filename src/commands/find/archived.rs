@@ -3,7 +3,7 @@
 use super::copies::candidates;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
@@ -62,7 +62,7 @@ pub(crate) fn archived<'h>(
             Selector::Path(path) => format!("no archived session was stored at {}", path.display()),
             Selector::Latest => "no session is archived".to_owned(),
         };
-        Refusal::new(Exit::NotFound, "not-found", message)
+        Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
             .hint("run `rejoin list --archived --all` to see every archived session")
     })
 }
@@ -77,7 +77,7 @@ pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifes
     found.ok_or_else(|| {
         let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
         let message = format!("the archive does not have that state; it has: {}", known.join(", "));
-        Refusal::new(Exit::NotFound, "no-such-state", message)
+        Refusal::new(Exit::NotFound, RefusalCode::NoSuchState, message)
     })
 }
 
@@ -96,7 +96,9 @@ fn by_text(
         let found: Vec<_> =
             found.flat_map(|session| candidates(session, names_agent, env).into_iter().take(1)).collect();
         let message = format!("{text} matches {} archived sessions", found.len());
-        Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of it, or use AGENT:ID").candidates(found)
+        Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message)
+            .hint("type more of it, or use AGENT:ID")
+            .candidates(found)
     };
     match select::resolve(agent, text, names) {
         Resolution::One(agent, id) => return Ok(Some((agent, id))),

@@ -17,7 +17,7 @@ use crate::change::apply::undo;
 use crate::change::pins::Pins;
 use crate::change::plan::change::Change;
 use crate::commands::removal;
-use crate::error::Refusal;
+use crate::error::{Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch;
@@ -158,7 +158,7 @@ impl SessionBackend {
             cwd.map(|cwd| ready(elsewhere(cwd), "starts it in the current directory".to_owned()))
         };
         let mut all: Vec<Ready> = match refusal.code {
-            "missing-directory" | "not-a-directory" | "unknown-directory" => {
+            RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
                 let (lost, instead) = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
                 let lost = lost.map(|lost| {
                     let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
@@ -167,19 +167,21 @@ impl SessionBackend {
                 let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
                 lost.into_iter().chain(found).chain(here()).collect()
             }
-            "live" => vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())],
-            "planted" | "untrusted-directory" => {
+            RefusalCode::Live => {
+                vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())]
+            }
+            RefusalCode::Planted | RefusalCode::UntrustedDirectory => {
                 let trust =
                     ready(How { trust: true, ..how.clone() }, "starts it where it says, if you know it".to_owned());
                 std::iter::once(trust).chain(here()).collect()
             }
-            "untrusted-repository" => {
+            RefusalCode::UntrustedRepository => {
                 vec![ready(How { trust: true, ..how.clone() }, "runs the programs of that repository".to_owned())]
             }
-            "too-many-resumes" => {
+            RefusalCode::TooManyResumes => {
                 vec![ready(How { no_limit: true, ..how.clone() }, "resumes it anyway".to_owned())]
             }
-            "ambiguous-copy" => {
+            RefusalCode::AmbiguousCopy => {
                 let copies = refusal.candidates.iter().filter_map(|copy| Some((copy.copy?, copy)));
                 copies
                     .map(|(number, copy)| {

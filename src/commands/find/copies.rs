@@ -1,7 +1,7 @@
 //! Copies as candidates, and the one that a person names.
 
 use super::path::holds;
-use crate::error::{Candidate, Exit, Refusal, Row};
+use crate::error::{Candidate, Exit, Refusal, RefusalCode, Row};
 use crate::format::shell;
 use crate::session::select::CopySelector;
 use crate::session::{Copy, Session};
@@ -52,7 +52,9 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
             copies => format!("{copies} copies"),
         };
         let message = format!("session {} has no copy {wanted}; it has {count}", session.id);
-        return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false, env)));
+        return Err(
+            Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).candidates(candidates(session, false, env))
+        );
     };
     session.put_first(at);
     session.launch_dir_exists = session.launch_dir().and_then(reach::is_dir);
@@ -74,7 +76,7 @@ pub(crate) fn with_a_chosen_copy(
     }
     let Session { agent, id, copies, choice, .. } = &session;
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
-    let refusal = Refusal::new(Exit::Ambiguous, "ambiguous-copy", message);
+    let refusal = Refusal::new(Exit::Ambiguous, RefusalCode::AmbiguousCopy, message);
     let name = shell::word(&format!("{agent}:{id}")).into_owned();
     let refusal = refusal.hint(format!(
         "look at one with `rejoin show {name} --copy 1`, resume one with `rejoin resume {name} --copy 1`, or keep one \

@@ -25,7 +25,7 @@ pub(crate) use ready::ready;
 use crate::agent::Depth;
 use crate::commands::list::{self, Line};
 use crate::commands::{nowhere, words};
-use crate::error::{Exit, Refusal, Row};
+use crate::error::{Exit, Refusal, RefusalCode, Row};
 use crate::format::command_line;
 use crate::scan::{self, ManyPlaces, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
@@ -40,9 +40,6 @@ const MAX_CANDIDATES: usize = 12;
 
 /// A UUID without its hyphens; what is shorter may be the beginning of an id.
 const SHORTEST_FULL_ID: usize = 32;
-
-/// The code of a refusal of a session that is there, but that the filters leave out.
-pub(crate) const FILTERED: &str = "filtered";
 
 /// What a selector led to.
 #[derive(Debug)]
@@ -60,7 +57,7 @@ impl Target {
             Self::Session(session) => Ok(*session),
             Self::LostApp(pointer) => {
                 let message = format!("cannot find the session that {} points to", pointer.path.display());
-                Err(Refusal::new(Exit::NotFound, "not-found", message))
+                Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message))
             }
         }
     }
@@ -202,7 +199,7 @@ fn by_text(
             crate::commands::warn_of_problems(ui, &scan.problems);
             let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
             let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
-            let refusal = Refusal::new(Exit::NotFound, "not-found", message);
+            let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, message);
             if let Some(name) = of_nearest_agent(text) {
                 let again = command_line::again(env, &[text], &[&name]);
                 return Err(refusal.hint(format!("if you mean the agent, run `{again}`")).into());
@@ -219,7 +216,8 @@ fn by_text(
             let shown = many.iter().take(MAX_CANDIDATES);
             let candidates = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
             let message = format!("{} sessions match {text:?}", many.len());
-            let refusal = Refusal::new(Exit::Ambiguous, "ambiguous", message).candidates(candidates.collect());
+            let refusal =
+                Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).candidates(candidates.collect());
             let more = many.len().saturating_sub(MAX_CANDIDATES);
             let hint = "use the id of one of them, or type more words";
             let hint = if more > 0 { format!("{hint}; {more} more are not shown") } else { hint.to_owned() };
@@ -322,7 +320,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
 fn passes_not(session: &Session, env: &Env) -> Refusal {
     let Row { dir, active } = copies::row(session, env);
     let name = format!("{}:{}", session.agent, session.id);
-    let refusal = Refusal::new(Exit::NotFound, FILTERED, format!("{name} does not pass the filters"));
+    let refusal = Refusal::new(Exit::NotFound, RefusalCode::Filtered, format!("{name} does not pass the filters"));
     refusal.hint(format!("it belongs to {dir} and was last active {active}; run it without the filters to use it"))
 }
 
@@ -343,7 +341,7 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
                 || "it is gone".to_owned(),
                 |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
             );
-            Err(Refusal::new(Exit::Failure, "unreadable", format!("cannot read session {id}: {why}")))
+            Err(Refusal::new(Exit::Failure, RefusalCode::Unreadable, format!("cannot read session {id}: {why}")))
         }
     }
 }
@@ -373,7 +371,7 @@ fn here(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Resu
 }
 
 fn nothing_passes() -> Refusal {
-    let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes the filters");
+    let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session passes the filters");
     refusal.hint("run `rejoin list` to see the sessions")
 }
 
@@ -394,5 +392,5 @@ fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) 
     };
     let candidates = scan.sessions.iter().flat_map(|session| candidates(session, by_agent, env));
     let candidates = candidates.collect();
-    Refusal::new(Exit::Ambiguous, "ambiguous", message).hint(hint).candidates(candidates)
+    Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).hint(hint).candidates(candidates)
 }

@@ -8,7 +8,7 @@ use super::backend::SessionBackend;
 use super::{Target, again};
 use crate::agent::command::Request;
 use crate::commands::nowhere;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::launch::resume::Options;
 use crate::scan::Wanted;
 use crate::session::Session;
@@ -60,7 +60,7 @@ pub(crate) fn why_nobody_picks(env: &Env) -> Option<&'static str> {
 /// Refuses where nobody can pick, which is wrong usage.
 pub(crate) fn needs_a_picker(env: &Env) -> Result<(), Refusal> {
     let Some(why) = why_nobody_picks(env) else { return Ok(()) };
-    let refusal = Refusal::new(Exit::Usage, "usage", format!("no SESSION was given, and {why}"));
+    let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, format!("no SESSION was given, and {why}"));
     Err(refusal.hint("name a session, or use `latest` for the newest; run `rejoin list` to see them"))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
 
 /// Returns what to type in the picker where a selector means several sessions and a person can choose.
 pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, env: &Env) -> Option<String> {
-    let is_ambiguous = error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == "ambiguous");
+    let is_ambiguous = error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Ambiguous);
     match selector {
         Selector::Id { agent, text } if is_ambiguous && can_pick(env) && env.stdout_is_terminal => {
             Some(agent.map(|agent| format!("agent:{agent} ")).unwrap_or_default() + text)
@@ -116,6 +116,6 @@ pub(crate) fn or_picked(
             let session = sessions.first().context("nothing was picked")?;
             Ok(Target::Session(Box::new(again(session, wanted, env)?)))
         }
-        Answer::Left(exit) => Err(Refusal::new(exit, "nothing-picked", "nothing was picked").into()),
+        Answer::Left(exit) => Err(Refusal::new(exit, RefusalCode::NothingPicked, "nothing was picked").into()),
     }
 }

@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory as _, ValueEnum as _};
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::commands::complete::{SHELLS, registration};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::view::render::agents;
 use crate::view::ui::Ui;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
             ui.data().write_all(&text)?;
         }
         Some(name) => {
-            let refusal = Refusal::new(Exit::Usage, "usage", format!("cannot generate {name}"));
+            let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, format!("cannot generate {name}"));
             return Err(refusal.hint(format!("choose one of: {}", names.join(", "))).into());
         }
     }

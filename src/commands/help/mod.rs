@@ -7,7 +7,7 @@ use std::io::Write;
 use clap::CommandFactory as _;
 
 use crate::cli::{Cli, HelpArgs};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text::wrapped;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
             Some(command) => command.render_long_help().to_string(),
             None => {
                 let topic = words.join(" ");
-                let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no command or topic {topic}"));
+                let refusal =
+                    Refusal::new(Exit::Usage, RefusalCode::Usage, format!("there is no command or topic {topic}"));
                 return Err(refusal.hint("run `rejoin help` to see the commands and topics").into());
             }
         },

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::cli::{Format, ResumeArgs};
 use crate::commands::hosts::Asking;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::to_enter;
 use crate::fleet::{Host, of_others, ourselves, ssh};
 use crate::format::shell;
@@ -40,7 +40,7 @@ pub(super) fn resume_on(
     let argv = argv(host, &of_others(words, &["--print", "-p"], &[]), args.prompt.is_none());
     let line = shell::command(&[], &BTreeMap::new(), &argv).ok_or_else(|| {
         let message = "the command cannot be printed: a part of it holds control characters";
-        Refusal::new(Exit::Refused, "not-printable", message)
+        Refusal::new(Exit::Refused, RefusalCode::NotPrintable, message)
     })?;
     ui.answer(Format::Table, env, &Line(line))?;
     Ok(Exit::Ok)

@@ -8,7 +8,7 @@ mod pick;
 mod search;
 
 use crate::cli::{Cli, Command, Format, TrashCommand};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::{Report, Rows};
 use crate::fleet::{self, Host, destination};
@@ -66,7 +66,7 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
         (Command::Resume(args), _) if !args.json => pick::resume(args, &asking, ui),
         (Command::Generate(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_), _) => {
             let message = "this command is about the machine that it runs on, and takes no --host";
-            Err(Refusal::new(Exit::Usage, "usage", message).into())
+            Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).into())
         }
         // A picker takes the whole screen, and this machine says nothing that is not filtered.
         (command, [host]) if manner.is_asked && (picks(command) || host.destination.is_none()) => enter::run(&asking),
@@ -123,7 +123,7 @@ fn can_be_asked(env: &Env) -> bool {
 fn several(hosts: &[Host]) -> anyhow::Error {
     let message = format!("this command is for one host, and {} were named", hosts.len());
     let first = hosts.first().map_or("NAME", |host| host.name.as_str());
-    Refusal::new(Exit::Usage, "usage", message).hint(format!("name one, as with --host {first}")).into()
+    Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(format!("name one, as with --host {first}")).into()
 }
 
 /// The current directory is one of this machine.
@@ -131,7 +131,9 @@ fn refuse_here(env: &Env) -> Result<(), Refusal> {
     let mut own = env.words.iter().take_while(|word| *word != "--");
     if own.any(|word| word == "--here") {
         let message = "--here is a directory of this machine, and other hosts are asked";
-        return Err(Refusal::new(Exit::Usage, "usage", message).hint("name the directory there with --dir DIR"));
+        return Err(
+            Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("name the directory there with --dir DIR")
+        );
     }
     Ok(())
 }
@@ -149,7 +151,7 @@ fn conclude(reports: &[Report], format: Format, ui: &mut Ui) -> Exit {
     for report in reports {
         ui.relay(&report.host, &report.said);
         if let Some(fault) = &report.fault {
-            let refusal = Refusal::new(Exit::Partial, "host-failed", format!("{}: {fault}", report.host));
+            let refusal = Refusal::new(Exit::Partial, RefusalCode::HostFailed, format!("{}: {fault}", report.host));
             let refusal = report.hint.iter().fold(refusal, |refusal, hint| refusal.hint(hint.clone()));
             match format {
                 Format::Table => ui.error(&refusal.into()),

@@ -3,7 +3,7 @@
 use clap::ValueEnum as _;
 
 use crate::cli::{Cli, Command};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::destination;
 use crate::format::nearly::slips;
 use crate::session::AgentKind;
@@ -21,7 +21,8 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
     let Some((host, id)) = parts(word, env) else { return Ok(()) };
     if !cli.global.hosts.is_empty() {
         let message = format!("{word} names the host {host}, and --host names one too");
-        return Err(Refusal::new(Exit::Usage, "usage", message).hint(format!("leave out --host, or name {id} alone")));
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+            .hint(format!("leave out --host, or name {id} alone")));
     }
     let (host, id) = (host.to_owned(), id.to_owned());
     for typed in env.words.iter_mut().filter(|typed| *typed == word) {

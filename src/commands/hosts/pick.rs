@@ -11,7 +11,7 @@ use crate::change::plan::change::Change;
 use crate::cli::ResumeArgs;
 use crate::commands::find;
 use crate::commands::hosts::{Asking, enter};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::Rows;
 use crate::fleet::{self, Host, row};
@@ -26,7 +26,7 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
     let env = asking.env;
     if let Some(why) = find::why_nobody_picks(env) {
         let message = format!("several hosts were named, and {why}");
-        return Err(Refusal::new(Exit::Usage, "usage", message)
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
             .hint("name the session with its host, as in `rejoin resume HOST:ID`")
             .into());
     }
@@ -41,7 +41,7 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
         Picked::Sessions(sessions, _) => sessions.into_iter().next().context("nothing was picked")?,
         Picked::Left(exit) => return Ok(exit),
         Picked::Nothing => {
-            return Err(Refusal::new(Exit::NotFound, "not-found", "no session is found on these hosts")
+            return Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session is found on these hosts")
                 .hint("see why with the same hosts and `rejoin list`")
                 .into());
         }

@@ -8,7 +8,7 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::relocation::{self, Wish};
 use crate::cli::RestoreArgs;
 use crate::commands::relocate::mapping_of;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::scan::{self, Wanted};
 use crate::session::mapping::Mapping;
@@ -56,7 +56,7 @@ impl Follow {
         if let Some(there) = found.places.iter().find(|place| place.id == *id && place.parent_id.is_none()) {
             let message = format!("{agent} session {id} already exists: {}", there.path.display());
             let name = shell::word(&format!("{agent}:{id}")).into_owned();
-            return Err(Refusal::new(Exit::Refused, "in-the-way", message)
+            return Err(Refusal::new(Exit::Refused, RefusalCode::InTheWay, message)
                 .hint(format!("see it with `rejoin show {name}`, or put it away first with `rejoin delete {name}`")));
         }
         Ok(Some(Self { mapping, from, to }))

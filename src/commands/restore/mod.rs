@@ -11,7 +11,7 @@ use crate::archive::store::Holdings;
 use crate::archive::unpacked::damaged;
 use crate::archive::{Archive, Manifest};
 use crate::cli::RestoreArgs;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
@@ -34,8 +34,9 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     if manifest.rows().is_some() {
         return rows::run(args, manifest, (&archive, &holdings), env, ui);
     }
-    let agent = agent::by_kind(manifest.agent)
-        .ok_or_else(|| Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent)))?;
+    let agent = agent::by_kind(manifest.agent).ok_or_else(|| {
+        Refusal::new(Exit::Refused, RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent))
+    })?;
     let follow = Follow::of(args, manifest, env)?;
     let mut restore = Restore::new(&archive, env);
     let (roots, store) = roots(args, manifest, agent, env)?;
@@ -111,7 +112,7 @@ fn roots(
         let root = env.absolute(dir);
         let known = stores.iter().find(|store| store.root == root).or(stores.first()).cloned();
         let store = known.map(|store| Store { root: root.clone(), ..store });
-        let store = store.ok_or_else(|| Refusal::new(Exit::Refused, "no-store", "the agent has no store"))?;
+        let store = store.ok_or_else(|| Refusal::new(Exit::Refused, RefusalCode::NoStore, "the agent has no store"))?;
         let mut roots = vec![None; manifest.stores.len()];
         roots[0] = Some(root);
         return Ok((roots, Arc::new(store)));
@@ -133,7 +134,7 @@ fn roots(
             None => env.home.display().to_string(),
         };
         let hint = format!("restore it with `{}`", command_line::again(env, &[], &["--to-store", &usual]));
-        return Err(Refusal::new(Exit::Refused, "unknown-store", message).hint(hint));
+        return Err(Refusal::new(Exit::Refused, RefusalCode::UnknownStore, message).hint(hint));
     };
     let first = Arc::new((*first).clone());
     Ok((found.into_iter().map(|store| store.map(|store| store.root.clone())).collect(), first))
@@ -142,7 +143,7 @@ fn roots(
 fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} was not restored, because files are in the way: {}", taken.join("; "));
-    Refusal::new(Exit::Refused, "in-the-way", message)
+    Refusal::new(Exit::Refused, RefusalCode::InTheWay, message)
         .hint(format!("see what is there with `rejoin show {}`", shell::word(&format!("{agent}:{id}"))))
 }
 

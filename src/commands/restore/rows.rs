@@ -19,7 +19,7 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::plan::change::{About, Change, Item};
 use crate::cli::RestoreArgs;
 use crate::commands::change;
-use crate::error::{Exit, PathError, Refusal};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::sqlite::rows::script;
 use crate::format::text;
@@ -62,7 +62,7 @@ pub(super) fn run(
     if args.to_store.is_some() {
         let message =
             format!("the session lay in {title}'s database, and {title} decides into which store it takes it");
-        return Err(Refusal::new(Exit::Usage, "usage", message).hint("leave --to-store out").into());
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("leave --to-store out").into());
     }
     let first = Return::of(manifest, archive, args, env)?;
     super::check(manifest, archive)?;
@@ -76,7 +76,7 @@ pub(super) fn run(
                 place.path.display()
             );
             let hint = format!("compare `rejoin show {name}` and `rejoin show --archived {name}`");
-            return Err(Refusal::new(Exit::Refused, "in-the-way", message).hint(hint).into());
+            return Err(Refusal::new(Exit::Refused, RefusalCode::InTheWay, message).hint(hint).into());
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
         let nothing = Change { verb: "restore", items: Vec::new() };
@@ -120,7 +120,8 @@ pub(super) fn run(
 
 impl<'a> Return<'a> {
     fn of(manifest: &'a Manifest, archive: &'a Archive, args: &RestoreArgs, env: &Env) -> Result<Self, Refusal> {
-        let unknown = || Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent));
+        let unknown =
+            || Refusal::new(Exit::Refused, RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent));
         let agent = agent::by_kind(manifest.agent).ok_or_else(unknown)?;
         let keeper = agent.keeper(&manifest.place()).ok_or_else(unknown)?;
         let stores = agent.stores(env);

@@ -210,7 +210,7 @@ impl<'a> Report<'a> {
                 .collect(),
             purged_runs: &self.purged.runs,
             purged_bytes: self.purged.freed_bytes,
-            refused: self.refused.as_ref().map(|refusal| refusal.code),
+            refused: self.refused.as_ref().map(|refusal| refusal.code.name()),
             locked: self.is_locked,
             run: change.run,
         }

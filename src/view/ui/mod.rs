@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, S
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ColorWhen;
-use crate::error::{DECLINED, Refusal};
+use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::system::env::{Elsewhere, Env, FORCE_COLORS};
 pub(crate) use bug::tell_of_bugs;
@@ -170,18 +170,18 @@ impl Ui {
 
     /// Says why the run failed, with what to type next.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
-        if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == DECLINED) {
+        if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Declined) {
             // Somebody answered no, which is not an error.
             return self.note("Nothing was changed.");
         }
         let style = self.err_styles.error;
         self.say(format_args!("{style}error:{style:#} {}", self.said(&format!("{error:#}"))));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
-        if refusal.code == "ambiguous" {
+        if refusal.code == RefusalCode::Ambiguous {
             let columns = self.columns;
             candidates::table(&refusal.candidates, columns).iter().for_each(|line| self.say(format_args!("{line}")));
         }
-        for candidate in refusal.candidates.iter().filter(|_| refusal.code != "ambiguous") {
+        for candidate in refusal.candidates.iter().filter(|_| refusal.code != RefusalCode::Ambiguous) {
             let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
             let at = candidate.active_at.as_deref().unwrap_or("time unknown");
             let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();

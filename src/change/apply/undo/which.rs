@@ -2,7 +2,7 @@
 
 use crate::change::apply::journal::Run;
 use crate::change::apply::state_dir::{History, StateDir, order};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::Problem;
 
 /// Which run is undone.
@@ -17,7 +17,8 @@ pub(crate) enum Which {
 pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
     let unreadable = |problem: &Problem| {
         let message = format!("cannot read {}: {}", problem.path.display(), problem.reason);
-        Refusal::new(Exit::Refused, "unreadable-run", message).hint("`rejoin undo --list` shows the other runs")
+        Refusal::new(Exit::Refused, RefusalCode::UnreadableRun, message)
+            .hint("`rejoin undo --list` shows the other runs")
     };
     match which {
         Which::Newest => {
@@ -28,7 +29,7 @@ pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, R
                 return Err(unreadable(problem));
             }
             newest.ok_or_else(|| {
-                Refusal::new(Exit::NotFound, "nothing-to-undo", "there is no run to undo")
+                Refusal::new(Exit::NotFound, RefusalCode::NothingToUndo, "there is no run to undo")
                     .hint("run `rejoin undo --list` to see the runs")
             })
         }
@@ -37,12 +38,12 @@ pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, R
                 return Err(unreadable(problem));
             }
             let run = history.runs.iter().find(|run| run.id == *name).ok_or_else(|| {
-                Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {name}"))
+                Refusal::new(Exit::NotFound, RefusalCode::NoSuchRun, format!("there is no run {name}"))
                     .hint("run `rejoin undo --list` to see the runs")
             })?;
             if run.is_purged {
                 let message = format!("what run {name} removed was purged from the trash");
-                return Err(Refusal::new(Exit::Refused, "purged", message));
+                return Err(Refusal::new(Exit::Refused, RefusalCode::Purged, message));
             }
             Ok(run)
         }

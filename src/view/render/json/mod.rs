@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::command::Plan;
-use crate::error::{Candidate, Exit, Refusal};
+use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::format::command_line::all_in_home;
 use crate::format::text;
 use crate::launch::log::Launch;
@@ -352,7 +352,7 @@ impl<'a> RefusalJson<'a> {
     pub(crate) fn new(refusal: &'a Refusal, elsewhere: &Elsewhere) -> Self {
         let Refusal { code, message, hint, .. } = refusal;
         let hint = hint.as_deref().map(|hint| all_in_home(hint, elsewhere));
-        Self { code, exit: refusal.exit.code(), message, hint }
+        Self { code: code.name(), exit: refusal.exit.code(), message, hint }
     }
 }
 
@@ -419,7 +419,7 @@ pub(crate) fn error(error: &anyhow::Error, elsewhere: &Elsewhere) -> String {
     let refusal = error.downcast_ref::<Refusal>();
     let message = format!("{error:#}");
     let fields = ErrorJson {
-        code: refusal.map_or("failed", |refusal| refusal.code),
+        code: refusal.map_or(RefusalCode::Failed, |refusal| refusal.code).name(),
         exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit).code(),
         message: &message,
         hint: refusal.and_then(|refusal| Some(all_in_home(refusal.hint.as_deref()?, elsewhere))),

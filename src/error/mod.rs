@@ -1,8 +1,12 @@
 //! How a run can end: the exit codes, and the errors that carry one together with a hint.
 
+mod code;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+pub(crate) use code::RefusalCode;
 
 /// How a run ended. The numbers are part of the interface (`rejoin help exit-codes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +61,6 @@ impl Exit {
         }
     }
 }
-
-/// The code of the refusal that is none: a person answered no.
-pub(crate) const DECLINED: &str = "declined";
 
 /// Every exit code with its meaning, in the words of `rejoin help exit-codes` and of the man pages.
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
@@ -136,8 +137,8 @@ pub(crate) fn reason(error: &io::Error) -> String {
 pub(crate) struct Refusal {
     /// How the run ends because of it.
     pub exit: Exit,
-    /// Stable name for scripts, kebab-case.
-    pub code: &'static str,
+    /// Why, for scripts and for callers that handle it.
+    pub code: RefusalCode,
     /// What, where and why, without a period.
     pub message: String,
     /// What to type next.
@@ -187,7 +188,7 @@ pub(crate) struct Row {
 
 impl Refusal {
     /// Makes an error that ends the run with `exit`.
-    pub(crate) fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, code: RefusalCode, message: impl Into<String>) -> Self {
         Self { exit, code, message: message.into(), hint: None, candidates: Vec::new() }
     }
 
