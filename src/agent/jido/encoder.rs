@@ -3,15 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::agent::jido::encode_error::{EncodeError, MAX_DEPTH, MAX_KEYS, Unsupported};
 use crate::agent::jido::records::{LoadError, string, walk};
-use crate::agent::jido::signature::{EncodeError, Unsupported};
-
-/// Erlang keeps the keys of a map in order up to this many; beyond, in that of an internal hash.
-pub(super) const MAX_KEYS: usize = 32;
-
-/// Jason has no limit, but this encoder descends the stack and scans a value once for each level that it is in. JidoCode
-/// writes about four levels.
-pub(super) const MAX_DEPTH: usize = 32;
 
 /// Writes JSON as `Jason.encode!(value, pretty: true)` does for what `Jason.decode!` made of it.
 pub(super) struct Encoder<'a, W> {

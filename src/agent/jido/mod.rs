@@ -7,6 +7,7 @@ pub(crate) mod records;
 pub mod signature;
 
 pub(super) mod about;
+mod encode_error;
 mod encoder;
 mod relocation;
 

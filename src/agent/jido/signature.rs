@@ -12,7 +12,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use pbkdf2::{Algorithm, Params, pbkdf2_hmac_with_params};
 use sha2::Sha256;
 
-use crate::agent::jido::encoder::{Encoder, MAX_DEPTH, MAX_KEYS};
+pub use crate::agent::jido::encode_error::{EncodeError, Unsupported};
+use crate::agent::jido::encoder::Encoder;
 use crate::agent::jido::records::{LoadError, document, string, walk};
 
 /// The salts that JidoCode is built with: the one of its configuration first, then the default of its code.
@@ -55,31 +56,6 @@ pub enum SignatureCheck {
     Wrong,
     /// It cannot be told.
     Unsupported(Unsupported),
-}
-
-/// Why the text that JidoCode signs cannot be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsupported {
-    /// No key was given, as when the machine secret cannot be read.
-    #[error("the signature cannot be checked without the secret of the machine")]
-    NoKey,
-    /// Erlang orders the keys of a large object by an internal hash.
-    #[error("the signature cannot be checked: an object has more than {MAX_KEYS} keys")]
-    ManyKeys,
-    /// The document is deeper than this encoder goes.
-    #[error("the signature cannot be checked: the file nests deeper than {MAX_DEPTH} levels")]
-    Deep,
-}
-
-/// Why a document cannot be encoded as JidoCode would.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EncodeError {
-    /// JidoCode cannot read it either.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// JidoCode can, but its encoding cannot be known.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
 }
 
 /// Writes the text that JidoCode signs, piece by piece.
