@@ -9,8 +9,9 @@ use jiff::{Timestamp, ToSpan as _};
 
 use super::{change, nowhere, removal, safe, via_agent};
 use crate::archive::Archive;
+use crate::change::apply::history::History;
 use crate::change::apply::run::{ItemResult, Outcome, run_locked};
-use crate::change::apply::state_dir::{History, StateDir};
+use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Seen, Unplanned};

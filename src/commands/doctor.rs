@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::agent;
+use crate::change::apply::history::History;
 use crate::change::apply::journal::State;
-use crate::change::apply::state_dir::{self, History};
+use crate::change::apply::state_dir;
 use crate::cli::{ChangeArgs, DoctorArgs};
 use crate::commands::{find, nowhere};
 use crate::doctor::check::{self, Finding};

@@ -1,6 +1,7 @@
 //! `rejoin trash`
 
-use crate::change::apply::state_dir::{History, StateDir};
+use crate::change::apply::history::History;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Entry, Purge};
 use crate::change::apply::undo::{self, Which};
 use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::apply::state_dir::{History, is_busy};
+use crate::change::apply::history::History;
+use crate::change::apply::state_dir::is_busy;
 use crate::change::apply::undo::{self, UndoResult, Which};
 use crate::cli::UndoArgs;
 use crate::doctor::survey::sweeps;

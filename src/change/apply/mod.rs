@@ -11,6 +11,7 @@ pub(crate) mod backfill;
     reason = "it is told how much to try, and says how much it was"
 )]
 mod explore;
+pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lock;
 pub(crate) mod pins;

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::change::apply::history::History;
 use crate::change::apply::journal::{Event, Journal, Run, State, StepRecord};
-use crate::change::apply::state_dir::{History, StateDir, journal_name};
+use crate::change::apply::state_dir::{StateDir, journal_name};
 use crate::change::apply::tree;
 use crate::error::PathError;
 use crate::system::disk::For;

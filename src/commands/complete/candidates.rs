@@ -6,8 +6,8 @@ use clap::CommandFactory as _;
 use clap_complete::CompletionCandidate;
 
 use crate::archive::Archive;
+use crate::change::apply::history::History;
 use crate::change::apply::journal::Run;
-use crate::change::apply::state_dir::History;
 use crate::change::apply::trash;
 use crate::change::pins::Pins;
 use crate::cli::Cli;

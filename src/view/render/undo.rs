@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::change::apply::history::History;
 use crate::change::apply::journal::{ItemRecord, Run, State};
-use crate::change::apply::state_dir::History;
 use crate::change::apply::undo::{Report, UndoResult};
 use crate::format::command_line::in_home;
 use crate::format::text;

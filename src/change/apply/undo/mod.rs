@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::change::apply::history::History;
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
-use crate::change::apply::state_dir::{History, StateDir};
+use crate::change::apply::state_dir::StateDir;
 use crate::system::env::Env;
 use in_use::{InUse, LookAgain};
 use put_back::{context, is_free, is_touched, put_back};

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::change::apply::history::History;
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
-use crate::change::apply::state_dir::{History, StateDir};
+use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::undo::in_use::{Hindrance, InUse, LookAgain};
 use crate::change::apply::undo::put_back::{context, is_touched, put_back};
 use crate::change::apply::undo::which::{name_of, not_understood};

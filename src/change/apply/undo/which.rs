@@ -1,7 +1,8 @@
 //! Which run is undone, and what is said of one that cannot be read.
 
+use crate::change::apply::history::History;
 use crate::change::apply::journal::Run;
-use crate::change::apply::state_dir::{History, StateDir, order};
+use crate::change::apply::state_dir::{StateDir, order};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::Problem;
 
