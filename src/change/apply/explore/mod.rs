@@ -14,6 +14,7 @@
 
 mod held;
 mod play;
+mod schedule;
 mod start;
 mod walk;
 

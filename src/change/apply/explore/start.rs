@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::change::apply::explore::play::{ACTS, Act, Event, MINE, When};
+use crate::change::apply::explore::schedule::{ACTS, Act, Event, MINE, When};
 use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::apply::scenarios::{Files, Place, now};
 use crate::change::apply::trash::{Purge, Purged, purge};

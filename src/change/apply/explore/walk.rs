@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::change::apply::explore::play::{Event, Played, When, draw_event, play};
+use crate::change::apply::explore::play::{Played, play};
+use crate::change::apply::explore::schedule::{Event, When, draw_event};
 use crate::change::apply::explore::start::{Past, Start};
 use crate::system::disk::memory::{Draw, Memory, crash, losses};
 
@@ -103,7 +104,7 @@ impl<'s> Walk<'s> {
         let (is_thorough, (_, share)) = (wanted >= THOROUGH.0, THOROUGH);
         let calls = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes || is_thorough || at % share == 0);
         let events = |(changes, at): (&bool, u64)| {
-            Event::at(*changes, self.start).into_iter().map(move |event| vec![(0, at, event)])
+            Event::at(*changes, &self.start.items).into_iter().map(move |event| vec![(0, at, event)])
         };
         let mut singles: Vec<Vec<When>> = calls.flat_map(events).collect();
         if is_quick {
@@ -142,7 +143,7 @@ impl<'s> Walk<'s> {
     fn pairs(&self, root: &Node, calls: &[bool], until: u64) -> Found<()> {
         let count = &self.counts.pairs;
         let changing: Vec<u64> = calls.iter().zip(1..).filter(|(changes, _)| **changes).map(|(_, at)| at).collect();
-        let firsts: Vec<Event> = Event::acts(self.start).chain([Event::Fail(0)]).collect();
+        let firsts: Vec<Event> = Event::acts(&self.start.items).chain([Event::Fail(0)]).collect();
         let mut firsts: Vec<When> =
             changing.iter().flat_map(|at| firsts.iter().map(move |event| (0, *at, *event))).collect();
         firsts.sort_by_cached_key(|(_, at, _)| Draw(*at).below(u64::MAX));
