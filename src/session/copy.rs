@@ -109,6 +109,17 @@ impl Copy {
         self.evidence.push(Evidence { dir, source: "session", detail: detail.into(), counts: true });
     }
 
+    /// Drops recorded directories that are relative, and so are no evidence; returns whether there was one.
+    pub(crate) fn drop_relative_dirs(&mut self) -> bool {
+        let before = self.evidence.len();
+        self.evidence.retain(|evidence| recorded::is_absolute(&evidence.dir));
+        let mut is_changed = self.evidence.len() < before;
+        for dir in [&mut self.start_dir, &mut self.last_dir, &mut self.launch_dir] {
+            is_changed |= dir.take_if(|dir| !recorded::is_absolute(&dir.value)).is_some();
+        }
+        is_changed
+    }
+
     /// Returns the size of everything that belongs to it; `None` where nobody has counted it.
     pub(crate) fn size(&self) -> Option<u64> {
         Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)

@@ -7,8 +7,6 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::session::Copy;
-
 /// Parses a recorded directory; a relative one is none, because it would mean another directory to every caller.
 pub(crate) fn dir(text: &str) -> Option<PathBuf> {
     Some(PathBuf::from(text)).filter(|dir| is_absolute(dir))
@@ -83,19 +81,6 @@ fn parts(path: &Path) -> Option<Vec<&str>> {
 
 fn folded(name: &str) -> String {
     name.to_lowercase()
-}
-
-impl Copy {
-    /// Drops recorded directories that are relative, and so are no evidence; returns whether there was one.
-    pub(crate) fn drop_relative_dirs(&mut self) -> bool {
-        let before = self.evidence.len();
-        self.evidence.retain(|evidence| is_absolute(&evidence.dir));
-        let mut is_changed = self.evidence.len() < before;
-        for dir in [&mut self.start_dir, &mut self.last_dir, &mut self.launch_dir] {
-            is_changed |= dir.take_if(|dir| !is_absolute(&dir.value)).is_some();
-        }
-        is_changed
-    }
 }
 
 #[cfg(test)]
