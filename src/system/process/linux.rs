@@ -7,9 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
-use crate::system::process::locks::{Held, LockTable};
 use crate::system::process::pages::{self, Reading};
-use crate::system::process::{OpenFile, StartTime, Table};
+use crate::system::process::{Held, LockTable, OpenFile, StartTime, Table};
 use crate::system::reach;
 
 /// The table of locks has a line of some 60 bytes each.

@@ -9,7 +9,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use crate::system::fsio::open_regular;
-use crate::system::process::{Table, exists, identity, native, openers};
+use crate::system::process::{Held, LockTable, Table, exists, identity, native, openers};
 
 /// Who holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,22 +20,6 @@ pub(crate) enum Lock {
     HeldBy(u32),
     /// Some process that cannot be seen from here, such as one in another container.
     Held,
-}
-
-/// What a system tells of locks.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LockTable {
-    /// Every lock with the device and number of its file.
-    pub locks: Vec<((u64, u64), Held)>,
-    /// Whether a lock that is not in it is not held.
-    pub is_whole: bool,
-}
-
-/// How a file is locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Held {
-    pub pid: u32,
-    pub is_exclusive: bool,
 }
 
 /// The locks on files that the system knows of, read once.

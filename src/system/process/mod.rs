@@ -19,7 +19,6 @@ use super::reach;
 
 #[cfg(target_os = "linux")]
 use linux::native;
-use locks::LockTable;
 pub(crate) use locks::{Lock, Locks, is_locked};
 #[cfg(target_os = "macos")]
 use macos::native;
@@ -72,6 +71,22 @@ impl Table for Silent {}
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn native() -> Silent {
     Silent
+}
+
+/// What a system tells of locks.
+#[derive(Clone, Debug, Default)]
+struct LockTable {
+    /// Every lock with the device and number of its file.
+    locks: Vec<((u64, u64), Held)>,
+    /// Whether a lock that is not in it is not held.
+    is_whole: bool,
+}
+
+/// How a file is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    pid: u32,
+    is_exclusive: bool,
 }
 
 /// A file that a process has open.
