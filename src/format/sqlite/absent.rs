@@ -6,8 +6,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use super::rows::Owner;
-use super::{OpenMode, QueryError, Value};
+use super::{OpenMode, Owner, QueryError, Value};
 
 /// A database; there is none.
 #[derive(Debug)]

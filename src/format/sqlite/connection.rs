@@ -11,8 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
 
-use super::rows::Owner;
-use super::{OpenMode, QueryError, Value};
+use super::{OpenMode, Owner, QueryError, Value};
 
 /// How long a reader waits for a lock.
 const BUSY: Duration = Duration::from_secs(2);

@@ -49,6 +49,21 @@ pub(crate) enum Value<'a> {
     Blob(&'a [u8]),
 }
 
+/// A value with its own memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Owner {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// A text, which need not be UTF-8.
+    Text(Vec<u8>),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
 /// Why a query gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QueryError {

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub(crate) use super::Owner;
 use super::Value;
 
 mod capture;
@@ -68,21 +69,6 @@ enum Odd {
     Blob(String),
     Text(String),
     Real(String),
-}
-
-/// A value with its own memory.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Owner {
-    /// Nothing.
-    Null,
-    /// A whole number.
-    Integer(i64),
-    /// Another number.
-    Real(f64),
-    /// A text, which need not be UTF-8.
-    Text(Vec<u8>),
-    /// Bytes.
-    Blob(Vec<u8>),
 }
 
 /// What a reader of records is shown.
