@@ -6,8 +6,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::layout::Layout;
 use super::line::Line;
-use super::listing::Order;
-use super::state::State;
+use super::state::{Order, State};
 use crate::format::text;
 use crate::view::ui::Styles;
 

@@ -5,8 +5,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::item::Item;
 use super::layout::Area;
 use super::line::Line;
-use super::listing::Row;
-use super::state::State;
+use super::state::{Row, State};
 use crate::format::text;
 use crate::view::ui::Styles;
 

@@ -4,39 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::item::Key;
-use super::state::State;
+use super::state::{Match, Order, Row, State};
 use crate::session::matching::Rank;
-
-/// What the list is ordered by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Newest activity first; with words, what matches them loosely comes after what has them.
-    #[default]
-    Activity,
-    /// Largest first.
-    Size,
-    /// By launch directory.
-    Directory,
-}
-
-/// A session in the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Match {
-    pub(super) item: usize,
-    /// How it matches; `None` if only what was said in it does.
-    pub(super) rank: Option<Rank>,
-}
-
-/// A line of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Row {
-    /// The directory that the sessions below were launched in, and how many they are.
-    Group(String, usize),
-    /// A session, by its place among those that match.
-    Session(usize),
-    /// What was said in the session above.
-    Said(usize),
-}
 
 impl State {
     /// Finds what matches, in order; the cursor goes where `here` is then, if anywhere.

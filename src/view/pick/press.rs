@@ -3,8 +3,7 @@
 use super::backend::Ready;
 use super::item::Key;
 use super::keys::Key as Pressed;
-use super::listing::Order;
-use super::state::{Mode, State};
+use super::state::{Mode, Order, State};
 
 /// What a key led to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use super::backend::{Purpose, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
-use super::listing::{Match, Order, Row};
 use crate::scan::search::Hit;
-use crate::session::matching::{Matching, Query};
+use crate::session::matching::{Matching, Query, Rank};
 
 /// What is on the screen beside what is typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +29,37 @@ pub(super) enum Mode {
 pub(super) struct Said {
     pub(super) hit: Hit,
     pub(super) messages: u64,
+}
+
+/// What the list is ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Newest activity first; with words, what matches them loosely comes after what has them.
+    #[default]
+    Activity,
+    /// Largest first.
+    Size,
+    /// By launch directory.
+    Directory,
+}
+
+/// A session in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    pub(super) item: usize,
+    /// How it matches; `None` if only what was said in it does.
+    pub(super) rank: Option<Rank>,
+}
+
+/// A line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    /// The directory that the sessions below were launched in, and how many they are.
+    Group(String, usize),
+    /// A session, by its place among those that match.
+    Session(usize),
+    /// What was said in the session above.
+    Said(usize),
 }
 
 /// Reads an age or a date.
