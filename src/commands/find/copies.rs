@@ -1,10 +1,11 @@
 //! Copies as candidates, and the one that a person names.
 
-use super::path::holds;
+use std::path::Path;
+
 use crate::error::{Candidate, Exit, Refusal, RefusalCode, Row};
 use crate::format::shell;
 use crate::session::select::CopySelector;
-use crate::session::{Copy, Session};
+use crate::session::{Copy, Located, Session};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::table;
@@ -60,6 +61,14 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
     session.launch_dir_exists = session.launch_dir().and_then(reach::is_dir);
     session.assess();
     Ok(())
+}
+
+/// Returns whether a path is a copy, or something that belongs to it.
+pub(super) fn holds(place: &Located, path: &Path) -> bool {
+    let Ok(root) = reach::canonicalize(&place.store.root) else { return false };
+    let resolved = |inside: &Path| inside.strip_prefix(&place.store.root).map(|rest| root.join(rest)).ok();
+    let is_in = |dir: &Path| resolved(dir).is_some_and(|dir| path.starts_with(dir));
+    is_in(&place.path) || (!place.is_subagent && place.side_dir.as_deref().is_some_and(is_in))
 }
 
 /// Returns a session whose copy is chosen, by a person or by evidence.

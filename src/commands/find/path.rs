@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Target;
+use super::copies::{holds, take_copy};
 use crate::agent::{self, PointerWriter};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
@@ -57,17 +58,9 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
     let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
     let mut session = super::the_only(scan, &named.id)?;
     if session.copies.len() > 1 {
-        super::take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
+        take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
     }
     Ok(Target::Session(Box::new(session)))
-}
-
-/// Returns whether a path is a copy, or something that belongs to it.
-pub(super) fn holds(place: &Located, path: &Path) -> bool {
-    let Ok(root) = reach::canonicalize(&place.store.root) else { return false };
-    let resolved = |inside: &Path| inside.strip_prefix(&place.store.root).map(|rest| root.join(rest)).ok();
-    let is_in = |dir: &Path| resolved(dir).is_some_and(|dir| path.starts_with(dir));
-    is_in(&place.path) || (!place.is_subagent && place.side_dir.as_deref().is_some_and(is_in))
 }
 
 /// Goes where a pointer leads: to the stored id wherever its agent keeps it, else to the directory's newest session.
