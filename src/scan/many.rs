@@ -1,11 +1,12 @@
 //! Places of a listing of all: where they are very many, they are packed while they are found.
 
 use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
 
+use foldhash::fast::FixedState;
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::aliases::{Shared, are_several, drop_aliases, drop_repeated};
-use super::shelf::{MOST_TOGETHER, key};
 use super::{Places, in_stores, silent_stores};
 use crate::session::packed::{Packed, Packer};
 use crate::session::{AgentKind, Located};
@@ -14,6 +15,10 @@ use crate::system::watch::Watcher;
 
 /// Fewer places than these take little memory while they wait to be read. Tests have more and fewer.
 pub(super) const MANY: usize = if cfg!(test) { 16 } else { 16 * 1024 };
+
+/// How many sessions are packed together at most: the more there are, the fewer words are kept twice.
+pub(super) const MOST_TOGETHER: usize = 512;
+const _: () = assert!(MOST_TOGETHER <= u16::MAX as usize, "a card tells them apart by 16 bits");
 
 /// Every copy of every agent by name, as in [`Places`], in little memory.
 #[derive(Debug, Default)]
@@ -98,4 +103,9 @@ pub(super) fn packed(places: &[Located]) -> Packed {
     let mut packer = Packer::default();
     places.iter().for_each(|place| packer.push_place(place));
     packer.finish()
+}
+
+/// Tells the ids of all agents apart. Two of them may share a key; then they are only read together.
+pub(super) fn key(place: &Located) -> u64 {
+    FixedState::default().hash_one((place.agent(), &place.id))
 }

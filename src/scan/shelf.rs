@@ -1,21 +1,19 @@
 //! Sessions for a listing of very many: each is packed as soon as it was read, and unpacked when it is shown.
 
 use std::cmp::Ordering;
-use std::ffi::{OsStr, OsString};
-use std::hash::BuildHasher as _;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelExtend as _,
     ParallelIterator as _,
 };
 
-use super::many::{MANY, ManyPlaces, packed};
+use super::many::{MANY, MOST_TOGETHER, ManyPlaces, key, packed};
 use super::reader::{Notes, Reader};
-use super::siblings::{add_hashed_evidence, add_project_evidence};
+use super::siblings::{add_hashed_evidence, add_project_evidence, dirs_of};
 use super::{Scan, Wanted, group, look_at_launch_dirs};
 use crate::agent::Inspector;
 use crate::session::packed::{Packed, Packer};
@@ -25,9 +23,6 @@ use crate::system::env::Env;
 use crate::system::reach;
 use crate::system::watch::Watcher;
 
-/// How many sessions are packed together at most: the more there are, the fewer words are kept twice.
-pub(super) const MOST_TOGETHER: usize = 512;
-const _: () = assert!(MOST_TOGETHER <= u16::MAX as usize, "a card tells them apart by 16 bits");
 /// Each thread has so many parts to read at least where there are enough sessions, so that none waits long for another.
 const PARTS: usize = 32;
 
@@ -136,11 +131,6 @@ fn several_of_one_id(mut keys: Vec<u64>, places: &[Located]) -> HashSet<u64> {
     keys.par_extend(places.par_iter().map(key));
     keys.sort_unstable();
     keys.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
-}
-
-/// Tells the ids of all agents apart. Two of them may share a key; then they are only read together.
-pub(super) fn key(place: &Located) -> u64 {
-    FixedState::default().hash_one((place.agent(), &place.id))
 }
 
 impl<T: Send> Shelf<T> {
@@ -333,21 +323,6 @@ impl<T> Shelf<T> {
     pub(super) fn dirs(&self) -> HashSet<OsString> {
         dirs_of(&self.packed)
     }
-}
-
-/// Returns every directory that packed sessions record.
-pub(super) fn dirs_of(packed: &[Packed]) -> HashSet<OsString> {
-    let dirs = |packed: &Packed| {
-        let mut dirs: HashSet<OsString> = HashSet::new();
-        for session in packed.sessions() {
-            dirs.extend(session.copy().directories().map(Path::as_os_str).map(OsStr::to_owned));
-        }
-        dirs
-    };
-    packed.par_iter().map(dirs).reduce(HashSet::new, |mut all, some| {
-        all.extend(some);
-        all
-    })
 }
 
 #[cfg(test)]

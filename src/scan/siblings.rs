@@ -1,13 +1,15 @@
 //! What other sessions tell of a directory where a session itself does not.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use foldhash::HashSetExt as _;
 use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use super::reader::{Notes, Reader};
-use super::{Wanted, locate, shelf};
+use super::{Wanted, locate};
 use crate::agent::{self, Depth, Inspector};
 use crate::session::evidence::ProjectDirs;
 use crate::session::packed::Packed;
@@ -92,7 +94,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Copy], packed: &[Pack
     );
     // Another session may have worked further down.
     let recorded = copies.iter().chain(&others).flat_map(Copy::directories);
-    let packed = shelf::dirs_of(packed);
+    let packed = dirs_of(packed);
     let dirs: BTreeSet<PathBuf> =
         recorded.chain(packed.iter().map(Path::new)).flat_map(Path::ancestors).map(Path::to_owned).collect();
     // Hashing every directory once for each project is enough.
@@ -106,4 +108,19 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Copy], packed: &[Pack
             agent.decide_launch_dir(copy);
         }
     }
+}
+
+/// Returns every directory that packed sessions record.
+pub(super) fn dirs_of(packed: &[Packed]) -> foldhash::HashSet<OsString> {
+    let dirs = |packed: &Packed| {
+        let mut dirs: foldhash::HashSet<OsString> = foldhash::HashSet::new();
+        for session in packed.sessions() {
+            dirs.extend(session.copy().directories().map(Path::as_os_str).map(OsStr::to_owned));
+        }
+        dirs
+    };
+    packed.par_iter().map(dirs).reduce(foldhash::HashSet::new, |mut all, some| {
+        all.extend(some);
+        all
+    })
 }
