@@ -7,6 +7,7 @@ mod first;
 pub(crate) mod git;
 mod many;
 pub(crate) mod moved;
+mod needle;
 mod outside;
 pub(crate) mod pattern;
 mod probe;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder};
 
 use crate::agent::Agent;
+use crate::scan::needle::Needle;
 use crate::scan::probe::{Probe, Probes};
-use crate::scan::search::Needle;
 use crate::session::Copy;
 
 /// Longest regular expression, in characters. The time to search a text is the product of its length and that of the

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use memchr::{memchr3_iter, memmem};
 
-use super::search::Needle;
+use super::needle::Needle;
 use crate::system::fsio::{self, Buffer, PAGE};
 
 /// How much is looked at in one go.

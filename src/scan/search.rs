@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
-use memchr::{memchr2_iter, memmem};
 
 use super::pattern::Pattern;
 use super::probe::Probes;
@@ -15,73 +14,6 @@ use crate::session::{Copy, Problem, Role};
 const AROUND: usize = 60;
 /// A line of the context may be this long; a tool's answer may be one line of megabytes.
 const MAX_LINE: usize = 2000;
-
-/// A text to find. It is not a pattern, so no character in it is special.
-#[derive(Clone, Debug)]
-pub(crate) struct Needle {
-    text: String,
-    /// Whether case matters.
-    pub is_exact: bool,
-    /// The letters in small, where the text has others than those of ASCII and any case will do.
-    folded: Vec<char>,
-}
-
-impl Needle {
-    /// Makes a text without a capital letter be found in any case, as people expect of a search.
-    pub(crate) fn new(text: &str, is_exact: bool) -> Self {
-        let is_exact = is_exact || text.chars().any(char::is_uppercase);
-        let folded = if is_exact || text.is_ascii() { Vec::new() } else { fold(text.chars()).collect() };
-        Self { text: text.to_owned(), is_exact, folded }
-    }
-
-    /// Returns the text.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Returns whether letters beyond ASCII are compared in small.
-    pub(super) fn is_folded(&self) -> bool {
-        !self.folded.is_empty()
-    }
-
-    /// Finds the first place where it is in a text, in bytes.
-    pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
-        let (wanted, bytes) = (self.text.as_bytes(), text.as_bytes());
-        if self.is_exact {
-            return memmem::find(bytes, wanted).map(|at| at..at + wanted.len());
-        }
-        let first = *wanted.first()?;
-        if self.folded.is_empty() {
-            let is_here =
-                |at: &usize| bytes.get(*at..at + wanted.len()).is_some_and(|found| found.eq_ignore_ascii_case(wanted));
-            let mut places = memchr2_iter(first, first.to_ascii_uppercase(), bytes);
-            return places.find(is_here).map(|at| at..at + wanted.len());
-        }
-        text.char_indices().find_map(|(at, _)| Some(at..at + self.length_at(&text[at..])?))
-    }
-
-    /// Returns how many bytes of the beginning of a text it is.
-    fn length_at(&self, text: &str) -> Option<usize> {
-        let mut wanted = self.folded.as_slice();
-        for (at, letter) in text.char_indices() {
-            for folded in letter.to_lowercase() {
-                let (next, rest) = wanted.split_first()?;
-                if *next != folded {
-                    return None;
-                }
-                wanted = rest;
-            }
-            if wanted.is_empty() {
-                return Some(at + letter.len_utf8());
-            }
-        }
-        None
-    }
-}
-
-fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
-    text.flat_map(char::to_lowercase)
-}
 
 /// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -279,23 +211,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::scan::needle::Needle;
     use crate::scan::pattern::Case;
-
-    fn find(needle: &str, text: &str) -> Option<String> {
-        Needle::new(needle, false).find(text).map(|place| text[place].to_owned())
-    }
-
-    #[test]
-    fn small_letters_are_found_in_any_case_and_capital_ones_in_theirs() {
-        assert_eq!(find("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
-        assert_eq!(find("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
-        assert_eq!(Needle::new("parser", true).find("PARSER"), None);
-        assert_eq!(find("straße", "Die STRAßE"), Some("STRAßE".to_owned()));
-        assert_eq!(find("élan", "vital ÉLAN"), Some("ÉLAN".to_owned()));
-        assert_eq!(find("a.c", "abc"), None);
-        assert_eq!(find("aab", "aaab"), Some("aab".to_owned()));
-        assert_eq!(find("日本", "x日本y"), Some("日本".to_owned()));
-    }
 
     #[test]
     fn an_excerpt_says_where_something_is_left_out() {
