@@ -1,6 +1,6 @@
 //! `rejoin archive`, and what `list` and `show` say of the archive.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::archive::verify;
 use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, write as apply};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
-use crate::commands::find;
-use crate::commands::list::Line;
+use crate::commands::listing::{self, Line};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
-use crate::commands::{nowhere, words};
+use crate::commands::subagents::inner;
+use crate::commands::{find, nowhere, words};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
@@ -103,23 +103,6 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     Ok(sessions)
 }
 
-/// Returns the sub-agents that lie in what belongs to another session, and so go where that goes.
-pub(super) fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
-    let subagents: Vec<&Session> =
-        sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
-    if subagents.is_empty() {
-        return BTreeSet::new();
-    }
-    let copies = sessions.iter().flat_map(|session| &session.copies);
-    let copies = copies.filter(|copy| copy.kind != SessionKind::Subagent);
-    let find = agent::belongings_of(copies.clone().map(|copy| &copy.place));
-    let belongings = copies.filter_map(|copy| find(&copy.place).ok()).map(|it| it.own.into_iter().chain(it.shared));
-    let paths: HashSet<PathBuf> = belongings.flatten().collect();
-    let is_inner = |path: &Path| path.ancestors().any(|path| paths.contains(path));
-    let inner = subagents.into_iter().filter(|session| session.copies.iter().all(|copy| is_inner(&copy.place.path)));
-    inner.map(|session| (session.agent, session.id.clone())).collect()
-}
-
 /// Returns whether the agent of a session will have deleted it by then.
 fn expires(
     session: &Session,
@@ -163,15 +146,15 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
-    let layout = super::list::layout(args, || ShortIds::of(&sessions), env);
+    let layout = listing::layout(args, || ShortIds::of(&sessions), env);
     let line = |session: &Session| {
         Line::of(session, args.order(), filter).only_if(args.words.is_empty() || words::are_in(query, session, env))
     };
     let mut ranked: Vec<(Line, Session)> = sessions.into_iter().map(|session| (line(&session), session)).collect();
     let by_name = |(_, a): &(Line, Session), (_, b): &(Line, Session)| (a.agent, &a.id).cmp(&(b.agent, &b.id));
     let dir = |(_, session): &(Line, Session)| session.launch_dir().map(Path::to_owned);
-    let hidden = super::list::put_in_order(&mut ranked, |(line, _)| line, by_name);
-    let beyond_limit = super::list::cut(&mut ranked, dir, args, env);
+    let hidden = listing::put_in_order(&mut ranked, |(line, _)| line, by_name);
+    let beyond_limit = listing::cut(&mut ranked, dir, args, env);
     let sessions: Vec<Session> = ranked.into_iter().map(|(_, session)| session).collect();
     let states = sessions.iter().filter_map(|session| {
         let states = holdings.sessions.get(&(session.agent, session.id.clone()))?;
@@ -182,7 +165,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let listing =
         ArchivedList { archive: &archive, sessions: &sessions, states, layout, hidden, beyond_limit, problems };
     ui.answer(args.format.json_or_table(), env, &listing)?;
-    if super::list::says_more(args, env) {
+    if listing::says_more(args, env) {
         render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
     }
     Ok(Exit::Ok)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::archive::inner;
+use super::subagents::inner;
 use crate::archive::write::{ArchiveOptions, ArchiveResult};
 use crate::archive::{Archive, held, write as apply};
 use crate::change::apply::state_dir::StateDir;

@@ -23,7 +23,7 @@ pub(crate) use pick::{Answer, Wish, can_pick, needs_a_picker, or_picked, picked,
 pub(crate) use ready::ready;
 
 use crate::agent::Depth;
-use crate::commands::list::{self, Line};
+use crate::commands::listing::{self, Line};
 use crate::commands::{nowhere, words};
 use crate::error::{Exit, Refusal, RefusalCode, Row};
 use crate::format::command_line;
@@ -303,7 +303,7 @@ fn nth_listed(
     let mut shelf = first.unwrap_or_else(|| ManyPlaces::from(places).shelve(env, filter, wanted, true, line));
     crate::commands::warn_of_problems(ui, &shelf.problems);
     let mut cards = shelf.take_cards();
-    list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
+    listing::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
     cards.iter().map(|card| shelf.get(card)).filter(is_meant).nth(nth)
 }
 

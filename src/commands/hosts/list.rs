@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cli::{Format, ListArgs, ListForm};
 use crate::commands::config;
 use crate::commands::hosts::{Asking, conclude, warn_of_unknown};
-use crate::commands::list::{room_of_screen, says_more};
+use crate::commands::listing::{room_of_screen, says_more};
 use crate::config::in_words;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
