@@ -1,10 +1,14 @@
-//! The order of the rooms: a module uses what stands below it, never what stands above, and never in a circle.
+//! The order of the rooms: a module uses what is below it, never what is above, and there is no import cycle in any folder.
+
+mod imports;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use crate::generated::assert_part;
+use imports::{Import, Tree, module};
 
 /// Every room, from the top down.
 const ROOMS: [&str; 20] = [
@@ -12,150 +16,61 @@ const ROOMS: [&str; 20] = [
     "scan", "agent", "fleet", "format", "system", "config", "error", "session",
 ];
 
-/// One line that uses another module.
-#[derive(Clone, Debug)]
-struct Import {
-    /// The module that uses, from its room on.
-    from: Vec<String>,
-    /// What is used, from its room on.
-    to: Vec<String>,
-    /// The file and the line, for people.
-    line: String,
-}
-
-/// Returns the module of a file of `src`, from its room on.
-fn module(file: &Path) -> Vec<String> {
-    let mut parts: Vec<String> = file.with_extension("").iter().map(|part| part.to_string_lossy().into()).collect();
-    if parts.last().is_some_and(|name| name == "mod") {
-        parts.pop();
-    }
-    parts
-}
-
-/// Returns the paths that a line of code names with `crate::` or, in the root, by the name of a room.
-fn used(line: &str, is_root: bool) -> Vec<Vec<String>> {
-    let code = line.split("//").next().unwrap_or_default();
-    let starts = code.match_indices("crate::").map(|(at, prefix)| at + prefix.len());
-    let mut paths: Vec<Vec<String>> = starts
-        .map(|start| {
-            let path = code[start..].split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).next();
-            path.unwrap_or_default().split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
-        })
-        .collect();
-    if is_root {
-        let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-        let paths_in = words.filter(|word| word.contains("::"));
-        paths.extend(paths_in.map(|path| path.split("::").map(str::to_owned).collect::<Vec<_>>()));
-        paths.retain(|path| ROOMS.contains(&path[0].as_str()));
-    }
-    paths
-}
-
-/// Reads the imports of every file below a directory such as `src`; unit tests may use what they like.
-fn imports(src: &Path) -> Vec<Import> {
-    let mut imports = Vec::new();
-    for entry in walkdir::WalkDir::new(src).sort_by_file_name() {
-        let entry = entry.expect("an entry");
-        if entry.path().extension().is_none_or(|extension| extension != "rs") || entry.file_name() == "tests.rs" {
-            continue;
-        }
-        let file: PathBuf = entry.path().strip_prefix(src).expect("a path below").into();
-        let from = module(&file);
-        let is_root = from == ["lib"] || from == ["main"];
-        let text = std::fs::read_to_string(entry.path()).expect("a source file");
-        let lines = text.lines().enumerate();
-        for (number, line) in lines.take_while(|(_, line)| *line != "mod tests {" && *line != "pub(crate) mod tests {")
-        {
-            for to in used(line, is_root) {
-                let line = format!("src/{}:{}: {}", file.display(), number + 1, line.trim());
-                imports.push(Import { from: from.clone(), to, line });
-            }
-        }
-    }
-    imports
-}
-
-/// Returns what is wrong with imports, each with the lines that show it.
-fn faults(rooms: &[&str], modules: &[Vec<String>], imports: &[Import]) -> Vec<String> {
+/// Returns what is wrong with the imports of a tree, each fault with the lines that show it.
+fn faults(rooms: &[&str], tree: &Tree) -> Vec<String> {
     let rank: BTreeMap<&str, usize> = rooms.iter().enumerate().map(|(at, room)| (*room, at)).collect();
     let mut faults: BTreeSet<String> = BTreeSet::new();
-    for module in modules.iter().filter(|module| !rank.contains_key(module[0].as_str())) {
+    for module in tree.modules.iter().filter(|module| !rank.contains_key(module[0].as_str())) {
         faults.insert(format!("src/{} is not on the list of rooms", module[0]));
     }
-    for import in imports {
+    for import in &tree.imports {
         let (Some(from), Some(to)) = (rank.get(&*import.from[0]), rank.get(&*import.to[0])) else { continue };
         if to < from {
-            let back = imports.iter().find(|back| back.from[0] == import.to[0] && back.to[0] == import.from[0]);
+            let is_back = |back: &&Import| back.from[0] == import.to[0] && back.to[0] == import.from[0];
+            let back = tree.imports.iter().find(is_back);
             let back = back.map_or(String::new(), |back| format!("\n    and the other way: {}", back.line));
             faults.insert(format!("{} uses {} above it:\n    {}{back}", import.from[0], import.to[0], import.line));
         }
     }
-    faults.extend(circles(modules, imports));
-    faults.into_iter().collect()
+    faults.into_iter().chain(tree.cycles()).collect()
 }
 
-/// Returns every pair of lines by which two modules of one room use each other, also by way of others.
-///
-/// A module and the one that holds it belong together, so they may.
-fn circles(modules: &[Vec<String>], imports: &[Import]) -> Vec<String> {
-    let is_module = |path: &[String]| modules.iter().any(|module| module == path || module.starts_with(path));
-    let mut lines: BTreeMap<(String, String), &str> = BTreeMap::new();
-    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for import in imports.iter().filter(|import| import.from[0] == import.to[0] && import.from.len() > 1) {
-        let Some(child) = import.to.get(..2).filter(|path| is_module(path)) else { continue };
-        let (from, to) = (import.from[..2].join("::"), child.join("::"));
-        if from != to {
-            lines.entry((from.clone(), to.clone())).or_insert(&import.line);
-            uses.entry(from).or_default().insert(to);
-        }
-    }
-    let reaches = |from: &str, to: &str| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from.to_owned()]);
-        while let Some(at) = open.pop() {
-            for next in uses.get(&at).into_iter().flatten() {
-                if next == to {
-                    return true;
-                }
-                if seen.insert(next.clone()) {
-                    open.push(next.clone());
-                }
-            }
-        }
-        false
-    };
-    let back = |from: &String, to: &String| {
-        lines.iter().find(|((at, next), _)| at == to && (next == from || reaches(next, from)))
-    };
-    let pairs = lines.iter().filter_map(|((from, to), line)| Some((from, to, line, back(from, to)?)));
-    pairs
-        .map(|(from, to, line, (_, back))| format!("{from} and {to} use each other:\n    {line}\n    {back}"))
-        .collect()
-}
-
-fn tree() -> (Vec<Vec<String>>, Vec<Import>) {
+/// The parsed source of this program.
+static TREE: LazyLock<Tree> = LazyLock::new(|| {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let entries = walkdir::WalkDir::new(&src).sort_by_file_name().into_iter().map(|entry| entry.expect("an entry"));
-    let files = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "rs"));
-    let modules = files.map(|entry| module(entry.path().strip_prefix(&src).expect("a path below"))).collect();
-    (modules, imports(&src))
+    let entries = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.expect("an entry").into_path());
+    let files = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        (path.strip_prefix(&src).expect("a path below").to_owned(), text)
+    };
+    Tree::parse(&files.map(read).collect())
+});
+
+/// Parses files that are given by their paths below `src` and their text.
+fn planted(files: &[(&str, &str)]) -> Tree {
+    Tree::parse(&files.iter().map(|(file, text)| (PathBuf::from(file), (*text).to_owned())).collect())
+}
+
+/// Returns the imports of a tree as `from → to`, in the order of the files and lines.
+fn arrows(tree: &Tree) -> Vec<String> {
+    tree.imports.iter().map(|import| format!("{} → {}", import.from.join("::"), import.to.join("::"))).collect()
 }
 
 #[test]
 fn each_room_uses_only_those_below_it() {
-    let (modules, imports) = tree();
-    let faults = faults(&ROOMS, &modules, &imports);
+    let faults = faults(&ROOMS, &TREE);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let used: BTreeSet<&str> = modules.iter().map(|module| module[0].as_str()).collect();
+    let used: BTreeSet<&str> = TREE.modules.iter().map(|module| module[0].as_str()).collect();
     assert_eq!(used, ROOMS.into(), "every room of the list is there");
 }
 
 #[test]
 fn the_figure_of_the_rooms_is_that_of_the_source() {
-    let (_, imports) = tree();
     let mut figure = String::from("```text\n");
     for room in ROOMS {
         let used: BTreeSet<&str> =
-            imports.iter().filter(|import| import.from[0] == room).map(|import| import.to[0].as_str()).collect();
+            TREE.imports.iter().filter(|import| import.from[0] == room).map(|import| import.to[0].as_str()).collect();
         let used: Vec<&str> = ROOMS.into_iter().filter(|other| *other != room && used.contains(other)).collect();
         writeln!(figure, "{}", format!("{room:<8} → {}", used.join(", ")).trim_end_matches([' ', '→'])).expect("text");
     }
@@ -164,29 +79,108 @@ fn the_figure_of_the_rooms_is_that_of_the_source() {
 }
 
 #[test]
-fn an_import_that_runs_up_a_circle_and_an_unknown_room_are_named_with_their_lines() {
-    let path = |path: &str| path.split("::").map(str::to_owned).collect::<Vec<_>>();
-    let import =
-        |from: &str, to: &str| Import { from: path(from), to: path(to), line: format!("use crate::{to}; in {from}") };
-    let modules = ["top", "low::a", "low::b", "low::c", "elsewhere"].map(path);
-    let found = faults(
-        &["top", "low"],
-        &modules,
-        &[
-            import("top", "low::a::X"),
-            import("low::a", "top::Y"),
-            import("low::a", "low::b"),
-            import("low::b", "low::c::Z"),
-            import("low::c", "low::a"),
-        ],
-    );
+fn an_import_upwards_and_an_unknown_room_are_reported() {
+    let tree = planted(&[
+        ("top.rs", "use crate::low::a::X;"),
+        ("low/mod.rs", "mod a;"),
+        ("low/a.rs", "use crate::top::Y; // crate::elsewhere::no"),
+        ("elsewhere.rs", ""),
+    ]);
+    let found = faults(&["top", "low"], &tree);
     let text = found.join("\n");
     assert!(text.contains("src/elsewhere is not on the list of rooms"), "{text}");
-    assert!(text.contains("low uses top above it:\n    use crate::top::Y; in low::a\n"), "{text}");
-    assert!(text.contains("and the other way: use crate::low::a::X; in top"), "{text}");
-    assert!(text.contains("low::a and low::b use each other:\n    use crate::low::b; in low::a\n"), "{text}");
-    assert_eq!(used("let x = crate::low::a(&crate::top::B); // crate::no", false), [path("low::a"), path("top::B")]);
-    assert_eq!(found.len(), 5, "{text}");
+    assert!(text.contains("low uses top above it:\n    src/low/a.rs:1: use crate::top::Y;"), "{text}");
+    assert!(text.contains("and the other way: src/top.rs:1: use crate::low::a::X;"), "{text}");
+    assert_eq!(found.len(), 3, "{text}");
+}
+
+#[test]
+fn a_cycle_through_super_is_found() {
+    let tree = planted(&[
+        ("low/mod.rs", "mod a;\nmod b;"),
+        ("low/a.rs", "use super::b::Y;"),
+        ("low/b.rs", "fn y() {\n    super::a::x();\n}"),
+    ]);
+    let expected = "src/low: import cycle of a, b:\n    a → b: src/low/a.rs:1: use super::b::Y;\n    \
+                    b → a: src/low/b.rs:2: super::a::x();";
+    assert_eq!(tree.cycles(), [expected]);
+}
+
+#[test]
+fn a_cycle_through_a_grouped_import_is_found() {
+    let tree = planted(&[
+        ("low/mod.rs", "mod a;\nmod b;\nmod c;"),
+        ("low/a.rs", "use crate::{\n    low::{\n        b::{self, Y},\n    },\n    other::Z,\n};"),
+        ("low/b.rs", "use super::{c::Z as W};"),
+        ("low/c.rs", "use crate::low::a::*;"),
+        ("other.rs", ""),
+    ]);
+    let cycles = tree.cycles();
+    assert_eq!(cycles.len(), 1, "{cycles:?}");
+    assert!(cycles[0].starts_with("src/low: import cycle of a, b, c:\n"), "{cycles:?}");
+    assert!(cycles[0].contains("a → b: src/low/a.rs:3: b::{self, Y},\n"), "{cycles:?}");
+    assert!(arrows(&tree).contains(&"low::a → other".to_owned()), "{:?}", arrows(&tree));
+}
+
+#[test]
+fn a_cycle_through_a_reexport_is_found() {
+    let tree = planted(&[
+        ("low/mod.rs", "mod a;\nmod b;\npub(crate) use b::{Y as Z};\nuse self::a::x;"),
+        ("low/a.rs", "use super::Z;"),
+        ("low/b.rs", "fn y() { super::x(); }"),
+    ]);
+    assert_eq!(tree.cycles().len(), 1, "{:?}", tree.imports);
+}
+
+#[test]
+fn a_cycle_between_files_of_two_folders_is_found() {
+    let tree = planted(&[
+        ("low/mod.rs", "mod a;\nmod b;"),
+        ("low/a/mod.rs", "mod deep;"),
+        ("low/a/deep.rs", "use super::super::b::Y;"),
+        ("low/b/mod.rs", "mod deep;\nmod other;"),
+        ("low/b/deep.rs", "vec![crate::low::a::deep::x()]"),
+        ("low/b/other.rs", "use super::deep::Z;"),
+    ]);
+    let cycles = tree.cycles();
+    assert_eq!(cycles.len(), 1, "{cycles:?}");
+    assert!(cycles[0].starts_with("src/low: import cycle of a, b:"), "{cycles:?}");
+}
+
+#[test]
+fn a_module_and_its_folder_may_use_each_other() {
+    let tree = planted(&[
+        ("low/mod.rs", "mod a;\nmod b;\nuse a::X;\nuse b::Y;\npub(crate) struct Z;"),
+        ("low/a.rs", "use super::Z;\nuse crate::low::b::Y;"),
+        ("low/b.rs", "use crate::low::{self, Z};\npub(in crate::low) struct Y;"),
+    ]);
+    assert_eq!(tree.cycles(), [""; 0]);
+    assert!(arrows(&tree).contains(&"low::a → low".to_owned()), "{:?}", arrows(&tree));
+}
+
+#[test]
+fn text_comments_and_unit_tests_use_nothing() {
+    let tree = planted(&[
+        ("a.rs", "// crate::b::x()\n/* use crate::b; /* */ use crate::b; */\nfn a<'b>(_: &'b str) -> char { '\"' }"),
+        (
+            "b.rs",
+            "const T: &str = \"\\\" crate::a::x()\";\nconst R: &[u8] = br#\"\" crate::a::x()\"#;\nconst Q: char = '\\'';",
+        ),
+        ("c.rs", "#[cfg(test)]\nmod tests {\n    use crate::a::X;\n    mod inner { use crate::b; }\n}"),
+        ("c/tests.rs", "use crate::b::Y;"),
+        ("d.rs", "mod tests {}\nfn d() -> impl Iterator + use<> { 'x'; crate::a::x::<super::c::T>(); Self::b::c() }"),
+    ]);
+    assert_eq!(arrows(&tree), ["d → a", "d → c"]);
+}
+
+#[test]
+fn inline_modules_are_read_like_files() {
+    let tree = planted(&[
+        ("low/mod.rs", "mod b;\nmod inline {\n    fn x() { super::b::y(); }\n}\nuse b::Z;"),
+        ("low/b.rs", "use super::inline;"),
+    ]);
+    assert_eq!(arrows(&tree), ["low::b → low::inline", "low::inline → low::b", "low → low::b"]);
+    assert_eq!(tree.cycles().len(), 1);
 }
 
 #[test]
