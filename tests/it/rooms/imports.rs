@@ -28,7 +28,7 @@ struct Mention {
     line: String,
 }
 
-/// The names that `use` lines bring into modules, with the paths that they stand for.
+/// The names that `use` lines bring into modules, with their paths.
 type Bindings = BTreeMap<(Vec<String>, String), Vec<Vec<String>>>;
 
 /// The modules of a source tree, and what they import.
@@ -386,7 +386,7 @@ impl<'a> Reader<'a> {
                     mentions.push(Mention { module: module.clone(), path, line });
                     continue;
                 }
-                // The rest of a path that began with a type, or with a `::` that stands for all crates.
+                // The rest of a path that began with a type, or with `::` for all crates.
                 Token::Separator => {
                     self.at += 1;
                     self.read_path();
@@ -440,7 +440,7 @@ impl<'a> Reader<'a> {
             names.push(Name { name: None, path, line });
             return;
         }
-        // `self` in a group stands for what the group is taken from.
+        // `self` in a group is the module that the group is taken from.
         if path.len() > 1 && path.last().is_some_and(|last| last == "self") {
             path.pop();
         }
