@@ -381,6 +381,7 @@ docs/performance.md: cargo bench --bench list                # homes of 1,000 an
 docs/performance.md: cargo install claudex-cli agf: it installs other programs
 docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
 docs/reliability.md: .ci/explore                # a million schedules: it builds, and plays for a minute
+docs/reliability.md: cd fuzz: it needs nightly Rust and takes an hour
 docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
 "#]]
     );
