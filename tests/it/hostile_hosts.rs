@@ -32,8 +32,9 @@ case $host in
   chatty) echo '{"kind":"summary","sessions":0}'; exec yes "$row";;
   lingering) echo '{"kind":"summary","sessions":0}'; exec >&-; sleep 60;;
   spoof)
-    printf '%s\n' '{"\u0068ost":"bank","host":"bank","format_version":"9.9","f\u006frmat_version":"9.9","agent":"claude","id":"x"}'
-    echo '{"kind":"summary","sessions":1}';;
+    printf '%s\n' '{"\u0068ost":"bank","agent":"claude","id":"x"}'
+    printf '%s\n' '{"\u0068ost":"bank","host":"bank","format_version":"9.9","agent":"claude","id":"y"}'
+    echo '{"kind":"summary","sessions":2}';;
   fat?) while true; do large '{"agent":"claude","id":"x","title":"'; done;;
 esac
 "#;
@@ -98,7 +99,7 @@ fn a_host_cannot_name_another_host_in_its_rows() {
         assert!(answer.contains("\"x\"") && answer.contains("\"spoof\""), "{words}: {answer}");
         assert!(!answer.contains("bank"), "{words}: {answer}");
     }
-    rejoin(&world, "list --host spoof --fields host,id").code(0).stdout_eq("spoof\tx\n");
+    rejoin(&world, "list --host spoof --fields host,id").code(0).stdout_eq("spoof\tx\nspoof\ty\n");
 }
 
 /// Runs rejoin without keeping its answer, and returns its status, what it said, and its peak of memory in MiB.
