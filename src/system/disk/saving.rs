@@ -17,12 +17,12 @@ pub(crate) struct Saving<'d> {
     disk: &'d dyn Disk,
     path: PathBuf,
     dir: Handle,
-    /// What the directory was like before there was anything of this in it.
+    /// The directory's metadata before the temporary file was made.
     dir_before: Look,
     name: OsString,
     old: Option<Look>,
     file: Handle,
-    /// Its name until it is in its place.
+    /// The temporary name, until the file has its own.
     temporary: Option<OsString>,
     pending: Vec<u8>,
 }
@@ -41,7 +41,7 @@ impl<'d> Saving<'d> {
         let (file, temporary) = loop {
             let temporary = OsString::from(format!(".rejoin-{}-{number}.tmp", std::process::id()));
             match disk.open((&dir, &temporary), For::New(access)) {
-                // Another thread has it, or a process of the same number that was killed, in another container maybe.
+                // Another thread uses the name, or a killed process with the same number left it, perhaps in another container.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 opened => break (opened.map_err(fail("write"))?, temporary),
             }
@@ -190,10 +190,32 @@ pub(crate) struct Update<'d> {
 
 #[derive(Debug)]
 enum State<'d> {
-    /// The old file has begun with every piece so far, which is so many bytes.
-    Same { old: Handle, bytes: u64 },
-    /// It has not, or there is none.
+    /// The old file begins with the pieces so far.
+    Same(Old),
+    /// The pieces differ from the old file, or there is none.
     Different(Box<Saving<'d>>),
+}
+
+/// The file that is there, compared with the pieces.
+#[derive(Debug)]
+struct Old {
+    file: Handle,
+    /// How many bytes are the same.
+    bytes: u64,
+    /// The next bytes of the file, from `at` to `end`.
+    buffer: Buffer,
+    at: usize,
+    end: usize,
+}
+
+impl Old {
+    /// Returns the next bytes; none at the end of the file.
+    fn next(&mut self, disk: &dyn Disk) -> io::Result<&[u8]> {
+        if self.at == self.end {
+            (self.at, self.end) = (0, disk.read_at(&self.file, &mut self.buffer, self.bytes)?);
+        }
+        Ok(&self.buffer[self.at..self.end])
+    }
 }
 
 impl<'d> Update<'d> {
@@ -201,7 +223,7 @@ impl<'d> Update<'d> {
     pub(crate) fn begin(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
         let opened = open_parent(disk, path).and_then(|(dir, name)| disk.open((&dir, &name), For::Reading));
         let state = match opened {
-            Ok(old) => State::Same { old, bytes: 0 },
+            Ok(file) => State::Same(Old { file, bytes: 0, buffer: Buffer::new(PIECE), at: 0, end: 0 }),
             Err(error) if is_absent(error.kind()) => {
                 State::Different(Box::new(Saving::begin(disk, path, Access::Private)?))
             }
@@ -215,15 +237,14 @@ impl<'d> Update<'d> {
         while !piece.is_empty() {
             match &mut self.state {
                 State::Different(saving) => return saving.write_all(piece).map_err(|error| saving.failed(error)),
-                State::Same { old, bytes } => {
-                    let mut buffer = Buffer::new(piece.len().min(PIECE));
-                    let count = self.disk.read_at(old, &mut buffer, *bytes);
-                    let count = count.map_err(|error| PathError::new("read", &self.path, error))?;
-                    let here = &buffer[..count];
-                    let common = here.iter().zip(piece).take_while(|(a, b)| a == b).count();
-                    *bytes += common as u64;
+                State::Same(old) => {
+                    let next = old.next(self.disk).map_err(|error| PathError::new("read", &self.path, error))?;
+                    let common = next.iter().zip(piece).take_while(|(a, b)| a == b).count();
+                    let is_different = common < next.len().min(piece.len()) || next.is_empty();
+                    old.at += common;
+                    old.bytes += common as u64;
                     piece = &piece[common..];
-                    if common < here.len() || here.is_empty() {
+                    if is_different {
                         self.part_ways()?;
                     }
                 }
@@ -234,21 +255,21 @@ impl<'d> Update<'d> {
 
     /// Puts the file in its place if it differs from the one that is there, and returns whether it does.
     pub(crate) fn commit(mut self) -> Result<bool, PathError> {
-        if let State::Same { old, bytes } = &self.state {
-            let rest = self.disk.read_at(old, &mut [0], *bytes);
-            if rest.map_err(|error| PathError::new("read", &self.path, error))? == 0 {
+        if let State::Same(old) = &mut self.state {
+            let rest = old.next(self.disk).map_err(|error| PathError::new("read", &self.path, error))?;
+            if rest.is_empty() {
                 return Ok(false);
             }
             self.part_ways()?;
         }
         match self.state {
             State::Different(saving) => saving.commit().map(|()| true),
-            State::Same { .. } => Ok(false),
+            State::Same(_) => Ok(false),
         }
     }
 
     fn part_ways(&mut self) -> Result<(), PathError> {
-        let State::Same { old, bytes } = &self.state else { return Ok(()) };
+        let State::Same(Old { file: old, bytes, .. }) = &self.state else { return Ok(()) };
         let fail = |error| PathError::new("read", &self.path, error);
         let mut saving = Saving::begin(self.disk, &self.path, Access::Private)?;
         let (mut buffer, mut offset) = (Buffer::new(PIECE), 0);
