@@ -76,7 +76,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
     let keeper = |place: &Located| agent::by_kind(place.agent())?.keeper(place);
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
     for place in places.filter(|place| keeper(place).is_some()) {
-        if archive.look(&archive.session_dir(place.agent(), &place.id)).is_none() {
+        if matches!(archive.look(&archive.session_dir(place.agent(), &place.id)), Ok(None)) {
             by_database.entry((&place.path, place.agent())).or_default().push(place);
         }
     }

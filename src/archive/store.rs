@@ -113,10 +113,18 @@ impl Archive {
         self.sessions().join(agent.name()).join(dir_name(id))
     }
 
-    /// Looks at something in it; `None` when it is not there or cannot be looked at.
-    pub(super) fn look(&self, path: &Path) -> Option<Look> {
-        let (dir, name) = disk::open_parent(self.disk(), path).ok()?;
-        self.disk().look((&dir, &name)).ok()
+    /// Returns metadata of a path in the archive; `None` if there is nothing.
+    pub(super) fn look(&self, path: &Path) -> io::Result<Option<Look>> {
+        match disk::open_parent(self.disk(), path) {
+            Ok((dir, name)) => disk::look_if_present(self.disk(), (&dir, &name)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the bytes that a file of the archive takes, 0 if that is not known.
+    pub(super) fn size(&self, path: &Path) -> u64 {
+        self.look(path).ok().flatten().map_or(0, |look| look.size)
     }
 
     /// Reads a chunk and checks it.

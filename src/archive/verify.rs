@@ -1,7 +1,7 @@
 //! Whether everything in an archive is still what it was when it was written.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
@@ -89,8 +89,7 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
     }
     let mut needed: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let snapshots: Vec<&Snapshot> = holdings.snapshots().collect();
-    let size = |path: &Path| archive.look(path).map_or(0, |look| look.size);
-    verdict.stored_bytes = snapshots.iter().map(|snapshot| size(&snapshot.path)).sum();
+    verdict.stored_bytes = snapshots.iter().map(|snapshot| archive.size(&snapshot.path)).sum();
     for (at, snapshot) in snapshots.iter().enumerate() {
         for name in snapshot.manifest.files().flat_map(|(_, _, chunks)| chunks) {
             needed.entry(name).or_default().insert(at);
@@ -102,7 +101,7 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
         .copied()
         .collect::<Vec<_>>()
         .into_par_iter()
-        .map(|name| (name, archive.chunk(name).map(|_| size(&archive.blob(name)))))
+        .map(|name| (name, archive.chunk(name).map(|_| archive.size(&archive.blob(name)))))
         .collect();
     for (name, checked) in checked {
         let fault = match checked {
@@ -114,7 +113,8 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
         };
         let users = needed.get(name).into_iter().flatten().map(|at| snapshots[*at]);
         // A run may have replaced the manifest, and removed what only that needed, since it was read.
-        let users: Vec<&Snapshot> = users.filter(|snapshot| archive.look(&snapshot.path).is_some()).collect();
+        let users: Vec<&Snapshot> =
+            users.filter(|snapshot| !matches!(archive.look(&snapshot.path), Ok(None))).collect();
         if users.is_empty() {
             continue;
         }

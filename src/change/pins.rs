@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::session::{AgentKind, Session};
-use crate::system::disk::{self, Disk};
+use crate::system::disk::{self, Disk, SYSTEM};
 use crate::system::env::Env;
-use crate::system::fsio;
 
 /// The version of the file that this program writes.
 const VERSION: u32 = 1;
@@ -40,17 +39,13 @@ pub(crate) const FILE_NAME: &str = "pins.json";
 impl Pins {
     /// Reads the pins. A file that cannot be understood is an error: what must stay would be unknown.
     pub(crate) fn read(env: &Env) -> anyhow::Result<Self> {
-        let path = env.state_dir().join(FILE_NAME);
-        Self::parse(fsio::read_if_present(&path, MAX_BYTES)?, &path)
+        Self::read_on(&SYSTEM, &env.state_dir().join(FILE_NAME))
     }
 
     /// Reads the pins in a file on this disk.
     pub(crate) fn read_on(disk: &dyn Disk, path: &Path) -> anyhow::Result<Self> {
-        let bytes = disk::read_if_present(disk, path, MAX_BYTES);
-        Self::parse(bytes.map_err(|error| PathError::new("read", path, error))?, path)
-    }
-
-    fn parse(bytes: Option<Vec<u8>>, path: &Path) -> anyhow::Result<Self> {
+        let bytes =
+            disk::read_if_present(disk, path, MAX_BYTES).map_err(|error| PathError::new("read", path, error))?;
         let Some(bytes) = bytes else { return Ok(Self::default()) };
         let refuse = |why: String| {
             let message = format!("cannot tell which sessions are pinned: {} {why}", path.display());

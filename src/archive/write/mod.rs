@@ -232,7 +232,7 @@ fn sweep(archive: &Archive) -> Result<u64, String> {
     }
     let mut removed = 0;
     for path in unneeded {
-        let bytes = archive.look(&path).map_or(0, |look| look.size);
+        let bytes = archive.size(&path);
         disk::open_parent(disk, &path)
             .and_then(|(dir, name)| tree::remove(disk, (&dir, &name)))
             .map_err(|error| format!("cannot remove {}: {}", path.display(), crate::error::reason(&error)))?;

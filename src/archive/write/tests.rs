@@ -122,10 +122,26 @@ fn no_fault_loses_a_state_that_another_one_does_not_hold() {
 }
 
 #[test]
-fn no_fault_keeps_the_leftovers_of_a_killed_run_or_what_they_stand_beside() {
+fn no_fault_leaves_what_a_killed_run_left_over() {
     check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |memory| {
         let actor = memory.actor();
         actor.put("/volume/archive/blobs/ab/.rejoin-new.tmp", "half");
         actor.put(format!("/volume/archive/blobs/ab/{}.zst", "ab".repeat(32)), "unneeded");
     });
+}
+
+#[test]
+fn a_manifest_behind_a_link_that_leads_nowhere_keeps_its_blobs() {
+    let (home, memory) = (Home::new(), Memory::new());
+    let actor = memory.actor();
+    actor.make_dirs("/volume");
+    assert!(home.archive(&home.say(FIRST), &memory).expect("an archive"));
+    let path = on(&memory).holdings().snapshots().next().expect("a state").path.clone();
+    actor.rename(&path, "/volume/annex");
+    actor.symlink(&path, "/volume/gone");
+    let warned = home.archive(&home.say(SECOND), &memory).expect("an archive");
+    assert!(!warned, "the part that cannot be read is named");
+    actor.rename("/volume/annex", &path);
+    let held = held(&memory).expect("every blob");
+    assert!([FIRST, SECOND].iter().all(|text| held.iter().any(|held| held == text)), "{held:?}");
 }

@@ -78,4 +78,12 @@ mod tests {
             assert!(schedules > 300, "only {schedules} schedules");
         }
     }
+
+    #[test]
+    fn a_link_that_leads_nowhere_does_not_mean_no_pins() {
+        let memory = Memory::new();
+        memory.actor().make_dirs("/state");
+        memory.actor().symlink("/state/pins.json", "/gone");
+        assert!(pinned(&memory).is_err_and(|why| why.contains("leads nowhere")));
+    }
 }

@@ -152,14 +152,18 @@ pub(crate) fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<
     }
 }
 
-/// Reads a file that must not be larger than `limit` bytes; `None` when there is none. A link is followed to a file of
-/// the same user.
+/// Reads a file that must not be larger than `limit` bytes; `None` if there is nothing at the path. A link is followed to a
+/// file of the same user; one that leads nowhere is an error, because its file may come back.
 pub(crate) fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let read = || {
         let (mut dir, mut name) = open_parent(disk, path)?;
         let look = disk.look((&dir, &name))?;
         if look.kind == Kind::Symlink {
-            (dir, name) = open_parent(disk, &disk.real_path(path)?)?;
+            let real = disk.real_path(path).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => io::Error::other("it is a link that leads nowhere"),
+                _ => error,
+            })?;
+            (dir, name) = open_parent(disk, &real)?;
             if disk.look((&dir, &name))?.owner.0 != look.owner.0 {
                 return Err(io::Error::other("it is a link to a file of another user, which is not followed"));
             }

@@ -47,7 +47,7 @@ impl Writer<'_> {
         let Node::File { size, chunks, .. } = node else { return None };
         let is_there = |name: &String| {
             let blob = self.archive.look(&self.archive.blob(name));
-            blob.is_some_and(|blob| blob.kind == Kind::File && blob.size > 0)
+            matches!(blob, Ok(Some(blob)) if blob.kind == Kind::File && blob.size > 0)
         };
         (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
     }
