@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
 use crate::agent::Agent;
 use crate::archive::held::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::unpacked::{Unpacked, unpack};
 use crate::archive::{Archive, Manifest};
-use crate::change::apply::run::{self, Outcome};
+use crate::change::apply::run;
 use crate::change::apply::state_dir::{READY, StateDir};
+use crate::change::outcome::Outcome;
 use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::text;
@@ -48,7 +47,7 @@ struct Part<'a> {
 impl<'a> Restore<'a> {
     /// Begins a plan that puts back nothing yet.
     pub(crate) fn new(archive: &'a Archive, env: &Env) -> Self {
-        let change = Change { verb: "restore", items: Vec::new() };
+        let change = Change::new("restore", Vec::new());
         Self { change, archive, parts: Vec::new(), ready: env.state_dir().join(READY), sessions: 0 }
     }
 
@@ -112,14 +111,9 @@ impl<'a> Restore<'a> {
         }
         self.sessions += 1;
         self.parts.append(&mut parts);
-        self.change.items.push(Item {
-            about: About::Session(manifest.agent, manifest.id.as_str().into()),
-            seen: SmallVec::new(),
-            code: "archived",
-            reason: format!("state {}, archived at {}", manifest.number, text::second(manifest.archived_at)).into(),
-            steps,
-            needs: None,
-        });
+        let about = About::Session(manifest.agent, manifest.id.as_str().into());
+        let reason = format!("state {}, archived at {}", manifest.number, text::second(manifest.archived_at));
+        self.change.items.push(Item::new(about, "archived", reason, steps));
         Ok(true)
     }
 }

@@ -16,13 +16,7 @@ pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, String> {
     let (path, edit) = agent.retitle(copy, title)?;
     let stamp = stamp::take(&path).map_err(|error| error.to_string())?;
     let contents = Contents::Edited { from: path.clone(), edits: vec![edit] };
-    let item = Item {
-        about: session.into(),
-        seen: [Seen::of(copy)].into_iter().collect(),
-        code: "title",
-        reason: title.into(),
-        steps: vec![Step::Write { path, contents, stamp: Some(Box::new(stamp)) }],
-        needs: None,
-    };
-    Ok(Change { verb: "rename", items: vec![item] })
+    let steps = vec![Step::Write { path, contents, stamp: Some(Box::new(stamp)) }];
+    let item = Item { seen: [Seen::of(copy)].into(), ..Item::new(session.into(), "title", title, steps) };
+    Ok(Change::new("rename", vec![item]))
 }

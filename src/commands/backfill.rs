@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::agent;
 use crate::change::apply::backfill as apply;
-use crate::change::apply::backfill::BackfillResult;
 use crate::change::hindrance::out_of_store;
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::cli::BackfillArgs;
 use crate::commands::find::{self, Target};
@@ -49,19 +49,17 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         })
         .collect();
 
-    let (done, run) = if args.dry_run {
-        (vec![None; plan.len()], None)
+    let outcome = if args.dry_run {
+        Outcome { done: plan.iter().map(|(_, item)| item.planned()).collect(), ..Outcome::default() }
     } else {
-        let (done, outcome) = apply::apply(&plan, "backfill", env, args.lock.lock_timeout)?;
-        (done.into_iter().map(Some).collect(), outcome.run)
+        apply::apply(&plan, "backfill", env, args.lock.lock_timeout)?
     };
-    let outcome: Vec<(Item, Option<BackfillResult>)> = plan.into_iter().map(|(_, item)| item).zip(done).collect();
-    let report = Report { is_dry_run: args.dry_run, entries: &outcome, run: run.as_deref(), problems: &problems };
-    ui.answer(args.format, env, &report)?;
-    let is_refused = |(item, done): &(Item, Option<BackfillResult>)| {
-        matches!(item.action, Action::Refuse { .. }) || matches!(done, Some(BackfillResult::Failed(_)))
-    };
-    Ok(if outcome.iter().any(is_refused) { Exit::Partial } else { Exit::Ok })
+    ui.answer(
+        args.format,
+        env,
+        &Report { is_dry_run: args.dry_run, plan: &plan, outcome: &outcome, problems: &problems },
+    )?;
+    Ok(if outcome.done.iter().any(|result| result.why().is_some()) { Exit::Partial } else { Exit::Ok })
 }
 
 /// Reads every Amplifier session that a person would resume.
@@ -102,11 +100,9 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
 /// Makes the next resume stable after one whose directory was found from evidence.
 pub(super) fn after_resume(session: &Session, item: &Item, env: &Env, ui: &mut Ui) {
     // Whoever resumes wants the agent, not to wait for another run.
-    let done = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
-    let why = match done {
-        Ok((done, _)) => {
-            done.into_iter().find_map(|done| if let BackfillResult::Failed(why) = done { Some(why) } else { None })
-        }
+    let outcome = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
+    let why = match &outcome {
+        Ok(outcome) => outcome.done.iter().find_map(ItemResult::why).map(str::to_owned),
         Err(error) => Some(format!("{error:#}")),
     };
     if let Some(why) = why {

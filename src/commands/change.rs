@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::change::apply::run::{self, Outcome};
+use crate::change::apply::run;
+use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
-use crate::change::plan::handed::{Handed, fingerprint};
 use crate::cli::{ChangeArgs, FormatArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
@@ -33,7 +33,7 @@ pub(super) fn print(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    Ok(ui.answer(format, env, &Report { change, outcome, is_permanent: false, handed: &[], handed_done: &[] })?)
+    Ok(ui.answer(format, env, &Report::new(change, outcome))?)
 }
 
 /// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.
@@ -51,18 +51,13 @@ pub(super) fn apply_with(
     if args.dry_run {
         return Ok(None);
     }
-    check_fingerprint(change, &[], args, env)?;
+    check_fingerprint(change, args, env)?;
     Ok(Some(run(args.lock.lock_timeout)?))
 }
 
 /// Refuses a change that is not the one that was shown.
-pub(super) fn check_fingerprint(
-    change: &Change,
-    handed: &[Handed],
-    args: &ChangeArgs,
-    env: &Env,
-) -> Result<(), Refusal> {
-    let found = fingerprint(change, handed);
+pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs, env: &Env) -> Result<(), Refusal> {
+    let found = change.fingerprint();
     match &args.apply {
         Some(expected) if *expected != found => {
             let message = format!("the plan has changed since it was shown; its fingerprint is now {found}");

@@ -1,7 +1,7 @@
 //! `rejoin config`, and what the config file says to other verbs.
 
 use crate::archive::Archive;
-use crate::cli::{CleanupArgs, ConfigArgs, ListArgs, ListForm};
+use crate::cli::{ConfigArgs, ListArgs, ListForm};
 use crate::config::{Config, KEYS, Key, Said, in_words};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
@@ -105,30 +105,4 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
         format!("{} holds: {}. `{all}` lists without.", env.tilde(&env.config_file()), said.join(", "))
     });
     (args, note)
-}
-
-/// Fills in what the file says of a cleanup, and says what comes from there.
-pub(super) fn cleanup(args: &CleanupArgs, env: &Env) -> (CleanupArgs, Option<String>) {
-    let (mut args, config) = (args.clone(), &env.config.cleanup);
-    let is_aged = args.older_than.is_none() && args.max_total.is_none() && !args.any_age;
-    let is_filled = [
-        ("older-than", is_aged && config.older_than.is_some()),
-        ("keep-last", args.keep_last.is_none() && config.keep_last.is_some()),
-        ("trash-keep", args.trash_keep.is_none() && config.trash_keep.is_some()),
-        ("archive", !args.archive && config.archives),
-    ];
-    args.keep_last = args.keep_last.or(config.keep_last);
-    args.trash_keep = args.trash_keep.or(config.trash_keep);
-    args.archive |= config.archives;
-    if is_aged {
-        args.older_than = config.older_than;
-    }
-    let file = env.tilde(&env.config_file());
-    let filled = is_filled.iter().filter(|(_, is_filled)| *is_filled).filter_map(|(option, _)| {
-        let said = env.config.said(&format!("cleanup.{option}"))?;
-        let value = if *option == "archive" { String::new() } else { format!(" {}", in_words(&said.value)) };
-        Some(format!("--{option}{value} from {file}:{}", said.line))
-    });
-    let filled: Vec<String> = filled.collect();
-    (args, (!filled.is_empty()).then(|| format!("The config file adds {}.", filled.join(", "))))
 }

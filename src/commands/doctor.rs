@@ -79,23 +79,15 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let repairs = repair::of_findings(&findings, survey);
     let change = ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), lock: args.lock };
-    super::change::check_fingerprint(&repairs.change, &[], &change, env)?;
+    super::change::check_fingerprint(&repairs.change, &change, env)?;
     let asks = env.stdin_is_terminal && env.stderr_is_terminal;
     if asks && !args.yes && !args.dry_run && args.apply.is_none() && !repairs.change.items.is_empty() {
-        let plan =
-            ChangeReport { change: &repairs.change, outcome: None, is_permanent: false, handed: &[], handed_done: &[] };
-        super::confirm_or_refuse(&plan.lines(env), "Do this?", env, ui)?;
+        super::confirm_or_refuse(&ChangeReport::new(&repairs.change, None).lines(env), "Do this?", env, ui)?;
     }
     let outcome = super::change::apply(&repairs.change, &change, env)?;
     let mut undecided = findings;
     undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Info);
-    let report = ChangeReport {
-        change: &repairs.change,
-        outcome: outcome.as_ref(),
-        is_permanent: false,
-        handed: &[],
-        handed_done: &[],
-    };
+    let report = ChangeReport::new(&repairs.change, outcome.as_ref());
     let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };
     ui.answer(args.format, env, &fix)?;
     Ok(match super::change::exit(outcome.as_ref()) {

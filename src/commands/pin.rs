@@ -1,6 +1,7 @@
 //! `rejoin pin` and `rejoin unpin`
 
 use crate::change::apply::pins::update;
+use crate::change::outcome::ItemResult;
 use crate::change::pins::Pins;
 use crate::cli::{FormatArgs, PinArgs, UnpinArgs};
 use crate::commands::find;
@@ -9,18 +10,17 @@ use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Located};
 use crate::system::env::Env;
-use crate::view::render::pins::{Pin, Pins as Answer};
+use crate::view::render::pins::Pins as Answer;
 use crate::view::ui::Ui;
 
 pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {
         let pins = Pins::read(env)?;
-        let sessions: Vec<_> =
-            pins.sessions().map(|(agent, id)| Pin { agent, id, pinned: true, changed: false }).collect();
+        let sessions: Vec<_> = pins.sessions().map(|(agent, id)| (agent, id, ItemResult::Unchanged)).collect();
         if sessions.is_empty() && args.format.is_table() {
             ui.note("Nothing is pinned.");
         }
-        ui.answer(args.format, env, &Answer { kind: "pin-list", sessions })?;
+        ui.answer(args.format, env, &Answer { verb: "pin", is_list: true, sessions })?;
         return Ok(Exit::Ok);
     }
     let filter = super::place_filter(&args.place, env);
@@ -29,7 +29,7 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()
     })?;
-    print(&named, &changed, true, args.format, env, ui)
+    print("pin", &named, &changed, args.format, env, ui)
 }
 
 pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -40,7 +40,7 @@ pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let changed = update(env, "unpin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.remove(*agent, id)).collect::<Vec<_>>()
     })?;
-    print(&named, &changed, false, args.format, env, ui)
+    print("unpin", &named, &changed, args.format, env, ui)
 }
 
 /// Returns the pinned sessions that pass the filters; one that is gone has no directory.
@@ -81,15 +81,16 @@ fn nothing_pinned(text: &str) -> Refusal {
 }
 
 fn print(
+    verb: &'static str,
     named: &[(AgentKind, String)],
     changed: &[bool],
-    pinned: bool,
     format: FormatArgs,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
+    let result = |is_changed: bool| if is_changed { ItemResult::Done } else { ItemResult::Unchanged };
     let sessions = named.iter().zip(changed);
-    let sessions = sessions.map(|((agent, id), changed)| Pin { agent: *agent, id, pinned, changed: *changed });
-    ui.answer(format, env, &Answer { kind: "pin-outcome", sessions: sessions.collect() })?;
+    let sessions = sessions.map(|((agent, id), changed)| (*agent, id.as_str(), result(*changed)));
+    ui.answer(format, env, &Answer { verb, is_list: false, sessions: sessions.collect() })?;
     Ok(Exit::Ok)
 }

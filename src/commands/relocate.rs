@@ -46,7 +46,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if planned.change.items.is_empty() && planned.left.is_empty() {
         return Err(no_sessions(&mapping));
     }
-    change::check_fingerprint(&planned.change, &[], &args.change(), env)?;
+    change::check_fingerprint(&planned.change, &args.change(), env)?;
     let sessions = planned.sessions();
     if !is_agreed && sessions > 0 {
         super::confirm_or_refuse(&[], &question(sessions, &mapping), env, ui)?;
@@ -57,13 +57,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         let mut progress = ui.progress("Moving", planned.change.items.len());
         outcome = Some(run_locked(&state_dir, &planned.change, env, &mut |done| progress.at(done))?);
     }
-    let report = Report {
-        change: &planned.change,
-        outcome: outcome.as_ref(),
-        is_permanent: false,
-        handed: &[],
-        handed_done: &[],
-    };
+    let report = Report::new(&planned.change, outcome.as_ref());
     ui.answer(args.format, env, &MoveReport { report, mapping: &mapping, left: &planned.left })?;
     for (_, to) in mapping.pairs() {
         if reach::is_dir(to) == Some(false) {

@@ -4,12 +4,11 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::agent::{self, Agent};
-use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
-use crate::change::plan::handed::Handed;
 use crate::change::removal::{Going, Summaries};
 use crate::cli::RemovalArgs;
 use crate::commands::via_agent;
@@ -47,17 +46,12 @@ pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusa
 }
 
 /// Shows what is to be removed and asks, unless that was agreed to already.
-pub(super) fn ask(
-    change: &Change,
-    handed: &[Handed],
-    args: &RemovalArgs,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<()> {
+pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
     let of_items = change.items.iter().filter_map(|item| item.seen.first());
+    let handed = &change.handed;
     let seen = of_items.chain(handed.iter().filter_map(|one| one.seen.first()));
     let places = seen.map(|seen| Located::clone(&seen.place)).collect();
     let scan = Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE);
@@ -117,15 +111,8 @@ fn in_projects(named: &[impl Borrow<Session>]) -> Vec<Located> {
     places
 }
 
-/// How named sessions go.
-#[derive(Debug, Default)]
-pub(super) struct Planned {
-    pub(super) change: Change,
-    pub(super) handed: Vec<Handed>,
-}
-
 /// Plans the removal of all of these sessions, or of none; agents are only told to remove what is theirs if they may be.
-pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -> anyhow::Result<Planned> {
+pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -> anyhow::Result<Change> {
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.borrow().agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();
@@ -163,7 +150,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
     // One that is named twice, or that goes with another, goes once.
     let mut covered: HashSet<usize> = families.iter().flat_map(|members| &members[1..]).copied().collect();
     families.retain(|members| covered.insert(members[0]));
-    let mut planned = Planned { change: Change { verb: "delete", items: Vec::new() }, handed: Vec::new() };
+    let mut planned = Change::new("delete", Vec::new());
     for (_, items) in summaries.leave(families) {
         let reason = items.title.as_deref().unwrap_or("named").into();
         let item = items.item("named", reason);
@@ -172,7 +159,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
             refuse(format!("{} cannot be removed: {why}", session.unwrap_or_else(|| about.to_string())))
         };
         match item.map_err(why)? {
-            Going::Item(item) => planned.change.items.push(item),
+            Going::Item(item) => planned.items.push(item),
             Going::Handed(handed) => planned.handed.push(handed),
         }
     }

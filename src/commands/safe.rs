@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::subagents::inner;
-use crate::archive::write::{ArchiveOptions, ArchiveResult};
+use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, held, write as apply};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::plan::change::Seen;
@@ -58,10 +58,7 @@ pub(super) fn archive(
     let mut done: HashMap<Key, Option<String>> = inner.into_iter().map(|key| (key, None)).collect();
     for item in &report.items {
         archived.stored_bytes += item.stored_bytes;
-        let why = match &item.done {
-            ArchiveResult::Archived | ArchiveResult::Unchanged => None,
-            ArchiveResult::Refused(why) | ArchiveResult::Failed(why) => Some(why.clone()),
-        };
+        let why = item.done.why().map(str::to_owned);
         archived.sessions += usize::from(why.is_none());
         done.insert(key(item.session), why);
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::change::apply::history::History;
 use crate::change::apply::state_dir::is_busy;
-use crate::change::apply::undo::{self, UndoResult, Which};
+use crate::change::apply::undo::{self, Which};
+use crate::change::outcome::ItemResult;
 use crate::cli::UndoArgs;
 use crate::doctor::survey::sweeps;
 use crate::error::Exit;
@@ -45,7 +46,7 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
 
 /// Says which of the sessions that were put back their agent would delete at once.
 pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
-    let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == UndoResult::Undone);
+    let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
     let restored: BTreeSet<_> = records.filter_map(|((record, _), _)| record.agent.zip(record.id.clone())).collect();
     report.warnings = sweeps::of(&restored, env);
     report.warnings.iter().for_each(|warning| ui.warn(warning));
@@ -53,8 +54,8 @@ pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) 
 
 /// Returns how an undo went.
 pub(super) fn exit(report: &undo::Report) -> Exit {
-    let count = |is: fn(&UndoResult) -> bool| report.items.iter().filter(|item| is(item)).count();
-    match (count(|item| matches!(item, UndoResult::Refused(_))), count(|item| *item == UndoResult::Undone)) {
+    let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
+    match (count(|item| matches!(item, ItemResult::Refused(_))), count(|item| *item == ItemResult::Done)) {
         (0, _) => Exit::Ok,
         (_, 0) => Exit::Refused,
         _ => Exit::Partial,

@@ -30,7 +30,7 @@ pub(crate) struct Repairs {
 
 /// Plans the repair of every finding that can be repaired without losing anything.
 pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
-    let mut repairs = Repairs { change: Change { verb: "doctor --fix", items: Vec::new() }, failed: Vec::new() };
+    let mut repairs = Repairs { change: Change::new("doctor --fix", Vec::new()), failed: Vec::new() };
     let (copies, mut taken) = (Copies::of(findings, survey), Taken::default());
     let mut ordered: Vec<(&Finding, &Repair)> =
         findings.iter().filter_map(|finding| Some((finding, finding.repair.as_ref()?))).collect();
@@ -103,12 +103,8 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
     let copy_at = |path: &PathBuf| copies.at(session?, path);
     let seen = finding.paths.iter().filter_map(copy_at);
     let mut item = Item {
-        about: about(finding),
         seen: seen.map(|(_, copy)| Seen::of(copy)).collect(),
-        code: finding.code.name(),
-        reason: finding.measured.as_str().into(),
-        steps: Vec::new(),
-        needs: None,
+        ..Item::new(about(finding), finding.code.name(), finding.measured.as_str(), Vec::new())
     };
     if let Some(why) = item.seen.iter().find_map(|seen| out_of_store(&seen.place)) {
         return Err(why);
@@ -201,18 +197,13 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
         if let Some(why) = [kept, copy].into_iter().find_map(left_alone) {
             return Err(why);
         }
-        Ok(Item {
-            about: session.into(),
-            seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(),
-            code: "duplicate-session",
-            // A person chose, so nothing was compared.
-            reason: "another copy is kept".into(),
-            steps: trash(&agent.belongings(&copy.place)?.own)?,
-            needs: None,
-        })
+        let steps = trash(&agent.belongings(&copy.place)?.own)?;
+        // A person chose, so nothing was compared.
+        let item = Item::new(session.into(), "duplicate-session", "another copy is kept", steps);
+        Ok(Item { seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(), ..item })
     };
     let items = session.copies[1..].iter().map(item).collect::<Result<Vec<_>, String>>()?;
-    Ok(Change { verb: "dedupe", items })
+    Ok(Change::new("dedupe", items))
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
-use crate::change::apply::run::{self, ItemResult};
+use crate::change::apply::run;
+use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::error::PathError;
 use crate::system::env::Env;
@@ -67,15 +66,8 @@ pub(crate) fn apply(
         (None, Some(stamp)) => steps.push(Step::Trash { path: old.path.as_path().into(), stamp: stamp.clone() }),
         (None, None) => return Ok(None),
     }
-    let item = Item {
-        about: About::Other("claude settings".into()),
-        seen: SmallVec::new(),
-        code: "hooks",
-        reason: reason.into(),
-        steps,
-        needs: None,
-    };
-    let outcome = run::run(&Change { verb: "hook", items: vec![item] }, env, patience)?;
+    let item = Item::new(About::Other("claude settings".into()), "hooks", reason, steps);
+    let outcome = run::run(&Change::new("hook", vec![item]), env, patience)?;
     match outcome.done.into_iter().next() {
         Some(ItemResult::Skipped(why) | ItemResult::Failed(why)) => {
             Err(PathError::new("change", &old.path, io::Error::other(why)).into())

@@ -117,12 +117,12 @@ fn every_agents_ordinary_session_follows_its_directory_or_says_why_not_and_comes
         let before = picture_of_stores(&world.home());
         let answer = world.rejoin(["move", &old, new, "--agent", agent, "--yes", "--json"]).code_is_one_of(&[0, 3]);
         let done: Move = answer.json();
-        if let [left] = done.unplanned.as_slice() {
+        if let [left] = done.not_planned.as_slice() {
             assert!(left.reason.len() > 20, "{agent}: {}", left.reason);
             assert_same(&before, &picture_of_stores(&world.home()), agent);
             continue;
         }
-        assert_eq!((done.failed, done.unplanned.len()), (0, 0), "{agent}");
+        assert_eq!((done.failed, done.not_planned.len()), (0, 0), "{agent}");
         assert_eq!(session().launch_path(), Some(new), "{agent}");
         let shown = world.rejoin(["show", &id]).code(0).stdout();
         assert!(shown.contains("the new place"), "{agent}: {shown}");

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::agents::NEEDS_SQLITE;
-use crate::contract::archive::{Archive, ArchiveResult, Archived, EntryType, FaultCode, List, Show, Verify};
-use crate::contract::changes::{Change, ChangeKind, Cleanup, Undo};
+use crate::contract::archive::{Archived, EntryType, FaultCode, List, Show, Verify};
+use crate::contract::changes::{Archive, Change, ChangeKind, ChangeResult, Cleanup, Undo};
 use crate::contract::names;
 use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
@@ -93,7 +93,7 @@ pub(crate) fn comes_back(world: &World, session: &str, entries_at_least: usize) 
     let before = stores(world);
     let command = world.rejoin(["resume", session, "--print"]);
     let done: Archive = world.rejoin(["archive", session, "--json"]).code(0).json();
-    assert_eq!((done.archived, done.refused, done.failed), (1, 0, 0), "{session}: {:#?}", done.items);
+    assert_eq!((done.done, done.refused, done.failed), (1, 0, 0), "{session}: {:#?}", done.items);
     assert_same(&before, &stores(world), "archiving");
     let known = archived(world);
     assert_eq!(known.len(), 1);
@@ -254,17 +254,20 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
 
     let plan = || -> Archive { world.rejoin(["archive", &id(1), "--dry-run", "--json"]).code(0).json() };
     let all = text.len() as u64;
-    assert_eq!((plan().items[0].result, plan().size_bytes, plan().stored_bytes), (ArchiveResult::Planned, all, all));
+    assert_eq!(
+        (plan().items[0].result, plan().details.size_bytes, plan().details.stored_bytes),
+        (ChangeResult::Planned, all, all)
+    );
     let first: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
-    assert_eq!((first.items[0].result, first.items[0].state), (ArchiveResult::Archived, Some(1)));
+    assert_eq!((first.items[0].result, first.items[0].details.state), (ChangeResult::Done, Some(1)));
     let (dir, size) = (archive_dir(&world), text.len() as u64);
     let before = archive_bytes(&dir);
-    assert_eq!(first.stored_bytes, before);
+    assert_eq!(first.details.stored_bytes, before);
     assert!(before > size / 3 && before < size * 2 / 3, "{before} of {size}");
     let kept = picture(&dir.join("blobs"));
 
     let second: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
-    assert_eq!((second.items[0].result, second.stored_bytes), (ArchiveResult::Unchanged, 0));
+    assert_eq!((second.items[0].result, second.details.stored_bytes), (ChangeResult::Unchanged, 0));
     for (args, verb) in [(&["archive"][..], "archived"), (&["archive", "--dry-run"], "to archive")] {
         let said = format!("0 {verb}, 1 unchanged. Nothing new in ~/.local/share/rejoin/archive.\n");
         world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*said);
@@ -273,14 +276,18 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
     assert!(differences(&kept, &picture(&dir.join("blobs"))).is_empty());
 
     put(&path, &text);
-    assert_eq!((plan().items[0].result, plan().stored_bytes), (ArchiveResult::Unchanged, 0), "only its time is new");
+    assert_eq!(
+        (plan().items[0].result, plan().details.stored_bytes),
+        (ChangeResult::Unchanged, 0),
+        "only its time is new"
+    );
     let more = noise(10_000, 40);
     text.push_str(&more);
     put(&path, &text);
     let last_chunk = text.len() as u64 % (1024 * 1024);
-    assert_eq!((plan().items[0].result, plan().stored_bytes), (ArchiveResult::Planned, last_chunk));
+    assert_eq!((plan().items[0].result, plan().details.stored_bytes), (ChangeResult::Planned, last_chunk));
     let third: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
-    assert_eq!((third.items[0].result, third.items[0].state), (ArchiveResult::Archived, Some(2)));
+    assert_eq!((third.items[0].result, third.items[0].details.state), (ChangeResult::Done, Some(2)));
     let grown = archive_bytes(&dir) - before;
     assert!(grown > 0 && grown < more.len() as u64, "{grown} bytes for {}", more.len());
     // Of the chunks only the last one is another.
@@ -300,8 +307,12 @@ fn a_plan_says_of_every_session_what_is_in_the_archive_then() {
     assert!(in_databases.count() > 2 || !cfg!(feature = "sqlite"));
     let sizes = |args: &[&str]| -> Vec<(String, bool, u64, u64)> {
         let archive: Archive = world.rejoin(["archive", "--every", "--json"].iter().chain(args)).json();
-        let is_in = |result| matches!(result, ArchiveResult::Planned | ArchiveResult::Archived);
-        archive.items.into_iter().map(|item| (item.id, is_in(item.result), item.size_bytes, item.files)).collect()
+        let is_in = |result| matches!(result, ChangeResult::Planned | ChangeResult::Done);
+        archive
+            .items
+            .into_iter()
+            .map(|item| (item.id.expect("an id"), is_in(item.result), item.size_bytes, item.details.files))
+            .collect()
     };
     let planned = sizes(&["--dry-run"]);
     assert!(!archive_dir(&world).exists(), "a plan writes nothing");
@@ -389,10 +400,10 @@ fn what_is_damaged_is_mended_by_a_full_run_as_long_as_the_session_is_there() {
     assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
     // Nothing is read of what did not change, neither the session nor the archive.
     let known: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
-    assert_eq!((known.unchanged, known.stored_bytes), (1, 0));
+    assert_eq!((known.unchanged, known.details.stored_bytes), (1, 0));
     world.rejoin(["archive", "--verify"]).code(4);
     let mended: Archive = world.rejoin(["archive", "--full", &id(1), "--json"]).code(0).json();
-    assert!(mended.stored_bytes > 0);
+    assert!(mended.details.stored_bytes > 0);
     assert_sound(&world, "mended");
     // What is gone is missed at once.
     std::fs::remove_file(&blob).expect("a blob that goes");
@@ -415,7 +426,7 @@ fn a_file_that_changes_without_a_new_time_while_it_is_archived_is_read_again() {
     world.rejoin(["archive", &id(1)]).code(0);
     change(&text.replace("Added.", "Tested"));
     let done: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
-    assert_eq!((done.archived, done.unchanged), (1, 0));
+    assert_eq!((done.done, done.unchanged), (1, 0));
 }
 
 #[test]
@@ -493,8 +504,8 @@ fn sessions_are_chosen_by_age_and_by_how_soon_their_agent_deletes_them() {
     let ids = |args: &[&str]| -> Vec<String> {
         let args = ["archive", "--dry-run", "--json"].iter().chain(args);
         let plan: Archive = world.rejoin(args).code(0).json();
-        assert!(plan.items.iter().all(|item| item.result == ArchiveResult::Planned && item.stored_bytes > 0));
-        plan.items.into_iter().map(|item| item.id).collect()
+        assert!(plan.items.iter().all(|item| item.result == ChangeResult::Planned && item.details.stored_bytes > 0));
+        plan.items.into_iter().filter_map(|item| item.id).collect()
     };
     assert_eq!(ids(&["--every"]), [id(3), id(1), id(2)]);
     assert_eq!(ids(&["--older-than", "14d"]), [id(3), id(1)]);
@@ -516,7 +527,7 @@ fn sub_agents_go_with_the_session_that_made_them() {
     world.add(Amplifier::session(&child).in_dir(APP).metadata("parent_id", json!(id(1))).turn("count", "3"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "count", "3"));
     let done: Archive = world.rejoin(["archive", &id(1), &id(2), "--json"]).code(0).json();
-    let ids: Vec<&str> = done.items.iter().map(|item| item.id.as_str()).collect();
+    let ids: Vec<&str> = done.items.iter().filter_map(|item| item.id.as_deref()).collect();
     assert_eq!(ids, [id(1), id(2), child.clone()]);
     wipe(&world);
     let restored: Change = world.rejoin(["restore", &id(1), "--json"]).code(0).json();
@@ -538,9 +549,9 @@ fn what_is_no_file_is_refused_and_no_link_is_followed() {
     let fifo = session.join("fifo");
     make_fifo(&fifo);
     let refused: Archive = world.rejoin(["archive", &id(1), "--json"]).code(3).json();
-    let why = refused.items[0].reason.as_deref().expect("a reason");
+    let why = refused.items[0].error.as_deref().expect("a reason");
     assert!(why.ends_with("fifo is neither a file nor a directory"), "{why}");
-    assert_eq!(refused.items[0].state, Some(1), "the state of before is still there");
+    assert_eq!(refused.items[0].details.state, Some(1), "the state of before is still there");
 }
 
 #[test]
@@ -548,8 +559,12 @@ fn a_session_in_use_is_archived_and_that_is_said() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir(APP).at("2026-03-01T11:59:00Z").turn("x", "y"));
     let done: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
-    assert_eq!(done.items[0].result, ArchiveResult::Archived);
-    assert!(done.items[0].in_use.as_deref().is_some_and(|why| why.starts_with("maybe in use")), "{:?}", done.items);
+    assert_eq!(done.items[0].result, ChangeResult::Done);
+    assert!(
+        done.items[0].details.in_use.as_deref().is_some_and(|why| why.starts_with("maybe in use")),
+        "{:?}",
+        done.items
+    );
 }
 
 #[test]
@@ -614,10 +629,10 @@ fn a_restore_is_done_as_it_was_shown() {
     assert_eq!((plan.kind, plan.planned), (ChangeKind::ChangePlan, 1));
     assert_same(&before, &stores(&world), "after a dry run");
     world.rejoin(["restore", &id(1), "--apply", "000000000000"]).code(7);
-    let done: Change = world.rejoin(["restore", &id(1), "--apply", &plan.fingerprint, "--json"]).code(0).json();
+    let done: Change = world.rejoin(["restore", &id(1), "--apply", plan.fingerprint(), "--json"]).code(0).json();
     assert_eq!(done.done, 1);
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
-    assert_eq!(undone.undone, 1);
+    assert_eq!(undone.done, 1);
     assert_same(&before, &stores(&world), "after undo");
 }
 
@@ -832,7 +847,7 @@ fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
         let is_held = |agent: &str| {
             let args = ["cleanup", "--agent", agent, "--any-age", "--dry-run", "--json"];
             let plan: Cleanup = world.rejoin(args).json();
-            plan.refused.is_none()
+            plan.details.refused.is_none()
         };
         let agents = [("amplifier", id(2)), ("claude", id(1)), ("jido", id(3))];
         agents.into_iter().filter(|(agent, _)| is_held(agent)).map(|(_, id)| id).collect()
@@ -886,10 +901,10 @@ fn what_real_clients_wrote_comes_back_byte_for_byte() {
         copy_tree(&folder.join("home"), &world.home());
         let before = stores(&world);
         let done: Archive = world.rejoin(["archive", "--every", "--json"]).code_is_one_of(&[0, 3]).json();
-        let refused = done.items.iter().filter(|item| !matches!(item.result, ArchiveResult::Archived));
-        let reasons: Vec<_> = refused.map(|item| item.reason.clone()).collect();
+        let refused = done.items.iter().filter(|item| !matches!(item.result, ChangeResult::Done));
+        let reasons: Vec<_> = refused.map(|item| item.error.clone()).collect();
         assert!(reasons.iter().all(|why| why.as_deref().is_some_and(|why| why.contains("database"))), "{reasons:?}");
-        assert!(done.archived > 0, "{agent}");
+        assert!(done.done > 0, "{agent}");
         let known: Vec<_> = archived(&world).into_iter().step_by(stride(4)).collect();
         let paths: BTreeSet<PathBuf> = known.iter().flat_map(|session| paths_of(&world, session)).collect();
         wipe(&world);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::contract::{Backfill, BackfillKind, BackfillResult, ErrorKind};
+use crate::contract::ErrorKind;
+use crate::contract::changes::{Backfill, ChangeKind, ChangeResult};
 use crate::fixtures::{Amplifier, Claude, amplifier_slug, id, put};
 use crate::world::World;
 
@@ -39,8 +40,8 @@ fn every_unusable_form_is_repaired_to_exactly_two_keys() {
         let world = World::new();
         let session = world.add(Amplifier::session(id(1)).file("session-info.json", broken).turn("x", "y"));
         let report = report(&world, &[&id(1)], 0);
-        assert_eq!(report.items[0].result, BackfillResult::Written, "{broken:?}");
-        assert_eq!(report.items[0].working_dir.as_deref(), Some("/home/ana/app"), "{broken:?}");
+        assert_eq!(report.items[0].result, ChangeResult::Done, "{broken:?}");
+        assert_eq!(report.items[0].details.working_dir.as_deref(), Some("/home/ana/app"), "{broken:?}");
         assert_eq!(info(&session).as_deref(), Some(GOOD), "{broken:?}");
     }
 }
@@ -58,7 +59,7 @@ written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.j
 "#]]);
     assert_eq!(info(&session).as_deref(), Some(GOOD));
     let again = report(&world, &["--every"], 0);
-    assert_eq!((again.kind, again.written, again.kept), (BackfillKind::BackfillOutcome, 0, 1));
+    assert_eq!((again.kind, again.done, again.unchanged), (ChangeKind::ChangeOutcome, 0, 1));
     assert_eq!(info(&session).as_deref(), Some(GOOD));
 }
 
@@ -95,7 +96,7 @@ fn a_good_file_is_left_alone_whatever_else_is_recorded() {
             .turn("x", "y"),
     );
     let report = report(&world, &[&id(1)], 0);
-    assert_eq!((report.items[0].result, report.kept), (BackfillResult::Kept, 1));
+    assert_eq!((report.items[0].result, report.unchanged), (ChangeResult::Unchanged, 1));
     assert_eq!(info(&session).as_deref(), Some(text));
 }
 
@@ -142,8 +143,8 @@ fn without_evidence_it_is_refused_and_dir_is_named() {
     assert!(answer.stdout().contains("/elsewhere  (metadata.json; does not count"), "{}", answer.stdout());
     assert_eq!(info(&session), None);
     let report = report(&world, &[&id(1)], 3);
-    assert_eq!((report.items[0].result, report.refused), (BackfillResult::Refused, 1));
-    assert!(!report.items[0].evidence[0].counts);
+    assert_eq!((report.items[0].result, report.refused), (ChangeResult::Refused, 1));
+    assert!(!report.items[0].details.evidence[0].counts);
 
     world.rejoin(["backfill", &id(1), "--in", "/elsewhere"]).code(3);
     assert_eq!(info(&session), None, "a directory that does not encode to the project is refused from people too");
@@ -194,8 +195,8 @@ fn evidence_is_taken_in_its_order_and_shown() {
     world.add(Amplifier::session(id(4)).in_dir("/srv/shop").events_only().turn("x", ""));
     let report = report(&world, &["--every"], 0);
     let found = |n: u32| {
-        let item = report.items.iter().find(|item| item.id == id(n)).expect("an item");
-        (item.working_dir.as_deref(), item.source.as_deref())
+        let item = report.items.iter().find(|item| item.id == Some(id(n))).expect("an item");
+        (item.details.working_dir.as_deref(), item.details.source.as_deref())
     };
     assert_eq!(found(1), (Some("/home/ana/app"), Some("events")));
     assert_eq!(found(2), (Some("/srv/bot"), Some("pointer")));
@@ -210,7 +211,7 @@ fn sessions_of_a_project_that_disagree_are_no_evidence() {
     world.add(Amplifier::session(id(2)).in_dir("/a-b").turn("x", "y"));
     let session = world.add(Amplifier::session(id(3)).in_dir("/a/b").events_only().turn("x", ""));
     let report = report(&world, &["--every"], 3);
-    assert_eq!((report.written, report.refused), (2, 1));
+    assert_eq!((report.done, report.refused), (2, 1));
     assert_eq!(info(&session), None);
 }
 
@@ -220,15 +221,18 @@ fn a_dry_run_writes_nothing_and_says_the_same() {
     let first = world.add(Amplifier::session(id(1)).turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir("/b").metadata("working_dir", json!("/c")).turn("x", "y"));
     let plan = report(&world, &["--every", "--dry-run"], 3);
-    assert_eq!((plan.kind, plan.written, plan.refused), (BackfillKind::BackfillPlan, 1, 1));
+    assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 1, 1));
     assert_eq!(info(&first), None);
     let outcome = report(&world, &["--every"], 3);
     for (planned, done) in plan.items.iter().zip(&outcome.items) {
-        assert_eq!((&planned.id, &planned.working_dir, &planned.reason), (&done.id, &done.working_dir, &done.reason));
+        assert_eq!(
+            (&planned.id, &planned.details.working_dir, &planned.reason),
+            (&done.id, &done.details.working_dir, &done.reason)
+        );
     }
-    assert_eq!(plan.items[0].result, BackfillResult::Write);
-    assert_eq!(plan.items[1].result, BackfillResult::Refuse);
-    assert_eq!(outcome.items[0].result, BackfillResult::Written);
+    assert_eq!(plan.items[0].result, ChangeResult::Planned);
+    assert_eq!(plan.items[1].result, ChangeResult::Refused);
+    assert_eq!(outcome.items[0].result, ChangeResult::Done);
 }
 
 #[test]

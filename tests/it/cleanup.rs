@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::contract::Kind;
-use crate::contract::changes::{Change, Cleanup, CleanupKind, Guard, KeptFor, Pins, RunList, RunState, Undo};
+use crate::contract::changes::{Change, ChangeKind, ChangeResult, Cleanup, Guard, KeptFor, RunList, RunState, Undo};
 use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
@@ -108,11 +108,11 @@ fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_a
     fill_year(&recent, &DAYS[OLD..]);
     let before = stores(&world);
     let cleanup: Cleanup = world.rejoin(["cleanup", "--older-than", "30d", "--yes", "--json"]).code(0).json();
-    assert_eq!((cleanup.kind, cleanup.failed, cleanup.skipped), (CleanupKind::CleanupOutcome, 0, 0), "{cleanup:#?}");
+    assert_eq!((cleanup.kind, cleanup.failed, cleanup.skipped), (ChangeKind::ChangeOutcome, 0, 0), "{cleanup:#?}");
     let families = 12;
-    assert_eq!((cleanup.planned, cleanup.deleted), (OLD as u64 * families, OLD as u64 * families), "{cleanup:#?}");
-    assert_eq!(cleanup.subagents, OLD as u64 * 3);
-    assert_eq!(cleanup.kept(KeptFor::Newer), (DAYS.len() - OLD) as u64 * families, "{:#?}", cleanup.kept);
+    assert_eq!(cleanup.done, OLD as u64 * families, "{cleanup:#?}");
+    assert_eq!(cleanup.details.subagents, OLD as u64 * 3);
+    assert_eq!(cleanup.kept(KeptFor::Newer), (DAYS.len() - OLD) as u64 * families, "{:#?}", cleanup.details.kept);
     assert!(cleanup.freed_bytes > 10_000);
 
     let after = stores(&world);
@@ -122,11 +122,11 @@ fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_a
     assert_eq!((too_much, too_little), (Vec::new(), Vec::new()), "removed too much, and too little");
 
     let again: Cleanup = world.rejoin(["cleanup", "--yes", "--json"]).code(0).json();
-    assert_eq!((again.planned, again.run), (0, None));
+    assert_eq!((again.items.len(), again.run), (0, None));
 
     let answer = world.rejoin(["undo", "--json"]).code(0);
     let undone: Undo = answer.json();
-    assert_eq!((undone.undone, undone.refused), (OLD as u64 * families, 0));
+    assert_eq!((undone.done, undone.refused), (OLD as u64 * families, 0));
     assert_same(&before, &stores(&world), "after undo");
     // Claude Code would sweep what is 28 days old with a period of 20.
     assert_eq!(undone.warnings.len(), 1, "{:?}", undone.warnings);
@@ -215,13 +215,13 @@ fn only_the_plan_that_was_shown_is_applied() {
     let world = world();
     let shown = plan(&world, &[]);
     world.rejoin(["cleanup", "--apply", "000000000000"]).code(7);
-    let pinned: Pins = world.rejoin(["pin", &id(1), "--json"]).code(0).json();
-    assert!(pinned.sessions[0].pinned && pinned.sessions[0].changed);
-    let error = world.rejoin(["cleanup", "--apply", &shown.fingerprint, "--json"]).code(7).error();
+    let pinned: Change = world.rejoin(["pin", &id(1), "--json"]).code(0).json();
+    assert_eq!((pinned.verb.as_str(), pinned.items[0].result), ("pin", ChangeResult::Done));
+    let error = world.rejoin(["cleanup", "--apply", shown.fingerprint(), "--json"]).code(7).error();
     assert_eq!(error.code, "plan-changed");
     world.rejoin(["unpin", &id(1)]).code(0);
-    let done: Cleanup = world.rejoin(["cleanup", "--apply", &shown.fingerprint, "--json"]).code(0).json();
-    assert_eq!((done.deleted, &done.fingerprint), (3, &shown.fingerprint));
+    let done: Cleanup = world.rejoin(["cleanup", "--apply", shown.fingerprint(), "--json"]).code(0).json();
+    assert_eq!((done.done, done.fingerprint()), (3, shown.fingerprint()));
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn whatever_speaks_for_keeping_a_session_keeps_it() {
         (KeptFor::Newer, 7),
     ];
     for (reason, count) in reasons {
-        assert_eq!(plan.kept(reason), count, "{reason:?} of {:#?}", plan.kept);
+        assert_eq!(plan.kept(reason), count, "{reason:?} of {:#?}", plan.details.kept);
     }
     drop(open);
 }
@@ -328,7 +328,7 @@ fn what_looks_like_a_mistake_is_refused() {
         assert_eq!(world.rejoin(args.clone()).code(7).error().code, code);
     }
     let shown: Cleanup = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d", "--json"]).code(7).json();
-    assert_eq!((shown.refused, shown.planned), (Some(Guard::Clock), 9));
+    assert_eq!((shown.details.refused, shown.planned), (Some(Guard::Clock), 9));
     // One of another agent, and most of the rest.
     world.add(Jido::session(id(21)));
     assert_eq!(
@@ -352,7 +352,7 @@ hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove them a
     std::fs::remove_dir_all(world.home().join(".jido_code")).expect("a store");
     assert_same(&before, &stores(&world), "after undo");
     let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--allow-all", "--yes", "--json"]).code(0).json();
-    assert_eq!(all.deleted, 9);
+    assert_eq!(all.done, 9);
     assert!(world.rejoin(["list", "--all", "--json"]).sessions().is_empty());
 }
 
@@ -384,11 +384,11 @@ fn the_trash_is_purged_of_old_runs_in_the_same_pass() {
         world.with("REJOIN_NOW", now).rejoin(args).code(0).json::<Cleanup>()
     };
     world.add(Claude::session(id(40)).in_dir(APP).at("2026-03-16T10:00:00Z").turn("x", "y"));
-    assert_eq!(later("2026-03-15T11:00:00Z", &[]).purged_runs.len(), 0);
-    assert_eq!(later("2026-03-17T12:00:00Z", &["--trash-keep", "30d"]).purged_runs.len(), 0);
+    assert_eq!(later("2026-03-15T11:00:00Z", &[]).details.purged_runs.len(), 0);
+    assert_eq!(later("2026-03-17T12:00:00Z", &["--trash-keep", "30d"]).details.purged_runs.len(), 0);
     let purged = later("2026-03-17T12:00:00Z", &[]);
-    assert_eq!(purged.purged_runs, ["20260301-120000"]);
-    assert!(purged.purged_bytes > 4000, "{purged:#?}");
+    assert_eq!(purged.details.purged_runs, ["20260301-120000"]);
+    assert!(purged.details.purged_bytes > 4000, "{purged:#?}");
     world.rejoin(["undo"]).code(5);
 }
 
@@ -396,7 +396,7 @@ fn the_trash_is_purged_of_old_runs_in_the_same_pass() {
 fn what_is_deleted_for_good_is_in_no_trash() {
     let world = world();
     let done: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
-    assert_eq!((done.deleted, done.permanent, done.run), (3, true, None));
+    assert_eq!((done.done, done.details.permanent, done.run), (3, true, None));
     world.rejoin(["trash", "list"]).code(0).stdout_eq("");
     world.rejoin(["undo"]).code(5);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 6);
@@ -413,13 +413,13 @@ fn what_is_pinned_is_shown_and_let_go_again() {
     world.rejoin(["pin", "1"]).code(2);
     world.rejoin(["pin", "ffffffff"]).code(5);
     world.rejoin(["pin", &id(1), &format!("claude:{}", id(2))]).code(0);
-    let again: Pins = world.rejoin(["pin", &id(1), "--json"]).code(0).json();
-    assert!(!again.sessions[0].changed);
+    let again: Change = world.rejoin(["pin", &id(1), "--json"]).code(0).json();
+    assert_eq!(again.items[0].result, ChangeResult::Unchanged);
     assert!(pinned(1) && pinned(2) && !pinned(3));
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
     assert!(shown.contains("pinned        yes"), "{shown}");
-    let list: Pins = world.rejoin(["pin", "--list", "--json"]).code(0).json();
-    assert_eq!(list.sessions.iter().map(|pin| pin.id.as_str()).collect::<Vec<_>>(), [id(1), id(2)]);
+    let list: Change = world.rejoin(["pin", "--list", "--json"]).code(0).json();
+    assert_eq!(list.ids(), [id(1), id(2)]);
     world.rejoin(["unpin", "0000000"]).code(6);
     world.rejoin(["unpin", "00000003"]).code(5);
     world.rejoin(["unpin", "00000002"]).code(0);
@@ -465,7 +465,7 @@ fn a_session_that_somebody_goes_on_with_between_look_and_removal_stays() {
         drop(holder);
         let output = running.wait_with_output().expect("an end");
         let done: Cleanup = crate::contract::parse(&String::from_utf8_lossy(&output.stdout));
-        assert_eq!((done.deleted, done.skipped, done.failed), (2, 1, 0), "{what}: {done:#?}");
+        assert_eq!((done.done, done.skipped, done.failed), (2, 1, 0), "{what}: {done:#?}");
         let skipped = done.items.iter().find_map(|item| item.error.as_deref()).expect("a reason");
         assert!(skipped.contains(expected), "{what}: {skipped}");
         assert!(project.join(format!("{}.jsonl", id(1))).exists());
@@ -497,9 +497,9 @@ fn nothing_outside_of_the_store_is_touched_whatever_leads_there() {
     let (before, outside_before) = (stores(&world), picture(&outside));
 
     let done: Cleanup = world.rejoin(["cleanup", "--yes", "--json"]).code(3).json();
-    assert_eq!((done.deleted, done.failed), (3, 1), "{done:#?}");
-    assert_eq!(done.errors[0].about, format!("claude {}", id(1)));
-    assert!(done.errors[0].reason.contains("leads out of the store"), "{:?}", done.errors);
+    assert_eq!((done.done, done.not_planned.len()), (3, 1), "{done:#?}");
+    assert_eq!(done.not_planned[0].about, format!("claude {}", id(1)));
+    assert!(done.not_planned[0].reason.contains("leads out of the store"), "{:?}", done.not_planned);
     assert_same(&outside_before, &picture(&outside), "outside");
     assert!(root.join("projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(1))).exists());
     world.rejoin(["cleanup", "--yes"]).code(3).stdout_eq(snapbox::str![[r#"
@@ -535,8 +535,9 @@ fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
             return;
         };
         let done: Cleanup = crate::contract::parse(&String::from_utf8_lossy(&output.stdout));
-        assert_eq!((output.status.code(), done.deleted, done.failed), (Some(3), 2, 1), "{what}: {done:#?}");
-        assert!(done.errors[0].reason.contains("another file system is mounted at"), "{what}: {:?}", done.errors);
+        assert_eq!((output.status.code(), done.done), (Some(3), 2), "{what}: {done:#?}");
+        let why = &done.not_planned[0].reason;
+        assert!(why.contains("another file system is mounted at"), "{what}: {why}");
         assert!(world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(1))).exists());
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &stores(&world), "after undo");
@@ -562,20 +563,20 @@ fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
         let before = stores(&world);
         let later = || world.with("REJOIN_NOW", "2031-03-01T12:00:00Z");
         let done: Cleanup = later().rejoin(["cleanup", "--any-age", "--allow-all", "--yes", "--json"]).code(0).json();
-        assert_eq!((done.failed, done.skipped), (0, 0), "{agent}: {:#?}", done.errors);
-        assert!(done.deleted > 0 || !done.left_to_agent.is_empty(), "{agent}");
+        assert_eq!((done.failed, done.skipped), (0, 0), "{agent}: {:#?}", done.items);
+        assert!(done.done > 0 || !done.details.left_to_agent.is_empty(), "{agent}");
         let left = later().rejoin(["list", "--all", "--json"]).code(0).sessions();
-        let kept: u64 = done.kept.iter().map(|kept| kept.sessions).sum();
+        let kept: u64 = done.details.kept.iter().map(|kept| kept.sessions).sum();
         let main = left.iter().filter(|session| session.kind != Kind::Subagent);
-        assert_eq!(main.count() as u64, kept, "{agent}: {:?}", done.kept);
+        assert_eq!(main.count() as u64, kept, "{agent}: {:?}", done.details.kept);
         assert!(!left.iter().any(|session| done.ids().contains(&session.id.as_str())), "{agent}");
         // Nothing that no session owns went with them.
         let gone: Vec<PathBuf> = before.keys().filter(|path| !stores(&world).contains_key(*path)).cloned().collect();
         let is_memory = |path: &PathBuf| path.iter().any(|part| part == "memory" || part == "settings.json");
         assert!(!gone.iter().any(is_memory), "{agent}: {gone:#?}");
-        if done.deleted > 0 {
+        if done.done > 0 {
             let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
-            assert_eq!((undone.undone, undone.refused), (done.deleted, 0), "{agent}");
+            assert_eq!((undone.done, undone.refused), (done.done, 0), "{agent}");
         }
         assert_same(&before, &stores(&world), agent);
     }
@@ -590,7 +591,7 @@ fn a_project_that_becomes_a_link_between_look_and_removal_is_left_alone() {
     std::fs::rename(projects.join(claude_slug(APP)), outside.join("moved")).expect("a move");
     crate::fixtures::sample::link(&outside.join("moved"), &projects.join(claude_slug(APP)));
     let before = picture(&outside);
-    world.rejoin(["cleanup", "--apply", &shown.fingerprint]).code(7);
+    world.rejoin(["cleanup", "--apply", shown.fingerprint()]).code(7);
     let left = world.rejoin(["cleanup", "--yes"]).code(3).stdout();
     assert!(left.contains("is a link that leads out of the store"), "{left}");
     assert_same(&before, &picture(&outside), "outside");
@@ -611,12 +612,13 @@ fn records_of_directories_expire_with_the_sessions_that_left_them() {
     let gone = record(99, "2025-11-01T10:00:00Z");
     let new = record(17, "2026-02-20T10:00:00Z");
     let done: Cleanup = world.rejoin(["cleanup", "--yes", "--json"]).code(0).json();
-    assert_eq!((done.planned, done.deleted, done.records), (3, 3, 2), "{done:#?}");
+    let records = done.items.iter().filter(|item| item.code == "cwd-record").count();
+    assert_eq!((done.done, records), (5, 2), "{done:#?}");
     assert!(!old.exists() && !gone.exists() && new.exists());
     world.rejoin(["undo"]).code(0);
     assert!(old.exists() && gone.exists());
     let narrow: Cleanup = world.rejoin(["cleanup", "--yes", "--agent", "amplifier", "--json"]).code(0).json();
-    assert_eq!(narrow.records, 0);
+    assert!(narrow.items.iter().all(|item| item.code != "cwd-record"), "{narrow:#?}");
 }
 
 #[test]
@@ -668,8 +670,8 @@ fn whatever_the_system_refuses_the_others_are_done_and_nothing_is_half_done() {
         if answer.exit() == Some(3) {
             failures += 1;
             let done: Cleanup = answer.json();
-            assert!(done.failed > 0 && done.deleted + done.failed == 3, "{point}: {done:#?}");
-            assert_eq!(done.errors.len() as u64, done.failed);
+            assert!(done.failed > 0 && done.done + done.failed == 3, "{point}: {done:#?}");
+            assert_eq!(done.items.iter().filter(|item| item.error.is_some()).count() as u64, done.failed);
         }
         world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
         assert_same(&before, &stores(&world), &format!("undone after {point}"));
@@ -684,7 +686,7 @@ fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
     let before = stores(&world);
     let run = |args: &[&str]| world.with("XDG_STATE_HOME", elsewhere.path()).rejoin(args);
     let done: Cleanup = run(&["cleanup", "--yes", "--json"]).code(0).json();
-    assert_eq!(done.deleted, 3);
+    assert_eq!(done.done, 3);
     run(&["undo"]).code(0);
     assert_same(&before, &stores(&world), "after undo across file systems");
 }
@@ -698,8 +700,8 @@ fn what_lies_in_a_database_is_left_to_its_agent_and_said_so() {
     let before = picture(&world.home().join(".local/share/opencode"));
     let answer = world.rejoin(["cleanup", "--older-than", "20d", "--yes", "--json"]).code(0);
     let done: Cleanup = answer.json();
-    assert_eq!((done.deleted, done.left_to_agent.len(), done.kept(KeptFor::ItsAgents)), (3, 1, 1), "{done:#?}");
-    assert!(done.left_to_agent[0].reason.ends_with(&format!("opencode session delete {}", opencode_id(1))));
+    assert_eq!((done.done, done.details.left_to_agent.len(), done.kept(KeptFor::ItsAgents)), (3, 1, 1), "{done:#?}");
+    assert!(done.details.left_to_agent[0].reason.ends_with(&format!("opencode session delete {}", opencode_id(1))));
     assert_same(&before, &picture(&world.home().join(".local/share/opencode")), "the database");
     let answer = world.rejoin(["cleanup", "--older-than", "20d", "--yes"]).code(0);
     assert!(
@@ -720,8 +722,8 @@ fn the_answer_in_lines_says_the_same_as_the_one_object() {
     let lines: Vec<serde_json::Value> =
         lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     assert_eq!(lines.len(), 5);
-    assert_eq!(lines[0]["kind"], "cleanup-plan");
-    assert_eq!((&lines[4]["kind"], &lines[4]["planned"]), (&json!("summary"), &json!(3)));
+    assert_eq!(lines[0]["kind"], "change-plan");
+    assert_eq!((&lines[4]["kind"], &lines[4]["totals"]["planned"]), (&json!("summary"), &json!(3)));
     let one: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
 }

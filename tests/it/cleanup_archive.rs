@@ -31,13 +31,13 @@ fn what_goes_is_in_the_archive_when_even_the_trash_has_forgotten_it() {
     let before = stores(&world);
     let plan: Cleanup = world.rejoin(["cleanup", "--archive", "--dry-run", "--json"]).code(0).json();
     let dir = world.home().join(".local/share/rejoin/archive");
-    assert_eq!(plan.archive.as_ref().map(|dir| Path::new(&dir.path)), Some(dir.as_path()));
-    assert_eq!((plan.planned, plan.archived), (3, 0));
+    assert_eq!(plan.details.archive.as_ref().map(|dir| Path::new(&dir.path)), Some(dir.as_path()));
+    assert_eq!((plan.planned, plan.details.archived), (3, 0));
     assert!(!dir.exists(), "a plan writes nothing");
 
-    let done: Cleanup = world.rejoin(["cleanup", "--archive", "--apply", &plan.fingerprint, "--json"]).code(0).json();
-    assert_eq!((done.deleted, done.archived, done.failed), (3, 3, 0));
-    assert!(done.archived_bytes > 0);
+    let done: Cleanup = world.rejoin(["cleanup", "--archive", "--apply", plan.fingerprint(), "--json"]).code(0).json();
+    assert_eq!((done.done, done.details.archived, done.failed), (3, 3, 0));
+    assert!(done.details.archived_bytes > 0);
     world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
     for n in 1..=3 {
         world.rejoin(["restore", &id(n), "--keep-times"]).code(0);
@@ -74,8 +74,8 @@ fn what_cannot_be_archived_stays_and_the_others_go() {
     make_fifo(&dir.join("pipe"));
     age_tree(&world.home().join(".claude"));
     let done: Cleanup = world.rejoin(["cleanup", "--archive", "--yes", "--json"]).code(3).json();
-    assert_eq!((done.deleted, done.archived, done.failed, done.subagents), (2, 2, 1, 2));
-    let error = &done.errors[0];
+    assert_eq!((done.done, done.details.archived, done.not_planned.len(), done.details.subagents), (2, 2, 1, 2));
+    let error = &done.not_planned[0];
     assert_eq!(error.about, format!("claude {}", id(2)));
     assert!(error.reason.starts_with("it could not be archived: "), "{}", error.reason);
     assert!(dir.join("pipe").exists() && world.rejoin(["show", &id(2)]).exit() == Some(0));
@@ -103,7 +103,7 @@ fn what_is_archived_as_it_is_counts_as_kept() {
     let refused = |world: &World| {
         let plan: Cleanup =
             world.rejoin(["cleanup", "--any-age", "--dry-run", "--json"]).code_is_one_of(&[0, 7]).json();
-        plan.refused
+        plan.details.refused
     };
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
     world.rejoin(["archive", "--every"]).code(0);
@@ -124,9 +124,9 @@ fn what_is_archived_as_it_is_counts_as_kept() {
     assert_eq!(refused(&world), Some(Guard::MoreThanHalf));
     // What goes into the archive first is safe as well; a clock that jumped is another matter.
     let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--archive", "--yes", "--json"]).code(0).json();
-    assert_eq!((all.deleted, all.archived), (9, 9));
+    assert_eq!((all.done, all.details.archived), (9, 9));
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
-    assert_eq!(undone.undone, 9);
+    assert_eq!(undone.done, 9);
     assert_eq!(before.len(), stores(&world).len());
     let later = world.with("REJOIN_NOW", "2027-03-01T12:00:00Z").rejoin(["cleanup", "--archive", "--yes"]).code(7);
     assert!(later.stderr().contains("the clock of this machine may be wrong"), "{}", later.stderr());

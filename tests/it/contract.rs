@@ -59,14 +59,12 @@ words!(AgentsKind: AgentList);
 words!(DetailsKind: Session);
 words!(PlanKind: ResumePlan);
 words!(LastLaunchKind: LastLaunch);
-words!(BackfillKind: BackfillPlan BackfillOutcome);
 words!(SummaryKind: Summary);
 words!(ErrorKind: Error);
 words!(DoctorKind: DoctorReport);
 words!(DoctorChecksKind: DoctorChecks);
 words!(Severity: Error Warning Info);
 words!(RepairKind: Backfill Trash Fold SplitLines);
-words!(BackfillResult: Write Keep Refuse Written Kept Refused Failed);
 
 /// Returns the name of every agent that the program knows.
 pub(crate) fn names() -> &'static [&'static str] {
@@ -426,37 +424,6 @@ pub(crate) struct LastLaunch {
     pub(crate) path: Option<String>,
     pub(crate) dir: String,
     pub(crate) argv: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BackfillItem {
-    pub(crate) id: String,
-    pub(crate) path: String,
-    pub(crate) result: BackfillResult,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) working_dir: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) created_at: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) source: Option<String>,
-    pub(crate) reason: String,
-    pub(crate) evidence: Vec<Evidence>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Backfill {
-    pub(crate) format_version: Version,
-    pub(crate) kind: BackfillKind,
-    pub(crate) items: Vec<BackfillItem>,
-    pub(crate) written: u64,
-    pub(crate) kept: u64,
-    pub(crate) refused: u64,
-    pub(crate) failed: u64,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) run: Option<String>,
-    pub(crate) problems: Vec<Problem>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -101,7 +101,7 @@ fn while_another_run_changes_something_cron_hears_nothing() {
     let answer = world.rejoin(["cleanup", "--yes", "--lock-timeout", "0s"]).code(0);
     assert!(answer.stderr().contains("is changing sessions right now"), "{}", answer.stderr());
     let json: Cleanup = world.rejoin(args.iter().chain(&["--json"])).code(0).json();
-    assert!(json.locked && json.items.is_empty());
+    assert!(json.details.locked && json.items.is_empty());
     assert_same(&before, &picture_of_stores(&world.home()), "while the lock was held");
 }
 

@@ -42,7 +42,7 @@ fn a_session_goes_with_every_copy_sub_agent_and_belonging_and_undo_brings_all_of
     let of_one = stores(&world).into_keys().filter(|path| path.to_string_lossy().contains(&id(1))).count();
     assert_eq!(of_one, 0);
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
-    assert_eq!(undone.undone, 2);
+    assert_eq!(undone.done, 2);
     assert_same(&before, &stores(&world), "after undo");
 }
 
@@ -52,7 +52,7 @@ fn a_session_that_is_named_twice_or_with_its_sub_agent_goes_once() {
     let helper = format!("{}-1234567890abcdef_helper", id(3));
     let args = ["delete", &helper, &id(3), &id(3), "--yes", "--json"];
     let done: Change = world.rejoin(args).code(0).json();
-    assert_eq!((done.planned, done.done), (1, 1), "{done:#?}");
+    assert_eq!((done.items.len(), done.done), (1, 1), "{done:#?}");
     world.rejoin(["undo"]).code(0);
     let alone: Change = world.rejoin(["delete", &helper, "--yes", "--json"]).code(0).json();
     assert_eq!(alone.items[0].steps.len(), 1);

@@ -288,7 +288,7 @@ fn made_newer(text: &str) -> String {
 fn goes(world: &World) -> usize {
     let args = ["cleanup", "--older-than", "7d", "--allow-all", "--via-agent", "--dry-run", "--json"];
     let plan: Cleanup = world.rejoin(args).code(0).json();
-    plan.items.len() + plan.handed.len() + plan.left_to_agent.len()
+    plan.items.len() + plan.details.left_to_agent.len()
 }
 
 #[test]

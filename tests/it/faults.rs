@@ -228,7 +228,7 @@ fn a_journal_with_a_bad_line_is_refused_by_name_and_its_trash_left_alone() {
             }
             let purged: Purge = world.rejoin(["trash", "purge", "--every", "--yes", "--json"]).code(3).json();
             assert!(
-                purged.runs.is_empty() && purged.failed[0].contains("20260301-120000 is left as it is"),
+                purged.items.is_empty() && purged.warnings[0].contains("20260301-120000 is left as it is"),
                 "{purged:?}"
             );
             let answer = world.rejoin(["backfill", "--every"]).code(0);
@@ -265,7 +265,7 @@ fn undo_leaves_a_session_alone_that_a_process_holds() {
     let ticks = start_of(std::process::id());
     put(&running, json!({"pid": std::process::id(), "sessionId": id(1), "procStart": ticks}).to_string());
     let refused: Undo = world.rejoin(["undo", "--json"]).code(7).json();
-    assert!(refused.items[0].reason.as_deref().is_some_and(|why| why.starts_with("it is in use by process")));
+    assert!(refused.items[0].error.as_deref().is_some_and(|why| why.starts_with("it is in use by process")));
     std::fs::remove_dir_all(world.home().join(".claude/sessions")).expect("a directory");
     let mut after = stores(&world);
     after.insert(".claude".into(), before[Path::new(".claude")].clone());
@@ -313,7 +313,7 @@ fn a_cleanup_that_another_run_keeps_waiting_has_done_nothing() {
     drop(holder);
     // Whoever wants the lock while the work is done gets it when all of it is.
     let cleanup: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
-    assert_eq!((cleanup.deleted, cleanup.permanent), (1, true));
+    assert_eq!((cleanup.done, cleanup.details.permanent), (1, true));
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn a_purge_that_fails_names_what_still_lies_in_the_trash() {
             let trash = picture(&state(&world).join("trash"));
             if trash.keys().any(|path| path.components().count() > 1) && answer.exit() != Some(1) {
                 let purged: Purge = answer.code(3).json();
-                assert!(purged.runs.is_empty() && !purged.failed.is_empty(), "{fault}: {purged:?}");
+                assert!(purged.items.is_empty() && !purged.warnings.is_empty(), "{fault}: {purged:?}");
             }
         },
     );

@@ -86,10 +86,10 @@ fn what_is_mended_is_silent_afterwards_and_undo_brings_every_byte_mode_and_time_
     let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
     assert_eq!((plan.planned, plan.done), (7, 0));
     assert_same(&before, &stores(&world), "after a dry run");
-    let fix: DoctorFix = world.rejoin(["doctor", "--fix", "--apply", &plan.fingerprint, "--json"]).code(4).json();
+    let fix: DoctorFix = world.rejoin(["doctor", "--fix", "--apply", plan.fingerprint(), "--json"]).code(4).json();
     assert_eq!((fix.done, fix.skipped, fix.failed), (7, 0, 0), "{:#?}", fix.items);
     assert_eq!(fix.fingerprint, plan.fingerprint);
-    assert_eq!(fix.undecided.len(), 1);
+    assert_eq!(fix.details.undecided.len(), 1);
 
     let left = findings(&world);
     assert!(left.iter().all(|finding| finding.repair.is_none()), "{left:#?}");
@@ -194,10 +194,10 @@ fn a_plan_that_is_no_longer_the_one_that_was_shown_is_not_applied() {
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
     std::fs::write(&copy, std::fs::read(&copy).expect("a transcript")).expect("the same again");
     let before = stores(&world);
-    let answer = world.rejoin(["doctor", "--fix", "--apply", &plan.fingerprint]).code(7);
+    let answer = world.rejoin(["doctor", "--fix", "--apply", plan.fingerprint()]).code(7);
     assert!(answer.stderr().contains("the plan has changed since it was shown"), "{}", answer.stderr());
     assert_same(&before, &stores(&world), "after a refusal");
-    world.rejoin(["doctor", "--apply", &plan.fingerprint]).code(2);
+    world.rejoin(["doctor", "--apply", plan.fingerprint()]).code(2);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn dedupe_keeps_the_copy_that_a_person_names() {
             assert_eq!(path.exists(), slug == kept, "{keep}: {}", path.display());
         }
         let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
-        assert_eq!(undone.verb, "dedupe");
+        assert_eq!(undone.details.verb, "dedupe");
         assert_same(&before, &stores(&world), "after undo");
     }
 }

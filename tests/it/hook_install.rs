@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::contract::changes::Undo;
-use crate::contract::hooks::{HookChange, HookResult, HookStatus};
+use crate::contract::changes::{ChangeKind, ChangeResult, HookChange, Undo};
+use crate::contract::hooks::HookStatus;
 use crate::world::World;
 
 const EVENTS: [&str; 5] = ["PostToolUse", "CwdChanged", "PreCompact", "SessionStart", "SessionEnd"];
@@ -183,21 +183,25 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     let world = World::new();
     write(&world, OWN);
     let plan: HookChange = world.rejoin(["hook", "install", "--dry-run", "--json"]).code(0).json();
-    assert_eq!((plan.kind.as_str(), plan.action.as_str(), plan.result), ("hook-plan", "install", HookResult::Write));
+    assert_eq!((plan.kind, plan.verb.as_str()), (ChangeKind::ChangePlan, "hook install"));
+    assert_eq!((plan.items[0].result, plan.planned), (ChangeResult::Planned, 1));
     assert_eq!(plan.run, None);
-    assert!(plan.diff.iter().filter(|line| line.starts_with('+')).count() > 30);
-    let gone: Vec<_> = plan.diff.iter().filter(|line| line.starts_with('-')).collect();
+    assert!(plan.details.diff.iter().filter(|line| line.starts_with('+')).count() > 30);
+    let gone: Vec<_> = plan.details.diff.iter().filter(|line| line.starts_with('-')).collect();
     assert_eq!(gone.len(), 2, "a line is changed where a list goes on in it or a comma is added: {gone:?}");
     let text = world.rejoin(["hook", "install", "-n"]).code(0).stdout();
-    assert!(plan.diff.iter().all(|line| text.contains(&line.replace('\t', "\\t")) || text.contains(line.as_str())));
+    assert!(
+        plan.details.diff.iter().all(|line| text.contains(&line.replace('\t', "\\t")) || text.contains(line.as_str()))
+    );
     assert_eq!(read(&world), OWN);
 
     let done: HookChange = world.rejoin(["hook", "install", "--json"]).code(0).json();
-    assert_eq!((done.kind.as_str(), done.result, done.diff), ("hook-outcome", HookResult::Written, plan.diff));
+    assert_eq!((done.kind, done.items[0].result), (ChangeKind::ChangeOutcome, ChangeResult::Done));
+    assert_eq!(done.details.diff, plan.details.diff);
     let kept: HookChange = world.rejoin(["hook", "install", "--json"]).code(0).json();
-    assert_eq!((kept.result, kept.run, kept.diff.len()), (HookResult::Kept, None, 0));
+    assert_eq!((kept.items[0].result, kept.run, kept.details.diff.len()), (ChangeResult::Unchanged, None, 0));
     let plan: HookChange = world.rejoin(["hook", "uninstall", "--dry-run", "--json"]).code(0).json();
-    assert_eq!((plan.result, plan.command), (HookResult::Write, None));
+    assert_eq!((plan.items[0].result, plan.details.command), (ChangeResult::Planned, None));
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn a_change_can_be_undone() {
     let with = read(&world);
     let run = done.run.expect("a run");
     let undone: Undo = world.rejoin(["undo", &run, "--json"]).code(0).json();
-    assert_eq!(undone.undone, 1);
+    assert_eq!(undone.done, 1);
     assert_eq!(read(&world), OWN);
 
     std::fs::remove_file(settings(&world)).expect("settings to remove");

@@ -338,7 +338,7 @@ fn a_change_on_hosts_is_planned_made_and_undone_there() {
     let hosts = two();
     let plan = hosts.json(0, &["cleanup", "--host", "one,two", "--older-than", "99d", "--dry-run", "--json"]);
     let kinds = plan["hosts"].as_array().expect("hosts").iter().map(|host| host["answer"]["kind"].as_str());
-    assert_eq!(kinds.collect::<Vec<_>>(), [Some("cleanup-plan"); 2]);
+    assert_eq!(kinds.collect::<Vec<_>>(), [Some("change-plan"); 2]);
     let delete = hosts.rejoin(&["delete", "--host", "one", &id(1), "--yes"]).code(0);
     assert!(delete.stdout().contains("`rejoin --host one undo "), "{}", delete.stdout());
     assert_eq!(columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]), pairs(&[("one", 3)]));
@@ -402,7 +402,10 @@ fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_the
         running.iter_mut().for_each(|child| _ = child.wait().expect("an end"));
     }
     let all = hosts.json(0, &[&words[..], &["--host", "one,two,three,four", "--json"]].concat());
-    assert!(all["hosts"].as_array().expect("hosts").iter().all(|host| host["answer"]["failed"] == 0), "{all}");
+    assert!(
+        all["hosts"].as_array().expect("hosts").iter().all(|host| host["answer"]["totals"]["failed"] == 0),
+        "{all}"
+    );
     let verified = hosts.json(0, &["archive", "--verify", "--archive-dir", shared, "--json"]);
     assert_eq!((&verified["sessions"], &verified["faults"]), (&48.into(), &serde_json::json!([])));
     // Another machine gets every one of them back, byte for byte.

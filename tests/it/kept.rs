@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use crate::agents::NEEDS_SQLITE;
 use crate::archive::archive_dir;
 use crate::contract::Details;
-use crate::contract::archive::{Archive, ArchiveResult, List, Show, Verify};
-use crate::contract::changes::{Change, ChangeResult, Cleanup};
+use crate::contract::archive::{List, Show, Verify};
+use crate::contract::changes::{Archive, Change, ChangeResult, Cleanup};
 use crate::contract::search::Search;
 use crate::facts::{copy_tree, corpora};
 use crate::fixtures::{
@@ -52,7 +52,7 @@ fn a_session_in_a_database_is_archived_with_its_rows_and_read_in_the_archive() {
         let shown: Details = world.rejoin(["show", &name, "--messages", "9", "--json"]).code(0).json();
         let archived: Archive = world.rejoin(["archive", &name, "--json"]).code(0).stderr_eq("").json();
         let item = &archived.items[0];
-        assert_eq!((item.result, item.files), (ArchiveResult::Archived, 1), "{agent}");
+        assert_eq!((item.result, item.details.files), (ChangeResult::Done, 1), "{agent}");
         assert!(item.size_bytes > 0, "{agent}");
         // An older program is not to take the rows for a file that it may put into the store.
         let manifest = &manifests(&world, agent, id)[0];
@@ -65,7 +65,7 @@ fn a_session_in_a_database_is_archived_with_its_rows_and_read_in_the_archive() {
         assert_eq!(texts(&kept.messages), texts(&shown.messages), "{agent}");
         assert_eq!(kept.session.first_prompt.as_deref(), Some("find the needle"), "{agent}");
         let again: Archive = world.rejoin(["archive", &name, "--json"]).code(0).json();
-        assert_eq!(again.items[0].result, ArchiveResult::Unchanged, "{agent}");
+        assert_eq!(again.items[0].result, ChangeResult::Unchanged, "{agent}");
     }
     let list: List = world.rejoin(["list", "--archived", "--json"]).code(0).stderr_eq("").json();
     assert_eq!(list.sessions.len(), sessions.len());
@@ -113,7 +113,7 @@ fn a_database_that_is_damaged_is_not_archived_in_part() {
     Connection::open(&path).expect("a database").pragma_update(None, "journal_mode", "DELETE").expect("no log");
     damage(&path);
     let archived: Archive = world.rejoin(["archive", "--every", "--json"]).code(3).json();
-    assert_eq!(archived.items[0].result, ArchiveResult::Failed);
+    assert_eq!(archived.items[0].result, ChangeResult::Failed);
     let kept = world.rejoin(["show", "--archived", "goose:20260201_1", "--transcript"]).code(0).stdout();
     assert!(kept.contains("prompt 199 "), "what was archived before is whole");
 }
@@ -124,9 +124,9 @@ fn what_real_clients_wrote_into_databases_reads_the_same_in_the_archive() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
         let done: Archive = world.rejoin(["archive", "--every", "--agent", agent, "--json"]).code(0).json();
-        assert!(done.archived > 10, "{agent}");
+        assert!(done.done > 10, "{agent}");
         for item in &done.items {
-            let name = format!("{agent}:{}", item.id);
+            let name = format!("{agent}:{}", item.id.as_deref().unwrap_or_default());
             let now = world.rejoin(["show", &name, "--transcript"]).code(0).stdout();
             let kept = world.rejoin(["show", "--archived", &name, "--transcript"]).code(0).stdout();
             assert_eq!(kept, now, "{name}");
@@ -301,8 +301,8 @@ fn what_its_agent_removes_beside_the_session_is_named() {
     let (empty, database) = (world.root().join("empty.db"), opencode_db(&world.home()));
     world.install("opencode", &format!("cp {} {}", empty.display(), database.display()));
     let done: Change = world.rejoin(["delete", &id, "--via-agent", "--yes", "--json"]).code(3).json();
-    assert_eq!((done.handed[0].result, done.failed), (ChangeResult::Failed, 1));
-    let why = done.handed[0].error.as_deref().expect("a reason");
+    assert_eq!((done.handed()[0].result, done.failed), (ChangeResult::Failed, 1));
+    let why = done.handed()[0].error.as_deref().expect("a reason");
     assert!(why.starts_with(&format!("OpenCode removed 1 other session with it that nobody named: {other}")), "{why}");
     assert!(why.contains("the archive has 0 of them"), "{why}");
 }
@@ -314,16 +314,17 @@ fn its_agent_removes_a_session_that_was_archived_first_and_only_if_it_may() {
     assert!(refused.contains("only OpenCode removes it") && refused.contains("--via-agent`"), "{refused}");
     assert!(world.launched().is_none());
     let planned: Change = world.rejoin(["delete", &id, "--via-agent", "--dry-run", "--json"]).code(0).json();
-    let handed = &planned.handed[0];
-    assert_eq!((handed.result, planned.planned, planned.items.len()), (ChangeResult::Planned, 1, 0));
-    assert_eq!(handed.command, ["opencode", "session", "delete", &id]);
+    let handed = &planned.handed()[0];
+    assert_eq!((handed.result, planned.planned, planned.items.len()), (ChangeResult::Planned, 1, 1));
+    let command = handed.command.as_deref().expect("a command");
+    assert_eq!(command, ["opencode", "session", "delete", &id]);
     assert!(handed.size_bytes > 0 && world.launched().is_none() && !archive_dir(&world).exists());
     world.rejoin(["delete", &id, "--via-agent", "--apply", "000000000000"]).code(7);
-    let apply = ["delete", &id, "--via-agent", "--apply", &planned.fingerprint, "--json"];
+    let apply = ["delete", &id, "--via-agent", "--apply", planned.fingerprint(), "--json"];
     let done: Change = world.rejoin(apply).code(0).stderr_eq("").json();
-    assert_eq!((done.handed[0].result, done.done, done.run), (ChangeResult::Done, 1, None));
+    assert_eq!((done.handed()[0].result, done.done, done.run), (ChangeResult::Done, 1, None));
     let launch = world.launched().expect("a launch");
-    assert_eq!((launch.argv, launch.cwd), (handed.command.clone(), world.home()));
+    assert_eq!((launch.argv.as_slice(), launch.cwd), (command, world.home()));
     let left = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert_eq!(left.iter().map(|session| &session.id).collect::<Vec<_>>(), [&other]);
     let kept = world.rejoin(["show", &format!("opencode:{id}"), "--transcript"]).code(0).stdout();
@@ -434,8 +435,8 @@ fn what_its_agent_does_not_remove_is_said_and_is_archived_all_the_same() {
     let (world, [id, other]) = with_a_remover();
     let failed = |world: &World, why: &str| {
         let done: Change = world.rejoin(["delete", &id, "--via-agent", "--yes", "--json"]).code(3).json();
-        assert_eq!((done.handed[0].result, done.failed), (ChangeResult::Failed, 1));
-        assert_eq!(done.handed[0].error.as_deref(), Some(why));
+        assert_eq!((done.handed()[0].result, done.failed), (ChangeResult::Failed, 1));
+        assert_eq!(done.handed()[0].error.as_deref(), Some(why));
         world.rejoin(["show", "--archived", &id]).code(0);
     };
     let still = format!("OpenCode still has it in {}", opencode_db(&world.home()).display());
@@ -468,10 +469,10 @@ fn a_cleanup_hands_over_what_only_agents_remove_or_says_so_in_a_line_for_each_da
     assert!(left.stderr().contains("--via-agent archives each"), "{}", left.stderr());
     let args = ["cleanup", "--any-age", "--allow-all", "--via-agent"];
     let planned: Cleanup = world.rejoin(args.iter().chain(&["--dry-run", "--json"])).code(0).json();
-    assert_eq!((planned.planned, planned.handed.len(), planned.left_to_agent.len()), (2, 2, 1));
+    assert_eq!((planned.planned, planned.handed().len(), planned.details.left_to_agent.len()), (2, 2, 1));
     let done: Cleanup = world.rejoin(args.iter().chain(&["--yes", "--json"])).code(0).json();
-    assert_eq!((done.deleted, done.removed_by_agents, done.archived, done.failed), (2, 2, 2, 0));
-    assert!(done.handed.iter().all(|one| one.result == ChangeResult::Done));
+    assert_eq!((done.done, done.handed().len(), done.details.archived, done.failed), (2, 2, 2, 0));
+    assert!(done.handed().iter().all(|one| one.result == ChangeResult::Done));
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert_eq!(listed.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), ["20260201_1"]);
     for id in &ids {

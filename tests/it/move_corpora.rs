@@ -48,8 +48,8 @@ fn every_real_session_of_a_directory_follows_it_and_no_other_and_undo_brings_eve
         assert_eq!(done.failed, 0, "{agent}");
         // Kilo would go on in the directory that its database names, and of copies in two directories a person keeps one
         // first: these are left alone, and the answer says what to do.
-        let stays = |id: &str| done.unplanned.iter().any(|left| left.about.ends_with(id));
-        for left in &done.unplanned {
+        let stays = |id: &str| done.not_planned.iter().any(|left| left.about.ends_with(id));
+        for left in &done.not_planned {
             assert!(left.reason.contains("kilo import") || left.reason.contains("--keep 1"), "{agent}: {left:?}");
         }
         let is = dirs(&world);
@@ -70,7 +70,7 @@ fn every_real_session_of_a_directory_follows_it_and_no_other_and_undo_brings_eve
         let old_text = old.to_str().expect("a path in UTF-8");
         let of_old = report.findings.iter().filter(|finding| finding.code == "missing-directory");
         let of_old: Vec<_> = of_old.filter(|finding| finding.paths.iter().any(|path| path.path == old_text)).collect();
-        assert!(!done.unplanned.is_empty() || of_old.is_empty(), "{agent}: {of_old:?}");
+        assert!(!done.not_planned.is_empty() || of_old.is_empty(), "{agent}: {of_old:?}");
         if followed > 0 {
             later(&world).rejoin(["undo"]).code(0);
         }

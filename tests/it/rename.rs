@@ -94,12 +94,12 @@ fn the_plan_is_that_of_every_change() {
     world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
     let plan: Change = world.rejoin(["rename", &id(1), "New", "--dry-run", "--json"]).code(0).json();
     assert_eq!(
-        (plan.verb.as_str(), plan.items[0].code.as_str(), plan.items[0].reason.as_str()),
-        ("rename", "title", "New")
+        (plan.verb.as_str(), plan.items[0].code.as_str(), plan.items[0].reason.as_deref()),
+        ("rename", "title", Some("New"))
     );
     assert_eq!(plan.items[0].result, ChangeResult::Planned);
-    world.rejoin(["rename", &id(1), "Other", "--apply", &plan.fingerprint]).code(7);
-    let done: Change = world.rejoin(["rename", &id(1), "New", "--apply", &plan.fingerprint, "--json"]).code(0).json();
+    world.rejoin(["rename", &id(1), "Other", "--apply", plan.fingerprint()]).code(7);
+    let done: Change = world.rejoin(["rename", &id(1), "New", "--apply", plan.fingerprint(), "--json"]).code(0).json();
     assert_eq!(done.items[0].result, ChangeResult::Done);
     let shown: Value = world.rejoin(["show", &id(1), "--json"]).code(0).json();
     assert_eq!(shown["session"]["title"].as_str().or(shown["title"].as_str()), Some("New"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rejoin::jido_signature::{APP_SALTS, Key, SignatureCheck, check, derive_key, sign};
 use serde_json::{Value, json};
 
-use crate::contract::hooks::{Saved, SavedResult, SavedWhat};
+use crate::contract::changes::{ChangeResult, Saved};
 use crate::contract::{Details, ResumePlan, SessionList};
 use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, claude_slug, id, put};
 use crate::world::{Answer, World, memory_of, tries_every_case};
@@ -63,13 +63,15 @@ fn a_transcript_is_read_back_by_show_and_by_amplifiers_own_rules() {
         .rejoin(["save", "session-info", "--session-dir", text(&session), "--working-dir", text(&project), "--json"])
         .code(0)
         .json();
-    assert_eq!((info.what, info.result, info.messages), (SavedWhat::SessionInfo, SavedResult::Written, None));
+    let item = &info.items[0];
+    assert_eq!((item.code.as_str(), item.result, item.details.is_none()), ("session-info", ChangeResult::Done, true));
 
     let input = Value::from(conversation()).to_string();
     let saved: Saved = save(&world, ["transcript", "--session-dir", text(&session), "--json"], &input).code(0).json();
-    assert_eq!((saved.what, saved.messages, saved.left_out), (SavedWhat::Transcript, Some(4), Some(2)));
+    let counts = saved.items[0].details.as_ref().map(|item| (item.messages, item.left_out));
+    assert_eq!((saved.items[0].code.as_str(), counts), ("transcript", Some((4, 2))));
     let path = session.join("transcript.jsonl");
-    assert_eq!(Path::new(&saved.path), path);
+    assert_eq!(Path::new(saved.path()), path);
     let bytes = std::fs::read(&path).expect("a transcript");
     assert_eq!(as_amplifier_reads(&bytes).expect("a conversation"), conversation()[2..]);
     assert!(String::from_utf8_lossy(&bytes).contains("日本語 parser 🔧 \u{2028}"));
@@ -88,7 +90,7 @@ fn a_transcript_is_read_back_by_show_and_by_amplifiers_own_rules() {
     let lines: String = conversation().iter().map(|message| format!("{message}\n")).collect();
     let inode = path.metadata().expect("metadata").ino();
     let saved: Saved = save(&world, ["transcript", "--session-dir", text(&session), "--json"], lines).code(0).json();
-    assert_eq!((saved.result, path.metadata().expect("metadata").ino()), (SavedResult::Kept, inode));
+    assert_eq!((saved.items[0].result, path.metadata().expect("metadata").ino()), (ChangeResult::Unchanged, inode));
 }
 
 /// Feeds messages until the program ends or all are sent; returns how it ended and its peak of memory in KiB.
@@ -130,7 +132,7 @@ fn very_many_messages_take_no_more_memory_than_a_few() {
     };
     let count = |output: std::process::Output| {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["messages"].clone()
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["items"][0]["details"]["messages"].clone()
     };
     let (output, few) = feed(command(), list(100));
     assert_eq!(count(output), 100);
@@ -292,8 +294,11 @@ fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
     let context = r#"{"app_name": "Demo", "features": ["search"]}"#;
     let args = ["save", "leo", "--app-dir", text(&app), "--session-id", &id(1), "--context", context, "--json"];
     let saved: Saved = world.from(&output).rejoin(args).code(0).json();
-    assert_eq!((saved.what, Path::new(&saved.path)), (SavedWhat::Leo, app.join(".agent_session.json").as_path()));
-    let pointer: Value = serde_json::from_slice(&std::fs::read(&saved.path).expect("a pointer")).expect("JSON");
+    assert_eq!(
+        (saved.items[0].code.as_str(), Path::new(saved.path())),
+        ("leo", app.join(".agent_session.json").as_path())
+    );
+    let pointer: Value = serde_json::from_slice(&std::fs::read(saved.path()).expect("a pointer")).expect("JSON");
     assert_eq!(
         pointer,
         json!({
@@ -395,7 +400,7 @@ fn a_session_of_jidocode_is_completed_signed_and_verifies() {
     let world = World::new();
     let saved: Saved = save(&world, ["jido", "--json"], jido_session(UUID).to_string()).code(0).json();
     let path = world.home().join(".jido_code/sessions").join(format!("{UUID}.json"));
-    assert_eq!((saved.what, Path::new(&saved.path)), (SavedWhat::Jido, path.as_path()));
+    assert_eq!((saved.items[0].code.as_str(), Path::new(saved.path())), ("jido", path.as_path()));
     assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
     // The secret was made as JidoCode makes it.
     let secret = world.home().join(".jido_code/machine_secret");

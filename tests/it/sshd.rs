@@ -269,7 +269,7 @@ fn three_hosts_are_listed_searched_checked_resumed_cleaned_up_and_restored_over_
 
     // Cleaned up: the plan changes nothing, the same with --yes does, and it is undone.
     let plan = net.json(0, &["cleanup", "--host", "cat", "--older-than", "40d", "--dry-run", "--json"]);
-    assert_eq!(plan["hosts"][0]["answer"]["planned"], 1, "{plan}");
+    assert_eq!(plan["hosts"][0]["answer"]["totals"]["planned"], 1, "{plan}");
     assert_eq!(net.rejoin(&["list", "--host", "cat"]).code(0).stdout().lines().count(), 4);
     net.rejoin(&["cleanup", "--host", "cat", "--older-than", "40d", "--yes"]).code(0);
     assert_eq!(net.rejoin(&["list", "--host", "cat"]).code(0).stdout().lines().count(), 3);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 
-use crate::contract::changes::{Purge, PurgeKind, RunList, RunState, TrashList, Undo, UndoKind, UndoResult};
-use crate::contract::{Backfill, Details};
+use crate::contract::Details;
+use crate::contract::changes::{Backfill, ChangeKind, ChangeResult, Purge, RunList, RunState, TrashList, Undo};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{Amplifier, Claude, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
@@ -77,14 +77,14 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
     let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
     assert_eq!((runs.runs.len(), runs.runs[0].done, runs.runs[0].state), (1, 2, RunState::Done));
     let undone: Undo = world.rejoin(["undo", &run, "--json"]).code(0).json();
-    assert_eq!((undone.undone, undone.refused), (2, 0));
-    assert!(undone.items.iter().all(|item| item.result == UndoResult::Undone));
+    assert_eq!((undone.done, undone.refused), (2, 0));
+    assert!(undone.items.iter().all(|item| item.result == ChangeResult::Done));
     assert_same(&before, &stores(&world), "after undo");
 
     world.rejoin(["undo"]).code(5);
     let again: Undo = world.rejoin(["undo", &run, "--json"]).code(0).json();
-    assert_eq!(again.undone, 0);
-    assert!(again.items.iter().all(|item| item.result == UndoResult::Already));
+    assert_eq!(again.done, 0);
+    assert!(again.items.iter().all(|item| item.result == ChangeResult::Unchanged));
     assert_same(&before, &stores(&world), "after a second undo");
 }
 
@@ -128,9 +128,9 @@ fn what_was_changed_since_is_in_the_way_and_is_kept() {
     std::fs::write(session.join("session-info.json"), newer).expect("a file");
 
     let undone: Undo = world.rejoin(["undo", "--json"]).code(3).json();
-    assert_eq!((undone.undone, undone.refused), (1, 1));
-    let refused = undone.items.iter().find(|item| item.result == UndoResult::Refused).expect("a refusal");
-    assert!(refused.reason.as_deref().is_some_and(|reason| reason.ends_with("has changed since")), "{refused:?}");
+    assert_eq!((undone.done, undone.refused), (1, 1));
+    let refused = undone.items.iter().find(|item| item.result == ChangeResult::Refused).expect("a refusal");
+    assert!(refused.error.as_deref().is_some_and(|reason| reason.ends_with("has changed since")), "{refused:?}");
     assert_eq!(std::fs::read_to_string(session.join("session-info.json")).expect("a file"), newer);
 }
 
@@ -263,7 +263,7 @@ fn six_runs_at_once_do_the_work_once() {
         .map(|run| run.wait_with_output().expect("an end"))
         .map(|output| crate::contract::parse(&String::from_utf8_lossy(&output.stdout)))
         .collect();
-    assert_eq!(answers.iter().map(|answer| answer.written).sum::<u64>(), 2, "{answers:#?}");
+    assert_eq!(answers.iter().map(|answer| answer.done).sum::<u64>(), 2, "{answers:#?}");
     assert_same(&after_backfill(), &after(&world), "after six runs");
 }
 
@@ -285,7 +285,7 @@ fn the_trash_is_listed_restored_from_and_purged() {
 "#]]);
     world.rejoin(["trash", "restore", "nothing"]).code(5);
     let restored: Undo = world.rejoin(["trash", "restore", &id(1), "--json"]).code(0).json();
-    assert_eq!(restored.undone, 1);
+    assert_eq!(restored.done, 1);
     let info = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
     assert_eq!(stores(&world).get(&info), before.get(&info));
 
@@ -293,9 +293,9 @@ fn the_trash_is_listed_restored_from_and_purged() {
     world.rejoin(["trash", "purge", "--every"]).code(2);
     world.rejoin(["trash", "purge", "20991231-000000", "--yes"]).code(5);
     let kept: Purge = world.rejoin(["trash", "purge", "--older-than", "14d", "--yes", "--json"]).code(0).json();
-    assert_eq!(kept.runs.len(), 0);
+    assert_eq!(kept.items.len(), 0);
     let purged: Purge = world.rejoin(["trash", "purge", "--every", "--yes", "--json"]).code(0).json();
-    assert_eq!((purged.runs.len(), purged.freed_bytes), (2, 10));
+    assert_eq!((purged.items.len(), purged.freed_bytes), (2, 10));
     world.rejoin(["undo"]).code(5);
     let left = std::fs::read_dir(world.home().join(".local/state/rejoin/trash")).expect("the trash").count();
     assert_eq!(left, 0);
@@ -488,14 +488,14 @@ fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
     let files = || walkdir::WalkDir::new(&state).into_iter().map(|entry| entry.expect("an entry").into_path());
     let names: BTreeSet<PathBuf> = files().collect();
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
-    assert_eq!((plan.kind, plan.undone, plan.refused), (UndoKind::UndoPlan, 2, 0));
+    assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 2, 0));
     let said = world.rejoin(["undo", "-n"]).code(0).stdout();
     assert!(said.contains("would undo") && said.ends_with(": 2 would be put back.\n"), "{said}");
     let entry = world.rejoin(["trash", "list", "--json"]).code(0).json::<TrashList>().entries.remove(0).entry;
     let one: Undo = world.rejoin(["trash", "restore", &entry, "-n", "--json"]).code(0).json();
-    assert_eq!(one.undone, 1);
+    assert_eq!(one.planned, 1);
     let purge: Purge = world.rejoin(["trash", "purge", "--every", "--dry-run", "--json"]).code(0).json();
-    assert_eq!((purge.kind, purge.runs.len()), (PurgeKind::PurgePlan, 1));
+    assert_eq!((purge.kind, purge.items.len()), (ChangeKind::ChangePlan, 1));
     assert!(purge.freed_bytes > 0);
     assert_same(&after, &stores(&world), "after dry runs");
     assert_eq!(files().collect::<BTreeSet<_>>(), names);
@@ -503,9 +503,9 @@ fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
     let info = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
     std::fs::write(&info, "another's").expect("a file");
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(3).json();
-    assert_eq!((plan.undone, plan.refused), (1, 1));
+    assert_eq!((plan.planned, plan.refused), (1, 1));
     let done: Undo = world.rejoin(["undo", "--json"]).code(3).json();
-    assert_eq!((done.kind, done.undone, done.refused), (UndoKind::UndoOutcome, 1, 1));
+    assert_eq!((done.kind, done.done, done.refused), (ChangeKind::ChangeOutcome, 1, 1));
 }
 
 #[test]
@@ -536,9 +536,10 @@ fn a_wrong_clock_makes_no_trash_old() {
     }
     let purged = |before| {
         let args = ["trash", "purge", "--dry-run", "--json", "--older-than", before];
-        let mut purged: Purge = world.with("REJOIN_NOW", "2026-03-20T12:00:00Z").rejoin(args).code(0).json();
-        purged.runs.sort();
-        purged.runs
+        let purged: Purge = world.with("REJOIN_NOW", "2026-03-20T12:00:00Z").rejoin(args).code(0).json();
+        let mut runs: Vec<String> = purged.items.into_iter().map(|item| item.details.run).collect();
+        runs.sort();
+        runs
     };
     assert_eq!(purged("2026-03-01"), [""; 0]);
     assert_eq!(purged("2026-03-02"), ["20260301-120000", "20260301-120000-2"]);

@@ -22,6 +22,7 @@ use crate::archive::{Archive, rows};
 use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
+use crate::change::outcome::ItemResult;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::session::{Belongings, Liveness, Located, Session};
 use crate::system::disk::{self, Access, For};
@@ -33,26 +34,13 @@ use session::Writer;
 /// How many sessions are planned at once.
 const PART: usize = 256;
 
-/// What archiving did with one session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ArchiveResult {
-    /// A new state of it is in the archive.
-    Archived,
-    /// It was there already, as it is.
-    Unchanged,
-    /// It cannot be archived, for this reason.
-    Refused(String),
-    /// It could not be archived; what was there of it before is untouched.
-    Failed(String),
-}
-
 /// One session and what became of it.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
     /// The session.
     pub session: &'a Session,
     /// What became of it.
-    pub done: ArchiveResult,
+    pub done: ItemResult,
     /// Which state of it is the newest in the archive; `None` when none is.
     pub number: Option<u64>,
     /// How many files it has.
@@ -79,7 +67,7 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     /// Returns whether every session is in the archive now.
     pub(crate) fn is_whole(&self) -> bool {
-        self.items.iter().all(|item| matches!(item.done, ArchiveResult::Archived | ArchiveResult::Unchanged))
+        self.items.iter().all(|item| matches!(item.done, ItemResult::Done | ItemResult::Unchanged))
     }
 }
 

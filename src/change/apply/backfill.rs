@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::agent::amplifier::session_info::{FILE_NAME, MAX_BYTES, parse, render};
-use crate::change::apply::run::{self, ItemResult, Outcome};
+use crate::change::apply::run;
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::backfill::{Action, Item};
 use crate::change::plan::change::{self, Change, Contents, Seen, Step};
 use crate::session::Session;
@@ -12,49 +13,25 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::stamp;
 
-/// What became of one planned item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BackfillResult {
-    /// The file was written.
-    Written,
-    /// The file was good as it was.
-    Kept,
-    /// Nothing certain could be written.
-    Refused,
-    /// It could not be written, for this reason.
-    Failed(String),
-}
-
 /// Carries a plan out, item by item; one that fails does not keep the others from being done.
 pub(crate) fn apply(
     plan: &[(&Session, Item)],
     verb: &'static str,
     env: &Env,
     patience: Duration,
-) -> anyhow::Result<(Vec<BackfillResult>, Outcome)> {
-    let mut done = Vec::with_capacity(plan.len());
-    let mut change = Change { verb, items: Vec::new() };
-    for (session, item) in plan {
-        done.push(match &item.action {
-            Action::Keep => BackfillResult::Kept,
-            Action::Refuse { .. } => BackfillResult::Refused,
-            Action::Write { .. } => match change_of(session, item) {
-                Ok(item) => {
-                    change.items.push(item);
-                    BackfillResult::Written
-                }
-                Err(why) => BackfillResult::Failed(why),
-            },
-        });
-    }
-    let outcome = run::run(&change, env, patience)?;
-    let written = done.iter_mut().filter(|done| **done == BackfillResult::Written);
-    for (done, what) in written.zip(&outcome.done) {
-        if let ItemResult::Skipped(why) | ItemResult::Failed(why) = what {
-            *done = BackfillResult::Failed(why.clone());
+) -> anyhow::Result<Outcome> {
+    let mut results: Vec<ItemResult> = plan.iter().map(|(_, item)| item.planned()).collect();
+    let mut change = Change::new(verb, Vec::new());
+    for ((session, item), result) in plan.iter().zip(&mut results).filter(|(_, result)| **result == ItemResult::Done) {
+        match change_of(session, item) {
+            Ok(item) => change.items.push(item),
+            Err(why) => *result = ItemResult::Failed(why),
         }
     }
-    Ok((done, outcome))
+    let mut outcome = run::run(&change, env, patience)?;
+    let written = results.iter_mut().filter(|result| **result == ItemResult::Done);
+    written.zip(std::mem::take(&mut outcome.done)).for_each(|(result, done)| *result = done);
+    Ok(Outcome { done: results, ..outcome })
 }
 
 /// Turns a planned item into a change of its file; unknown keys of a readable old one survive.
@@ -72,12 +49,8 @@ pub(crate) fn change_of(session: &Session, item: &Item) -> Result<change::Item, 
     }
     let contents = render(working_dir, *created_at, old.as_deref())
         .ok_or_else(|| format!("{} is not UTF-8, which JSON cannot hold", working_dir.display()))?;
-    Ok(change::Item {
-        about: session.into(),
-        seen: [Seen::of(session.copy())].into(),
-        code: "session-info",
-        reason: item.reason.as_str().into(),
-        steps: vec![Step::Write { path, contents: Contents::Bytes(contents.into_bytes()), stamp: stamp.map(Box::new) }],
-        needs: None,
-    })
+    let contents = Contents::Bytes(contents.into_bytes());
+    let steps = vec![Step::Write { path, contents, stamp: stamp.map(Box::new) }];
+    let change = change::Item::new(session.into(), "session-info", item.reason.as_str(), steps);
+    Ok(change::Item { seen: [Seen::of(session.copy())].into(), ..change })
 }

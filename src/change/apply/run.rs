@@ -11,41 +11,13 @@ use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step::{self, StepContext, StepError};
 use crate::change::hindrance::{in_use, out_of_store};
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{Change, Item, Seen};
 use crate::error::PathError;
 use crate::session::{Copy, Located};
 use crate::system::disk::Times;
 use crate::system::env::Env;
 use crate::system::reach;
-
-/// What became of one item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ItemResult {
-    /// It was done.
-    Done,
-    /// It was left alone, because it is no longer what was planned for.
-    Skipped(String),
-    /// It could not be done; nothing of it is left.
-    Failed(String),
-}
-
-/// What a run did.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    /// The run's name, for `rejoin undo`; `None` if nothing was changed.
-    pub run: Option<String>,
-    /// What became of each item, in the plan's order.
-    pub done: Vec<ItemResult>,
-    /// Why a loss of power may still take back what was done.
-    pub doubt: Option<String>,
-}
-
-impl Outcome {
-    /// Returns whether every item was done, and all of it is on the disk.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.doubt.is_none() && self.done.iter().all(|done| *done == ItemResult::Done)
-    }
-}
 
 /// Applies a change, waiting at most `patience` for another run to end.
 ///
@@ -136,7 +108,7 @@ pub(crate) fn run_on(
             false
         }
     };
-    Ok(Outcome { run: (!is_forgotten).then_some(run), done, doubt })
+    Ok(Outcome { run: (!is_forgotten).then_some(run), done, handed: Vec::new(), doubt })
 }
 
 struct Work<'a> {

@@ -9,12 +9,13 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use crate::change::apply::journal::{ItemRecord, StepRecord};
-use crate::change::apply::run::{ItemResult, Outcome, run_on};
+use crate::change::apply::run::run_on;
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::apply::trash::{Purge, purge};
 use crate::change::apply::tree;
 use crate::change::apply::undo::in_use::Hindrance;
-use crate::change::apply::undo::{Report, UndoResult, Which, recover_on, undo_on};
+use crate::change::apply::undo::{Report, Which, recover_on, undo_on};
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step};
 use crate::format::edit::Edit;
 use crate::session::tests::copy;
@@ -141,14 +142,10 @@ impl Place {
             ],
         ];
         let item = |steps: Vec<Step>| Item {
-            about: About::Other("something".into()),
             seen: SmallVec::from_iter([seen(steps[0].path())]),
-            code: "named",
-            reason: "named".into(),
-            steps,
-            needs: None,
+            ..Item::new(About::Other("something".into()), "named", "named", steps)
         };
-        Change { verb: "delete", items: steps.into_iter().map(item).collect() }
+        Change::new("delete", steps.into_iter().map(item).collect())
     }
 
     pub(super) fn state(&self, verb: &str) -> anyhow::Result<StateDir> {
@@ -195,10 +192,10 @@ impl Place {
             undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |record| self.hindrance(record))
         {
             said.extend(report.items.iter().filter_map(|item| match item {
-                UndoResult::Refused(why) => Some(why.clone()),
+                ItemResult::Refused(why) => Some(why.clone()),
                 _ => None,
             }));
-            if !report.items.contains(&UndoResult::Undone) {
+            if !report.items.contains(&ItemResult::Done) {
                 break;
             }
         }

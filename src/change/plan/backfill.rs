@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::change::outcome::ItemResult;
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::{Copy, Evidence, Health, Liveness, Session};
 
@@ -41,6 +42,17 @@ pub(crate) enum Action {
         /// Whether a directory that a person names would help.
         wants_dir: bool,
     },
+}
+
+impl Item {
+    /// Returns the result that carrying it out would have.
+    pub(crate) fn planned(&self) -> ItemResult {
+        match self.action {
+            Action::Write { .. } => ItemResult::Done,
+            Action::Keep => ItemResult::Unchanged,
+            Action::Refuse { .. } => ItemResult::Refused(self.reason.clone()),
+        }
+    }
 }
 
 /// Plans for one session; `given` is a directory that a person names, and whether it encodes to the project.

@@ -1,18 +1,13 @@
 //! What a change would do to files, item by item, as plain data that can be shown, compared and applied.
 
 use std::fmt;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rayon::iter::ParallelIterator as _;
-use rayon::slice::ParallelSlice as _;
-use sha2::{Digest as _, Sha256};
 use smallvec::SmallVec;
 
 use crate::format::edit::Edit;
-use crate::format::text::hex;
 use crate::session::{AgentKind, Copy, Located, Session};
 use crate::system::stamp::Stamp;
 
@@ -23,6 +18,8 @@ pub(crate) struct Change {
     pub verb: &'static str,
     /// Its items; each is done whole or not at all.
     pub items: Vec<Item>,
+    /// The sessions that their agents are to remove.
+    pub handed: Vec<Handed>,
 }
 
 /// A part of a change that is done whole or not at all.
@@ -40,6 +37,37 @@ pub(crate) struct Item {
     pub steps: Vec<Step>,
     /// The number of an earlier item of the change, without which this one is of no use.
     pub needs: Option<usize>,
+    /// The title of the session, where it is shown.
+    pub title: Option<Box<str>>,
+    /// How many sub-agents go with the session.
+    pub subagents: usize,
+}
+
+impl Item {
+    /// Makes an item that depends on no copy and no other item.
+    pub(crate) fn new(about: About, code: &'static str, reason: impl Into<Arc<str>>, steps: Vec<Step>) -> Self {
+        let (seen, reason) = (SmallVec::new(), reason.into());
+        Self { about, seen, code, reason, steps, needs: None, title: None, subagents: 0 }
+    }
+}
+
+/// A session that its agent is to remove.
+#[derive(Clone, Debug)]
+pub(crate) struct Handed {
+    /// Its agent, and its id.
+    pub about: About,
+    /// What people call it.
+    pub title: Option<Box<str>>,
+    /// Its copies, and those of its sub-agents, which go with it.
+    pub seen: SmallVec<[Seen; 1]>,
+    /// The stable name of the reason.
+    pub code: &'static str,
+    /// The reason.
+    pub reason: Arc<str>,
+    /// The agent's command that removes it.
+    pub command: Vec<String>,
+    /// What its rows hold, in bytes.
+    pub size_bytes: u64,
 }
 
 /// Something that could not be planned.
@@ -191,185 +219,19 @@ pub(crate) enum Contents {
     },
 }
 
-/// A digest of parts that cannot be mistaken for one another.
-#[derive(Default)]
-struct Parts(Sha256);
-
-impl Parts {
-    fn add(&mut self, bytes: &[u8]) {
-        self.0.update((bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
-    }
-
-    fn path(&mut self, path: &Path) {
-        self.add(path.as_os_str().as_bytes());
-    }
-
-    fn stamp(&mut self, stamp: &Stamp) {
-        // Named one by one, so that a new one cannot be left out.
-        let Stamp { parent, device, inode, is_dir, size, modified, tree } = stamp;
-        for number in [parent.0, parent.1, *device, *inode, u64::from(*is_dir), *size] {
-            self.0.update(number.to_le_bytes());
-        }
-        self.0.update(modified.0.to_le_bytes());
-        self.0.update(modified.1.to_le_bytes());
-        self.add(tree.as_ref().map_or(&[], |tree| &tree[..]));
-    }
-
-    fn item(&mut self, item: &Item) {
-        self.add(b"item");
-        match (&item.about, item.about.session()) {
-            (About::Other(words), _) => self.add(words.as_bytes()),
-            (_, session) => {
-                session.iter().flat_map(|(agent, id)| [agent.name(), id]).for_each(|part| self.add(part.as_bytes()));
-            }
-        }
-        self.add(item.code.as_bytes());
-        item.steps.iter().for_each(|step| self.step(step));
-    }
-
-    fn step(&mut self, step: &Step) {
-        match step {
-            Step::Trash { path, stamp } => {
-                self.add(b"trash");
-                self.path(path);
-                self.stamp(stamp);
-            }
-            Step::Write { path, contents, stamp } => {
-                self.add(if stamp.is_some() { b"rewrite" } else { b"write" });
-                self.path(path);
-                match contents {
-                    Contents::Bytes(bytes) => {
-                        self.add(b"bytes");
-                        self.add(bytes);
-                    }
-                    Contents::Joined(parts) => {
-                        self.add(b"joined");
-                        self.add(&(parts.len() as u64).to_le_bytes());
-                        parts.iter().for_each(|part| self.path(part));
-                    }
-                    Contents::Edited { from, edits } => {
-                        self.add(b"edited");
-                        self.path(from);
-                        self.add(&(edits.len() as u64).to_le_bytes());
-                        for Edit { at, removed, inserted } in edits {
-                            self.add(&at.to_le_bytes());
-                            self.add(&removed.to_le_bytes());
-                            self.add(inserted);
-                        }
-                    }
-                }
-                stamp.iter().for_each(|stamp| self.stamp(stamp));
-            }
-            Step::MakeDir { path } => {
-                self.add(b"make-dir");
-                self.path(path);
-            }
-            Step::Put { from, path } => {
-                self.add(b"put");
-                self.path(from);
-                self.path(path);
-            }
-            Step::Move { from, path, stamp } => {
-                self.add(b"move");
-                self.path(from);
-                self.path(path);
-                self.stamp(stamp);
-            }
-        }
-    }
-}
-
 impl Change {
-    /// Returns a short digest of all that the change would do; an equal one means an equal change.
-    pub(crate) fn fingerprint(&self) -> String {
-        /// How many items one thread digests at a time.
-        const PART: usize = 1024;
-        let digest = |items: &[Item]| {
-            let mut parts = Parts::default();
-            items.iter().for_each(|item| parts.item(item));
-            parts.0.finalize()
-        };
-        let digests: Vec<_> = self.items.par_chunks(PART).map(digest).collect();
-        let mut parts = Parts::default();
-        parts.add(self.verb.as_bytes());
-        digests.iter().for_each(|digest| parts.add(digest));
-        hex(&parts.0.finalize()[..6])
+    /// Makes a change of files.
+    pub(crate) fn new(verb: &'static str, items: Vec<Item>) -> Self {
+        Self { verb, items, handed: Vec::new() }
+    }
+
+    /// Returns whether there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.handed.is_empty()
     }
 
     /// Returns the bytes that the change would move to the trash.
     pub(crate) fn freed_bytes(&self) -> u64 {
         self.items.iter().flat_map(|item| &item.steps).map(Step::freed_bytes).sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STAMP: Stamp =
-        Stamp { parent: (1, 2), device: 1, inode: 3, is_dir: false, size: 10, modified: (5, 0), tree: None };
-
-    fn item(steps: Vec<Step>) -> Item {
-        let about = About::Session(AgentKind::Claude, "a".into());
-        Item { about, seen: SmallVec::new(), code: "old", reason: "32 days old".into(), steps, needs: None }
-    }
-
-    fn fingerprint(items: Vec<Item>) -> String {
-        Change { verb: "cleanup", items }.fingerprint()
-    }
-
-    #[test]
-    fn a_change_has_another_fingerprint_as_soon_as_anything_that_it_would_touch_differs() {
-        let stamps = [
-            STAMP,
-            Stamp { parent: (2, 2), ..STAMP },
-            Stamp { parent: (1, 3), ..STAMP },
-            Stamp { device: 2, ..STAMP },
-            Stamp { inode: 4, ..STAMP },
-            Stamp { is_dir: true, ..STAMP },
-            Stamp { size: 11, ..STAMP },
-            Stamp { modified: (6, 0), ..STAMP },
-            Stamp { modified: (5, 1), ..STAMP },
-            Stamp { tree: Some([0; 16]), ..STAMP },
-        ];
-        let path = || PathBuf::from("/x");
-        let bytes = |text: &str| Contents::Bytes(text.into());
-        let joined = |paths: &[&str]| Contents::Joined(paths.iter().map(PathBuf::from).collect());
-        let write = |contents, stamp| Step::Write { path: path(), contents, stamp };
-        let mut steps: Vec<Step> =
-            stamps.iter().map(|stamp| Step::Trash { path: path().into(), stamp: stamp.clone() }).collect();
-        steps.extend([
-            Step::Trash { path: Path::new("/y").into(), stamp: STAMP },
-            write(bytes("a"), None),
-            write(bytes("b"), None),
-            write(bytes("a"), Some(Box::new(STAMP))),
-            write(joined(&["a"]), None),
-            write(joined(&["a", "b"]), None),
-            write(joined(&["ab"]), None),
-            Step::MakeDir { path: path() },
-            Step::Put { from: path(), path: "/y".into() },
-            Step::Put { from: "/y".into(), path: path() },
-            Step::Move { from: path(), path: "/y".into(), stamp: Box::new(STAMP) },
-            Step::Move { from: "/y".into(), path: path(), stamp: Box::new(STAMP) },
-        ]);
-        let edited = |at, removed, text: &str| {
-            let edits = vec![Edit { at, removed, inserted: text.into() }];
-            write(Contents::Edited { from: path(), edits }, None)
-        };
-        steps.extend([edited(0, 0, "a"), edited(1, 0, "a"), edited(0, 1, "a"), edited(0, 0, "b")]);
-        let mut all: Vec<String> = steps.iter().map(|step| fingerprint(vec![item(vec![step.clone()])])).collect();
-        assert_eq!(all[0].len(), 12);
-        assert_eq!(all[0], fingerprint(vec![item(vec![steps[0].clone()])]));
-        all.push(fingerprint(Vec::new()));
-        all.push(fingerprint(vec![item(Vec::new())]));
-        all.push(fingerprint(vec![item(steps[..2].to_vec())]));
-        all.push(fingerprint(steps[..2].iter().map(|step| item(vec![step.clone()])).collect()));
-        all.push(fingerprint(vec![Item { code: "all", ..item(Vec::new()) }]));
-        all.push(fingerprint(vec![Item { about: About::Other("claude a".into()), ..item(Vec::new()) }]));
-        let count = all.len();
-        all.sort();
-        all.dedup();
-        assert_eq!(all.len(), count);
     }
 }

@@ -2,5 +2,5 @@
 
 pub(crate) mod backfill;
 pub(crate) mod change;
-pub(crate) mod handed;
+mod fingerprint;
 pub(crate) mod retention;

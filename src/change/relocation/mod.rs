@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-use smallvec::SmallVec;
 
 use crate::agent;
 use crate::agent::Agent;
@@ -74,7 +73,7 @@ struct MovingSession<'s> {
 
 /// Plans a move of those of these sessions whose directory has moved; all sessions of their agents must be given.
 pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::Result<Planned> {
-    let mut planned = Planned { change: Change { verb: "move", items: Vec::new() }, left: Vec::new() };
+    let mut planned = Planned { change: Change::new("move", Vec::new()), left: Vec::new() };
     let mut relocated = Relocated::read(env)
         .map_err(|problem| anyhow::anyhow!("cannot read {}: {}", problem.path.display(), problem.reason))?;
     let mut moving: BTreeMap<AgentKind, Vec<MovingSession<'_>>> = BTreeMap::new();
@@ -262,14 +261,8 @@ impl<'s> Part<'s> {
         let mut steps: Vec<Step> = all.missing_dirs().map(|path| Step::MakeDir { path }).collect();
         steps.extend(once.unwrap_or_default());
         if !steps.is_empty() && !part.items.is_empty() {
-            part.once = Some(Item {
-                about: About::Other(format!("the projects of {}", agent.kind()).into()),
-                seen: SmallVec::new(),
-                code: "new-project",
-                reason: "sessions go there".into(),
-                steps,
-                needs: None,
-            });
+            let about = About::Other(format!("the projects of {}", agent.kind()).into());
+            part.once = Some(Item::new(about, "new-project", "sessions go there", steps));
         }
         part
     }
@@ -281,14 +274,8 @@ impl<'s> Part<'s> {
         let reason = format!("{} is now {}{keeper}", first.from.display(), first.to.display());
         // Where nothing of the agent's is touched, nobody is in the way.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
-        let item = Item {
-            about: session.into(),
-            seen: touched.iter().map(|going| Seen::of(going.copy)).collect(),
-            code: MOVED,
-            reason: reason.into(),
-            steps,
-            needs: None,
-        };
+        let seen = touched.iter().map(|going| Seen::of(going.copy)).collect();
+        let item = Item { seen, ..Item::new(session.into(), MOVED, reason, steps) };
         self.dirs.extend(moving_session.copies.iter().map(|going| going.to.clone()));
         if is_kept {
             let copies = moving_session.copies.iter();

@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use smallvec::SmallVec;
-
 use super::{Part, Places, Wish};
 use crate::agent::relocation::Act;
 use crate::agent::{self, Found};
@@ -66,5 +64,5 @@ fn bytes(path: &Path) -> Vec<u8> {
 }
 
 fn item(about: &str, code: &'static str, reason: &str, steps: Vec<Step>) -> Item {
-    Item { about: About::Other(about.into()), seen: SmallVec::new(), code, reason: reason.into(), steps, needs: None }
+    Item::new(About::Other(about.into()), code, reason, steps)
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::agent;
+use crate::change::plan::change::Handed;
 use crate::change::plan::change::{About, Item, Seen, Step};
-use crate::change::plan::handed::Handed;
 use crate::change::removal::Summaries;
 use crate::change::removal::inspection::Inspection;
 use crate::change::removal::summary::Summary;
@@ -20,6 +20,8 @@ pub(crate) struct Removal {
     pub about: About,
     /// What people call it.
     pub title: Option<Box<str>>,
+    /// How many sub-agents go with it.
+    subagents: usize,
     seen: SmallVec<[Seen; 1]>,
     steps: Result<Vec<Step>, String>,
     /// Whether only its agent removes it.
@@ -38,7 +40,7 @@ pub(crate) enum Going {
 impl Removal {
     /// Returns the change that removes it, or why it cannot be removed.
     pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Going, (About, String)> {
-        let Self { about, title, seen, steps, its_agents } = self;
+        let Self { about, title, subagents, seen, steps, its_agents } = self;
         if its_agents {
             let place = seen.first().map(|seen| &*seen.place);
             let keeper = place.and_then(|place| Some((agent::by_kind(place.agent())?.keeper(place)?, place)));
@@ -49,7 +51,7 @@ impl Removal {
             return Ok(Going::Handed(Handed { about, title, seen, code, reason, command, size_bytes: 0 }));
         }
         match steps {
-            Ok(steps) => Ok(Going::Item(Item { about, seen, code, reason, steps, needs: None })),
+            Ok(steps) => Ok(Going::Item(Item { seen, title, subagents, ..Item::new(about, code, reason, steps) })),
             Err(why) => Err((about, why)),
         }
     }
@@ -85,7 +87,8 @@ impl Summaries {
                 inspection.is_some_and(|inspection| inspection.its_agents().is_some())
             });
             let inspection = members.iter().filter_map(|at| inspection.get_mut(*at)?.take());
-            let items = Removal { about, title, seen, steps: steps(inspection), its_agents };
+            let subagents = members.len().saturating_sub(1);
+            let items = Removal { about, title, subagents, seen, steps: steps(inspection), its_agents };
             (family, items)
         })
     }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use smallvec::SmallVec;
 
 use crate::agent::upkeep::{CwdRecord, CwdRecords};
 use crate::agent::{self, Found};
@@ -60,13 +59,10 @@ pub(crate) fn cwd_records(
         }
         let dir = reach::canonicalize(record.path.parent()?).ok()?;
         let stamp = stamp::take(&record.path).ok()?;
-        dir.starts_with(reach::canonicalize(root).ok()?).then(|| Item {
-            about: About::Session(record.agent, id.into()),
-            seen: SmallVec::new(),
-            code: CWD_RECORD,
-            reason: format!("written {}, and never removed", day(written_at)).into(),
-            steps: vec![Step::Trash { path: record.path.into(), stamp }],
-            needs: None,
+        dir.starts_with(reach::canonicalize(root).ok()?).then(|| {
+            let steps = vec![Step::Trash { path: record.path.into(), stamp }];
+            let reason = format!("written {}, and never removed", day(written_at));
+            Item::new(About::Session(record.agent, id.into()), CWD_RECORD, reason, steps)
         })
     };
     let items = records.into_iter().filter_map(item).collect();

@@ -12,8 +12,9 @@ use super::{again, ready, with_a_chosen_copy};
 use crate::agent;
 use crate::agent::command::Request;
 use crate::change::apply::pins::update;
-use crate::change::apply::run::{self, Outcome};
+use crate::change::apply::run;
 use crate::change::apply::undo;
+use crate::change::outcome::Outcome;
 use crate::change::pins::Pins;
 use crate::change::plan::change::Change;
 use crate::commands::removal;
@@ -83,8 +84,7 @@ impl Backend for SessionBackend {
 
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {
         undo::recover_first(&self.env, "delete", PATIENCE).map_err(|error| in_words(&error))?;
-        let planned = removal::plan(sessions, false, &self.env).map_err(|error| in_words(&error))?;
-        Ok(planned.change)
+        removal::plan(sessions, false, &self.env).map_err(|error| in_words(&error))
     }
 
     fn remove(&self, change: &Change) -> Result<Outcome, String> {

@@ -6,9 +6,7 @@ use strum::VariantArray as _;
 use crate::session::Message;
 use crate::view::render::answer::document_schema;
 use crate::view::render::columns::Engine;
-use crate::view::render::{
-    archive, cleanup, config, hook, hosts, json, list, pins, relocate, save, search, stats, stores, trash, undo,
-};
+use crate::view::render::{archive, config, hook, hosts, json, list, relocate, search, stats, stores, trash, undo};
 
 /// Lists the answers that have a schema.
 pub(super) fn names() -> Vec<String> {
@@ -36,7 +34,7 @@ pub(super) fn columns(name: &str) -> anyhow::Result<String> {
 }
 
 /// Returns each answer's name, its kinds and the fields that are its own.
-fn schemas() -> [(&'static str, &'static str, Schema); 30] {
+fn schemas() -> [(&'static str, &'static str, Schema); 20] {
     type Messages = Option<Vec<Message>>;
     [
         ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
@@ -46,30 +44,16 @@ fn schemas() -> [(&'static str, &'static str, Schema); 30] {
         ("search", "`search`.", schema_for!(search::SearchJson<'_>)),
         ("resume-plan", "`resume-plan`.", schema_for!(json::ResumePlanJson<'_>)),
         ("last-launch", "`last-launch`.", schema_for!(json::LastLaunchJson<'_>)),
-        ("backfill", "`backfill-plan` for a dry run, else `backfill-outcome`.", schema_for!(json::BackfillJson<'_>)),
-        ("undo", "`undo-plan` for a dry run, else `undo-outcome`.", schema_for!(undo::UndoJson<'_>)),
         ("run-list", "`run-list`.", schema_for!(undo::RunListJson<'_>)),
         ("trash-list", "`trash-list`.", schema_for!(trash::TrashListJson<'_>)),
-        ("purge", "`purge-plan` for a dry run, else `purge-outcome`.", schema_for!(trash::PurgeJson<'_, &[String]>)),
         ("doctor", "`doctor-report`.", schema_for!(json::doctor::DoctorJson<'_>)),
         ("doctor-checks", "`doctor-checks`.", schema_for!(json::doctor::ChecksJson)),
-        (
-            "doctor-fix",
-            "`doctor-fix-plan` for a dry run, else `doctor-fix-outcome`.",
-            schema_for!(json::change::FixJson<'_>),
-        ),
-        ("move", "`move-plan` for a dry run, else `move-outcome`.", schema_for!(relocate::MoveJson<'_>)),
         ("move-map", "`move-map`.", schema_for!(relocate::MoveMapJson<'_>)),
         ("change", "`change-plan` for a dry run, else `change-outcome`.", schema_for!(json::change::ChangeJson<'_>)),
-        ("archive", "`archive-plan` for a dry run, else `archive-outcome`.", schema_for!(archive::ArchiveJson<'_>)),
         ("archive-list", "`archive-list`.", schema_for!(archive::ArchiveListJson<'_>)),
         ("archive-verify", "`archive-verify`.", schema_for!(archive::VerifyJson<'_>)),
         ("archived-session", "`archived-session`.", schema_for!(archive::ArchivedSessionJson<'_, Messages>)),
-        ("cleanup", "`cleanup-plan` for a dry run, else `cleanup-outcome`.", schema_for!(cleanup::CleanupJson<'_>)),
         ("config", "`config`.", schema_for!(config::ConfigJson<'_>)),
-        ("pins", "`pin-outcome`, or `pin-list` for `--list`.", schema_for!(pins::Pins<'_>)),
-        ("save-outcome", "`save-outcome`.", schema_for!(save::SaveJson<'_>)),
-        ("hook-change", "`hook-plan` with `--dry-run`, else `hook-outcome`.", schema_for!(hook::HookChangeJson<'_>)),
         ("hook-status", "`hook-status`.", schema_for!(hook::HookStatusJson)),
         ("host-answers", "`host-answers`.", schema_for!(hosts::HostAnswersJson)),
         ("error", "`error`.", schema_for!(json::ErrorJson<'_>)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 
-use crate::change::apply::run::Outcome;
+use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
 use crate::cli::ResumeArgs;
 use crate::commands::find;

@@ -7,15 +7,13 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::follow;
 use crate::agent::{self, Agent, Keeper};
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::{Archive, Manifest, rows};
-use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::apply::state_dir::StateDir;
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{About, Change, Item};
 use crate::cli::RestoreArgs;
 use crate::commands::change;
@@ -79,7 +77,7 @@ pub(super) fn run(
             return Err(Refusal::new(Exit::Refused, RefusalCode::InTheWay, message).hint(hint).into());
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
-        let nothing = Change { verb: "restore", items: Vec::new() };
+        let nothing = Change::new("restore", Vec::new());
         change::print(&nothing, Some(&Outcome::default()), args.format, env, ui)?;
         return Ok(Exit::Ok);
     }
@@ -102,7 +100,7 @@ pub(super) fn run(
         let count = manifest.copies.len();
         ui.warn(&format!("the archive has {count} copies of it, each from another database: the first is given back"));
     }
-    let change = Change { verb: "restore", items: returns.iter().map(Return::item).collect() };
+    let change = Change::new("restore", returns.iter().map(Return::item).collect());
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
         // Nobody else archives or removes it meanwhile.
         let _state_dir = StateDir::open(env, "restore", patience)?;
@@ -142,14 +140,8 @@ impl<'a> Return<'a> {
 
     fn item(&self) -> Item {
         let Manifest { agent, id, number, archived_at, .. } = self.manifest;
-        Item {
-            about: About::Session(*agent, id.as_str().into()),
-            seen: SmallVec::new(),
-            code: "archived",
-            reason: format!("state {number}, archived at {}", text::second(*archived_at)).into(),
-            steps: Vec::new(),
-            needs: None,
-        }
+        let about = About::Session(*agent, id.as_str().into());
+        Item::new(about, "archived", format!("state {number}, archived at {}", text::second(*archived_at)), Vec::new())
     }
 
     /// Returns where the agent has it already.

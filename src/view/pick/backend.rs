@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::change::apply::run::Outcome;
+use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
 use crate::session::Session;
 

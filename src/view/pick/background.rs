@@ -11,7 +11,7 @@ use super::backend::{Backend, How, Refused};
 use super::item::{Item, Key};
 use super::preview::Preview;
 use super::state::Said;
-use crate::change::apply::run::{ItemResult, Outcome};
+use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
 use crate::format::text;
 use crate::scan::pattern::{Case, Pattern};
@@ -199,9 +199,9 @@ impl Background {
 fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
     let (mut gone, mut left) = (Vec::new(), Vec::new());
     for (item, done) in change.items.iter().zip(&outcome.done) {
-        match done {
-            ItemResult::Done => gone.extend(item.about.session().map(|(agent, id)| (agent, id.to_owned()))),
-            ItemResult::Skipped(why) | ItemResult::Failed(why) => left.push(format!("{} stays: {why}", item.about)),
+        match done.why() {
+            None => gone.extend(item.about.session().map(|(agent, id)| (agent, id.to_owned()))),
+            Some(why) => left.push(format!("{} stays: {why}", item.about)),
         }
     }
     let mut words =

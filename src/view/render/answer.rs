@@ -26,11 +26,6 @@ pub(crate) trait Answer {
     /// fields that follow the list.
     fn object(&self) -> (&'static str, impl Serialize);
 
-    /// Returns the same for ndjson, where its items are written in another form.
-    fn lines(&self) -> (&'static str, impl Serialize) {
-        self.object()
-    }
-
     /// Writes the answer for people.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()>;
 
@@ -71,7 +66,7 @@ fn write<A: Answer + ?Sized>(
             write_object(out, kind, fields)
         }
         Format::Ndjson => {
-            let (kind, fields) = answer.lines();
+            let (kind, fields) = answer.object();
             ndjson::write(&mut Harmless(out), &Document::new(kind, fields), A::COUNTS_ITEMS)
         }
     }

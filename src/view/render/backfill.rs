@@ -5,61 +5,57 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::agent::amplifier::session_info::FILE_NAME;
-use crate::change::apply::backfill::BackfillResult;
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::backfill::{Action, Item};
+use crate::change::plan::change::Unplanned;
 use crate::format::command_line::in_home;
 use crate::format::{shell, text};
-use crate::session::Problem;
+use crate::session::{Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
+use crate::view::render::change::not_done;
 use crate::view::render::items::List;
-use crate::view::render::json::{BackfillItemJson, BackfillJson};
-use crate::view::render::undo;
+use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, Totals, kind};
+use crate::view::render::json::details::{BackfillItem, ItemDetails};
+use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
-
-type Entry = (Item, Option<BackfillResult>);
 
 /// A plan or its outcome.
 pub(crate) struct Report<'a> {
     /// Whether nothing was written.
     pub is_dry_run: bool,
-    /// Each planned item with what became of it.
-    pub entries: &'a [Entry],
-    /// The run that wrote something, for `rejoin undo`.
-    pub run: Option<&'a str>,
+    /// Each session with what is done about it.
+    pub plan: &'a [(&'a Session, Item)],
+    /// What came of it; in a dry run, what would.
+    pub outcome: &'a Outcome,
     /// What could not be read.
     pub problems: &'a [Problem],
 }
 
 impl Answer for Report<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let Counts { written, kept, refused, failed } = Counts::of(self.entries);
-        let fields = BackfillJson {
-            items: List::of(self.entries, |(item, done)| item_json(item, done.as_ref())),
-            written,
-            kept,
-            refused,
-            failed,
-            run: self.run,
-            problems: self.problems,
+        let items = List::counted(self.plan.len(), |at| self.item(at));
+        let unread =
+            |problem: &Problem| Unplanned { about: problem.path.display().to_string(), reason: problem.reason.clone() };
+        let document = ChangeJson {
+            not_planned: self.problems.iter().map(unread).collect(),
+            run: self.outcome.run.as_deref(),
+            ..ChangeJson::new("backfill", self.is_dry_run, items, &self.outcome.done)
         };
-        (if self.is_dry_run { "backfill-plan" } else { "backfill-outcome" }, fields)
+        (kind(self.is_dry_run), document)
     }
 
     /// Writes a line a session, its evidence below, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { warning, faint, .. } = styles;
-        for (item, done) in self.entries {
-            let result = result(item, done.as_ref());
-            let id = text::one_line(&item.id);
-            let reason = text::one_line(reason(item, done.as_ref()));
-            match &item.action {
-                Action::Keep => {}
-                Action::Write { working_dir, .. } if !matches!(done, Some(BackfillResult::Failed(_))) => {
-                    let dir = text::field(&working_dir.to_string_lossy()).into_owned();
-                    writeln!(out, "{result} {id}  {dir}  {faint}({reason}){faint:#}")?;
-                }
-                _ => writeln!(out, "{warning}{result}{warning:#} {id}  {reason}")?,
+        let faint = styles.faint;
+        for ((_, item), result) in self.plan.iter().zip(&self.outcome.done) {
+            if !not_done(out, styles, &item.id, result)?
+                && let Action::Write { working_dir, .. } = &item.action
+            {
+                let verb = if self.is_dry_run { "write" } else { "written" };
+                let (id, reason) = (text::one_line(&item.id), text::one_line(&item.reason));
+                let dir = text::field(&working_dir.to_string_lossy()).into_owned();
+                writeln!(out, "{verb} {id}  {dir}  {faint}({reason}){faint:#}")?;
             }
             if item.action != Action::Keep {
                 for evidence in &item.evidence {
@@ -77,83 +73,51 @@ impl Answer for Report<'_> {
                 )?;
             }
         }
-        let counts = Counts::of(self.entries);
-        writeln!(out, "{}", counts.sentence(self.is_dry_run))?;
-        if let Some(run) = self.run {
-            undo::hint(out, run, env, styles)?;
+        writeln!(out, "{}", self.sentence())?;
+        if let Some(run) = &self.outcome.run {
+            undo_hint::write(out, run, env, styles)?;
         }
         Ok(())
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let counts = Counts::of(self.entries);
-        match counts.written + counts.failed {
-            _ if self.is_dry_run => self.table(out, env, styles),
-            0 => Ok(()),
-            _ => writeln!(out, "rejoin backfill: {}{}", counts.sentence(false), undo::hint_in_line(self.run, env)),
+        let is_news = |result: &ItemResult| !matches!(result, ItemResult::Unchanged | ItemResult::Refused(_));
+        if self.is_dry_run {
+            return self.table(out, env, styles);
         }
-    }
-}
-
-struct Counts {
-    written: usize,
-    kept: usize,
-    refused: usize,
-    failed: usize,
-}
-
-impl Counts {
-    fn sentence(&self, is_dry_run: bool) -> String {
-        let Self { written, kept, refused, failed } = self;
-        let verb = if is_dry_run { "would be written" } else { "written" };
-        let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
-        format!("{written} {verb}, {kept} already good, {refused} refused{failed}.")
-    }
-
-    fn of(outcome: &[Entry]) -> Self {
-        let count =
-            |words: &[&str]| outcome.iter().filter(|(item, done)| words.contains(&result(item, done.as_ref()))).count();
-        Self {
-            written: count(&["write", "written"]),
-            kept: count(&["keep", "kept"]),
-            refused: count(&["refuse", "refused"]),
-            failed: count(&["failed"]),
+        if !self.outcome.done.iter().any(is_news) {
+            return Ok(());
         }
+        let undo = undo_hint::in_line(self.outcome.run.as_deref(), env);
+        writeln!(out, "rejoin backfill: {}{undo}", self.sentence())
     }
 }
 
-fn result(item: &Item, done: Option<&BackfillResult>) -> &'static str {
-    match (done, &item.action) {
-        (None, Action::Write { .. }) => "write",
-        (None, Action::Keep) => "keep",
-        (None, Action::Refuse { .. }) => "refuse",
-        (Some(BackfillResult::Written), _) => "written",
-        (Some(BackfillResult::Kept), _) => "kept",
-        (Some(BackfillResult::Refused), _) => "refused",
-        (Some(BackfillResult::Failed(_)), _) => "failed",
+impl Report<'_> {
+    fn sentence(&self) -> String {
+        let Totals { done, unchanged, skipped, refused, failed, .. } = Totals::of(&self.outcome.done, false);
+        let verb = if self.is_dry_run { "would be written" } else { "written" };
+        let failed = if failed + skipped > 0 { format!(", {} failed", failed + skipped) } else { String::new() };
+        format!("{done} {verb}, {unchanged} already good, {refused} refused{failed}.")
     }
-}
 
-fn reason<'a>(item: &'a Item, done: Option<&'a BackfillResult>) -> &'a str {
-    match done {
-        Some(BackfillResult::Failed(why)) => why,
-        _ => &item.reason,
-    }
-}
-
-fn item_json<'a>(item: &'a Item, done: Option<&'a BackfillResult>) -> BackfillItemJson<'a> {
-    let write = match &item.action {
-        Action::Write { working_dir, created_at, source } => Some((working_dir, *created_at, *source)),
-        _ => None,
-    };
-    BackfillItemJson {
-        id: &item.id,
-        path: item.session_dir.join(FILE_NAME).to_string_lossy().into_owned().into(),
-        result: result(item, done),
-        working_dir: write.map(|(dir, ..)| dir.to_string_lossy()),
-        created_at: write.map(|(_, at, _)| at),
-        source: write.map(|(.., source)| source),
-        reason: reason(item, done),
-        evidence: &item.evidence,
+    fn item(&self, at: usize) -> ItemJson<'_> {
+        let ((session, item), result) = (&self.plan[at], &self.outcome.done[at]);
+        let write = match &item.action {
+            Action::Write { working_dir, created_at, source } => Some((working_dir, *created_at, *source)),
+            Action::Keep | Action::Refuse { .. } => None,
+        };
+        let details = BackfillItem {
+            working_dir: write.map(|(dir, ..)| dir.to_string_lossy()),
+            created_at: write.map(|(_, at, _)| at),
+            source: write.map(|(.., source)| source),
+            evidence: &item.evidence,
+        };
+        ItemJson {
+            reason: Some(&item.reason),
+            steps: write.map(|_| StepJson::new("write", &item.session_dir.join(FILE_NAME))).into_iter().collect(),
+            details: Some(ItemDetails::Backfill(details)),
+            ..ItemJson::new(Some((session.agent, &item.id)), "session-info", result, self.is_dry_run)
+        }
     }
 }

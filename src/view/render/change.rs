@@ -6,30 +6,22 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::agent;
-use crate::change::apply::run::ItemResult;
+use crate::change::outcome::ItemResult;
+use crate::change::plan::change::Handed;
 use crate::change::plan::change::{Contents, Item, Step, Unplanned};
-use crate::change::plan::handed::Handed;
 use crate::doctor::check::{Finding, Remedy};
 use crate::format::{command_line, text};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::json::change::{ChangeJson, ChangeSummary, FixJson, Report};
+use crate::view::render::json::change::{ChangeJson, Report, Totals};
+use crate::view::render::json::details::{Details, FixDetails};
 use crate::view::render::json::doctor::FindingJson;
-use crate::view::render::undo;
+use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 impl Answer for Report<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let kind = if self.outcome.is_some() { "change-outcome" } else { "change-plan" };
-        (
-            kind,
-            ChangeJson {
-                verb: self.change.verb,
-                items: self.items_json(),
-                handed: self.handed_json(),
-                summary: self.summary(),
-            },
-        )
+        self.document(None)
     }
 
     /// Writes a line an item with its paths below, and a summary.
@@ -52,15 +44,15 @@ impl Report<'_> {
         left.try_for_each(|(item, done)| item_text(out, env, styles, item, done, verb))?;
         let mut left = self.handed().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
         left.try_for_each(|(one, done)| handed_text(out, styles, one, done))?;
-        if self.change.items.is_empty() && self.handed.is_empty() {
+        if self.change.is_empty() {
             return Ok(());
         }
-        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo::hint_in_line(self.summary().run, env))
+        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_hint::in_line(self.run(), env))
     }
 
     /// Says in one sentence what was done.
     fn sentence(&self) -> String {
-        let ChangeSummary { done, skipped, failed, freed_bytes, .. } = self.summary();
+        let Totals { done, skipped, failed, freed_bytes, .. } = self.totals();
         let mut sentence = format!("{done} done{}", freed(self, freed_bytes));
         let further = [(skipped, "skipped"), (failed, "failed")];
         for (count, what) in further.iter().filter(|(count, _)| *count > 0) {
@@ -88,6 +80,22 @@ impl Report<'_> {
     }
 }
 
+/// Writes the line of an item that was not done; returns whether there was something to write.
+pub(crate) fn not_done(out: &mut impl Write, styles: &Styles, label: &str, result: &ItemResult) -> io::Result<bool> {
+    let (warning, word) = (styles.warning, <&str>::from(result));
+    let Some(why) = result.why() else { return Ok(false) };
+    writeln!(out, "{warning}{word}{warning:#}  {}  {}", text::one_line(label), text::one_line(why))?;
+    Ok(true)
+}
+
+/// Writes the lines of what could not be planned.
+pub(crate) fn not_planned(out: &mut impl Write, styles: &Styles, left: &[Unplanned]) -> io::Result<()> {
+    let warning = styles.warning;
+    left.iter().try_for_each(|Unplanned { about, reason }| {
+        writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))
+    })
+}
+
 /// Writes one item of a change that a verb makes, with its paths below.
 pub(crate) fn item_text(
     out: &mut impl Write,
@@ -97,18 +105,12 @@ pub(crate) fn item_text(
     done: Option<&ItemResult>,
     of: &str,
 ) -> io::Result<()> {
-    let Styles { warning, faint, .. } = styles;
+    let faint = styles.faint;
     let label = item.about.to_string();
-    let label = text::one_line(&label);
-    match done {
-        Some(ItemResult::Skipped(why)) => {
-            return writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why));
-        }
-        Some(ItemResult::Failed(why)) => {
-            return writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why));
-        }
-        _ => {}
+    if done.map_or(Ok(false), |done| not_done(out, styles, &label, done))? {
+        return Ok(());
     }
+    let label = text::one_line(&label);
     let (code, reason) = (item.code, text::one_line(&item.reason));
     writeln!(out, "{}  {label}  {faint}({code}: {reason}){faint:#}", verb(item, done.is_some(), of))?;
     let edited = item.steps.iter().filter_map(|step| match step {
@@ -142,18 +144,15 @@ pub(crate) fn handed_text(
     one: &Handed,
     done: Option<&ItemResult>,
 ) -> io::Result<()> {
-    let Styles { warning, faint, .. } = styles;
+    let faint = styles.faint;
     let label = one.about.to_string();
+    if done.map_or(Ok(false), |done| not_done(out, styles, &label, done))? {
+        return Ok(());
+    }
     let label = text::one_line(&label);
     let program = one.command.first().map_or("", String::as_str);
     let verb = match done {
-        Some(ItemResult::Skipped(why)) => {
-            return writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why));
-        }
-        Some(ItemResult::Failed(why)) => {
-            return writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why));
-        }
-        Some(ItemResult::Done) => format!("removed by {program}"),
+        Some(_) => format!("removed by {program}"),
         None => format!("would have {program} remove"),
     };
     let title = one.title.as_deref().map(text::one_line).unwrap_or_default();
@@ -192,24 +191,21 @@ fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
 
 fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let faint = styles.faint;
-    let ChangeSummary { fingerprint, planned, freed_bytes, run, .. } = report.summary();
-    if report.outcome.is_none() {
-        if planned == 0 {
-            return writeln!(out, "Nothing to do.");
-        }
-        writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
-        let command = command_line::apply(env, &fingerprint);
-        return writeln!(out, "{faint}`{command}` does exactly this.{faint:#}");
-    }
-    if planned == 0 {
+    if report.change.is_empty() {
         return writeln!(out, "Nothing to do.");
+    }
+    if report.outcome.is_none() {
+        let Totals { planned, freed_bytes, .. } = report.totals();
+        writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
+        let command = command_line::apply(env, &report.change.fingerprint());
+        return writeln!(out, "{faint}`{command}` does exactly this.{faint:#}");
     }
     writeln!(out, "{}", report.sentence())?;
     if let Some(doubt) = report.outcome.and_then(|outcome| outcome.doubt.as_deref()) {
         writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
     }
-    if let Some(run) = run {
-        undo::hint(out, run, env, styles)?;
+    if let Some(run) = report.run() {
+        undo_hint::write(out, run, env, styles)?;
     }
     Ok(())
 }
@@ -236,14 +232,9 @@ pub(crate) struct Fix<'a> {
 
 impl Answer for Fix<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let kind = if self.report.outcome.is_some() { "doctor-fix-outcome" } else { "doctor-fix-plan" };
-        let fields = FixJson {
-            items: self.report.items_json(),
-            unplanned: self.unplanned,
-            undecided: self.undecided.iter().map(FindingJson::from).collect(),
-            summary: self.report.summary(),
-        };
-        (kind, fields)
+        let undecided = self.undecided.iter().map(FindingJson::from).collect();
+        let (kind, document) = self.report.document(Some(Details::Fix(FixDetails { undecided })));
+        (kind, ChangeJson { not_planned: self.unplanned.to_vec(), ..document })
     }
 
     /// Writes the change, and what needs a decision.
@@ -252,7 +243,7 @@ impl Answer for Fix<'_> {
         self.report
             .items()
             .try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.report.change.verb))?;
-        self.left(out, styles)?;
+        not_planned(out, styles, self.unplanned)?;
         if !self.undecided.is_empty() {
             writeln!(out, "These need a decision:")?;
         }
@@ -269,18 +260,7 @@ impl Answer for Fix<'_> {
         if self.report.outcome.is_none() {
             return self.table(out, env, styles);
         }
-        self.left(out, styles)?;
+        not_planned(out, styles, self.unplanned)?;
         self.report.in_brief(out, env, styles)
-    }
-}
-
-impl Fix<'_> {
-    /// Writes what could not be planned.
-    fn left(&self, out: &mut impl Write, styles: &Styles) -> io::Result<()> {
-        let warning = styles.warning;
-        for Unplanned { about, reason } in self.unplanned {
-            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
-        }
-        Ok(())
     }
 }

@@ -6,12 +6,16 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::change::outcome::ItemResult;
 use crate::cli::HookScope;
 use crate::format::text;
 use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::undo;
+use crate::view::render::items::List;
+use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
+use crate::view::render::json::details::{Details, HookDetails};
+use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 /// A change of a settings.json.
@@ -33,28 +37,6 @@ pub(crate) struct Change<'a> {
     pub command: Option<&'a str>,
     /// The run that changed it, for `rejoin undo`.
     pub run: Option<&'a str>,
-}
-
-/// The answer of `hook install` and `hook uninstall`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "HookChange", deny_unknown_fields)]
-pub(crate) struct HookChangeJson<'a> {
-    /// `install` or `uninstall`.
-    pub action: &'static str,
-    /// Whose hooks: `claude`.
-    pub agent: &'static str,
-    /// `user`, `project` or `local`.
-    pub scope: &'static str,
-    /// The settings.json.
-    pub path: String,
-    /// `write`, `remove` or `keep` in a plan; `written`, `removed` or `kept` in an outcome.
-    pub result: &'static str,
-    /// The command that is called for an event; `null` for `uninstall`.
-    pub command: Option<&'a str>,
-    /// The run, for `rejoin undo`; `null` when nothing was changed.
-    pub run: Option<&'a str>,
-    /// The lines around every change, each beginning with `+`, `-` or a blank.
-    pub diff: Vec<String>,
 }
 
 /// The answer of `hook status`.
@@ -94,22 +76,29 @@ pub(crate) struct HookScopeJson {
 impl Answer for Change<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let Self { is_install, is_dry_run, scope, path, old, new, command, run } = *self;
-        let result = match (old == new, new.is_some()) {
-            (true, _) => ["keep", "kept"],
-            (false, true) => ["write", "written"],
-            (false, false) => ["remove", "removed"],
+        let action = match (old == new, new.is_some()) {
+            (true, _) => None,
+            (false, true) => Some("write"),
+            (false, false) => Some("trash"),
         };
-        let fields = HookChangeJson {
-            action: if is_install { "install" } else { "uninstall" },
-            agent: "claude",
-            scope: scope.into(),
-            path: path.to_string_lossy().into_owned(),
-            result: result[usize::from(!is_dry_run)],
-            command,
+        let result = if action.is_some() { &ItemResult::Done } else { &ItemResult::Unchanged };
+        let item = move |_| ItemJson {
+            steps: action.map(|action| StepJson::new(action, path)).into_iter().collect(),
+            ..ItemJson::new(None, "hooks", result, is_dry_run)
+        };
+        let diff = difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
+        let verb = if is_install { "hook install" } else { "hook uninstall" };
+        let document = ChangeJson {
             run,
-            diff: difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()),
+            details: Some(Details::Hook(HookDetails {
+                scope: scope.into(),
+                path: path.to_string_lossy().into_owned(),
+                command,
+                diff,
+            })),
+            ..ChangeJson::new(verb, is_dry_run, List::counted(1, item), [result])
         };
-        (if is_dry_run { "hook-plan" } else { "hook-outcome" }, fields)
+        (kind(is_dry_run), document)
     }
 
     /// Says what changes, with the lines that do in a dry run.
@@ -134,7 +123,7 @@ impl Answer for Change<'_> {
         };
         writeln!(out, "{sentence} {path}")?;
         match self.run {
-            Some(run) => undo::hint(out, run, env, styles),
+            Some(run) => undo_hint::write(out, run, env, styles),
             None => Ok(()),
         }
     }

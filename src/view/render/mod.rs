@@ -29,6 +29,7 @@ pub(crate) mod stores;
 pub(crate) mod table;
 pub(crate) mod trash;
 pub(crate) mod undo;
+mod undo_hint;
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

@@ -2,57 +2,45 @@
 
 use std::io::{self, Write};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::change::outcome::ItemResult;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
+use crate::view::render::items::List;
+use crate::view::render::json::change::{ChangeJson, ItemJson, kind};
 use crate::view::ui::Styles;
 
-/// A session that is pinned or was.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct Pin<'a> {
-    /// The agent that it belongs to.
-    pub agent: AgentKind,
-    /// The full id.
-    pub id: &'a str,
-    /// Whether it is pinned now.
-    pub pinned: bool,
-    /// Whether that is new.
-    pub changed: bool,
-}
-
 /// The answer of `pin` and `unpin`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Pins", deny_unknown_fields)]
 pub(crate) struct Pins<'a> {
-    /// `pin-outcome`, or `pin-list` for `--list`.
-    #[serde(skip)]
-    pub kind: &'static str,
-    /// The sessions.
-    pub sessions: Vec<Pin<'a>>,
+    /// `pin` or `unpin`.
+    pub verb: &'static str,
+    /// Whether the pinned sessions are only listed.
+    pub is_list: bool,
+    /// The sessions, each with whether its pin is new or was removed.
+    pub sessions: Vec<(AgentKind, &'a str, ItemResult)>,
 }
 
 impl Answer for Pins<'_> {
-    const COUNTS_ITEMS: bool = true;
-
     fn object(&self) -> (&'static str, impl Serialize) {
-        (self.kind, self)
+        let item = |at: usize| {
+            let (agent, id, result) = &self.sessions[at];
+            ItemJson::new(Some((*agent, id)), self.verb, result, false)
+        };
+        let results = self.sessions.iter().map(|(.., result)| result);
+        (kind(false), ChangeJson::new(self.verb, false, List::counted(self.sessions.len(), item), results))
     }
 
     fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
-        for Pin { agent, id, pinned, .. } in &self.sessions {
-            let what = if *pinned { "pinned" } else { "unpinned" };
-            writeln!(out, "{what}  {agent} {}", text::one_line(id))?;
-        }
-        Ok(())
+        let verb = if self.verb == "pin" { "pinned" } else { "unpinned" };
+        let mut sessions = self.sessions.iter();
+        sessions.try_for_each(|(agent, id, _)| writeln!(out, "{verb}  {agent} {}", text::one_line(id)))
     }
 
     /// What was asked for is done.
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.kind == "pin-list" { self.table(out, env, styles) } else { Ok(()) }
+        if self.is_list { self.table(out, env, styles) } else { Ok(()) }
     }
 }

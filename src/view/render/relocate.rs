@@ -6,7 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::change::apply::run::ItemResult;
+use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Item, Unplanned};
 use crate::change::relocation::MOVED;
 use crate::change::relocation::map_file::{Proposal, quoted};
@@ -14,10 +14,10 @@ use crate::format::text;
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::item_text;
-use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeItemJson, ChangeSummary, Report};
-use crate::view::render::undo;
+use crate::view::render::change::{item_text, not_planned};
+use crate::view::render::json::change::{ChangeJson, Report};
+use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
+use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 /// A move, and what came of it.
@@ -28,30 +28,6 @@ pub(crate) struct MoveReport<'a> {
     pub mapping: &'a Mapping,
     /// Sessions that stay where they are, each with the reason.
     pub left: &'a [Unplanned],
-}
-
-/// The answer of `move`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Move", deny_unknown_fields)]
-pub(crate) struct MoveJson<'a> {
-    /// Every item: a session, or what several of them need.
-    pub items: List<'a, ChangeItemJson<'a>>,
-    /// From where to where, the deepest first.
-    pub directories: Vec<DirectoryJson>,
-    /// Sessions that stay where they are, though their directory has moved.
-    pub unplanned: &'a [Unplanned],
-    #[serde(flatten)]
-    pub summary: ChangeSummary<'a>,
-}
-
-/// A directory that has moved.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "MovedDirectory", deny_unknown_fields)]
-pub(crate) struct DirectoryJson {
-    /// Where it was.
-    pub from: String,
-    /// Where it is.
-    pub to: String,
 }
 
 /// Where directories that are gone may be now.
@@ -121,18 +97,11 @@ impl Answer for MoveMap<'_> {
 
 impl Answer for MoveReport<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let kind = if self.report.outcome.is_some() { "move-outcome" } else { "move-plan" };
-        let pair = |(from, to): &(std::path::PathBuf, std::path::PathBuf)| DirectoryJson {
-            from: from.to_string_lossy().into_owned(),
-            to: to.to_string_lossy().into_owned(),
-        };
-        let fields = MoveJson {
-            items: self.report.items_json(),
-            directories: self.mapping.pairs().iter().map(pair).collect(),
-            unplanned: self.left,
-            summary: self.report.summary(),
-        };
-        (kind, fields)
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let pairs = self.mapping.pairs().iter();
+        let directories = pairs.map(|(from, to)| DirectoryJson { from: text(from), to: text(to) }).collect();
+        let (kind, document) = self.report.document(Some(Details::Move(MoveDetails { directories })));
+        (kind, ChangeJson { not_planned: self.left.to_vec(), ..document })
     }
 
     /// Writes a line a session, in a plan with the paths below it, and a summary.
@@ -151,18 +120,18 @@ impl Answer for MoveReport<'_> {
                 None => item_text(out, env, styles, item, None, "move")?,
             }
         }
-        self.left(out, styles)?;
-        let ChangeSummary { fingerprint, run, .. } = self.report.summary();
+        not_planned(out, styles, self.left)?;
         if is_plan && self.report.change.items.is_empty() {
             return writeln!(out, "No session can move{}.", self.staying());
         }
         if is_plan {
             writeln!(out, "{} would move{}. Nothing was changed.", self.moving(), self.staying())?;
+            let fingerprint = self.report.change.fingerprint();
             return writeln!(out, "{faint}Pass --apply {fingerprint} to do exactly this.{faint:#}");
         }
         writeln!(out, "{} moved{}.", self.moving(), self.staying())?;
-        if let Some(run) = run {
-            undo::hint(out, run, env, styles)?;
+        if let Some(run) = self.report.run() {
+            undo_hint::write(out, run, env, styles)?;
         }
         Ok(())
     }
@@ -171,24 +140,15 @@ impl Answer for MoveReport<'_> {
         if self.report.outcome.is_none() {
             return self.table(out, env, styles);
         }
-        self.left(out, styles)?;
+        not_planned(out, styles, self.left)?;
         let mut undone = self.report.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
         undone.try_for_each(|(item, done)| item_text(out, env, styles, item, done, "move"))?;
-        let undo = undo::hint_in_line(self.report.summary().run, env);
+        let undo = undo_hint::in_line(self.report.run(), env);
         writeln!(out, "rejoin move: {} moved{}.{undo}", self.moving(), self.staying())
     }
 }
 
 impl MoveReport<'_> {
-    /// Writes what stays where it is.
-    fn left(&self, out: &mut impl Write, styles: &Styles) -> io::Result<()> {
-        let warning = styles.warning;
-        for Unplanned { about, reason } in self.left {
-            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
-        }
-        Ok(())
-    }
-
     /// Counts the sessions that move or have moved.
     fn moving(&self) -> String {
         let is_moving = |(item, done): &(&Item, Option<&ItemResult>)| {

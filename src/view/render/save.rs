@@ -3,13 +3,16 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::change::outcome::ItemResult;
 use crate::format::text;
 use crate::save::transcript::Counts;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
+use crate::view::render::items::List;
+use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
+use crate::view::render::json::details::{ItemDetails, SaveItem};
 use crate::view::ui::Styles;
 
 /// What was saved.
@@ -32,33 +35,17 @@ impl Saved {
     }
 }
 
-/// The answer of `save`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "SaveOutcome", deny_unknown_fields)]
-pub(crate) struct SaveJson<'a> {
-    /// `session-info`, `transcript`, `leo` or `jido`.
-    pub what: &'static str,
-    /// The file.
-    #[schemars(with = "String")]
-    pub path: std::borrow::Cow<'a, str>,
-    /// `written`, or `kept` when it was the same already.
-    pub result: &'static str,
-    /// How many messages the file holds; `null` for another file than a transcript.
-    pub messages: Option<u64>,
-    /// How many messages have a role that is never written; `null` for another file than a transcript.
-    pub left_out: Option<u64>,
-}
-
 impl Answer for Saved {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let fields = SaveJson {
-            what: self.what,
-            path: self.path.to_string_lossy(),
-            result: if self.is_written { "written" } else { "kept" },
-            messages: self.counts.map(|counts| counts.messages),
-            left_out: self.counts.map(|counts| counts.left_out),
+        let result = if self.is_written { &ItemResult::Done } else { &ItemResult::Unchanged };
+        let item = move |_| ItemJson {
+            steps: vec![StepJson::new("write", &self.path)],
+            details: self
+                .counts
+                .map(|Counts { messages, left_out, .. }| ItemDetails::Save(SaveItem { messages, left_out })),
+            ..ItemJson::new(None, self.what, result, false)
         };
-        ("save-outcome", fields)
+        (kind(false), ChangeJson::new("save", false, List::counted(1, item), [result]))
     }
 
     /// People see it beside the answer.

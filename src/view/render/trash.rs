@@ -7,12 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::apply::trash::{Entry, Purged};
+use crate::change::outcome::ItemResult;
 use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
+use crate::view::render::json::change::{ChangeJson, ItemJson, Totals, kind};
+use crate::view::render::json::details::{ItemDetails, PurgeItem};
 use crate::view::ui::Styles;
 
 /// The answer of `trash list`.
@@ -106,38 +109,17 @@ impl Answer for [Entry<'_>] {
     }
 }
 
-/// The answer of `trash purge`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PurgeOutcome", deny_unknown_fields)]
-pub(crate) struct PurgeJson<'a, R> {
-    /// The runs whose trash is gone for good.
-    pub runs: R,
-    /// The bytes that became free.
-    pub freed_bytes: u64,
-    /// What could not be deleted, a line each.
-    pub failed: &'a [String],
-}
-
 impl Answer for Purged {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let Self { runs, freed_bytes, failed, is_dry_run } = self;
-        (
-            if *is_dry_run { "purge-plan" } else { "purge-outcome" },
-            PurgeJson { runs, freed_bytes: *freed_bytes, failed },
-        )
-    }
-
-    fn lines(&self) -> (&'static str, impl Serialize) {
-        #[derive(Serialize)]
-        struct Line<'a> {
-            run: &'a str,
-        }
-        let Self { runs, freed_bytes, failed, is_dry_run } = self;
-        let runs = List::of(runs, |run| Line { run });
-        (
-            if *is_dry_run { "purge-plan" } else { "purge-outcome" },
-            PurgeJson { runs, freed_bytes: *freed_bytes, failed },
-        )
+        let is_plan = self.is_dry_run;
+        let item = move |at: usize| ItemJson {
+            details: Some(ItemDetails::Purge(PurgeItem { run: &self.runs[at] })),
+            ..ItemJson::new(None, "purge", &ItemResult::Done, is_plan)
+        };
+        let results = self.runs.iter().map(|_| &ItemResult::Done);
+        let document = ChangeJson::new("trash purge", is_plan, List::counted(self.runs.len(), item), results);
+        let totals = Totals { freed_bytes: self.freed_bytes, ..document.totals };
+        (kind(is_plan), ChangeJson { totals, warnings: self.failed.clone(), ..document })
     }
 
     /// Writes what was deleted.

@@ -8,108 +8,37 @@ use serde::Serialize;
 
 use crate::change::apply::history::History;
 use crate::change::apply::journal::{ItemRecord, Run, State};
-use crate::change::apply::undo::{Report, UndoResult};
-use crate::format::command_line::in_home;
+use crate::change::apply::undo::Report;
+use crate::change::outcome::ItemResult;
 use crate::format::text;
-use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
+use crate::view::render::change::not_done;
 use crate::view::render::items::List;
+use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, Totals, kind};
+use crate::view::render::json::details::{Details, UndoDetails};
 use crate::view::ui::Styles;
 
-/// Says how a run is undone.
-pub(crate) fn hint(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
-    let Styles { faint, .. } = styles;
-    writeln!(out, "{faint}`{}` undoes this.{faint:#}", in_home(&format!("rejoin undo {run}"), &env.elsewhere()))
-}
-
-/// Says the same at the end of a line.
-pub(crate) fn hint_in_line(run: Option<&str>, env: &Env) -> String {
-    run.map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.elsewhere())))
-        .unwrap_or_default()
-}
-
-/// The answer of `undo` and of `trash restore`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "UndoOutcome", deny_unknown_fields)]
-pub(crate) struct UndoJson<'a> {
-    /// What became of each item of the run.
-    pub items: List<'a, UndoItemJson<'a>>,
-    #[serde(flatten)]
-    pub summary: UndoSummary<'a>,
-}
-
-/// The rest of the answer of `undo`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct UndoSummary<'a> {
-    /// The run.
-    pub run: &'a str,
-    /// The verb that made it.
-    pub verb: &'a str,
-    /// When it began.
-    pub at: Timestamp,
-    /// How many items were put back.
-    pub undone: usize,
-    /// How many could not be.
-    pub refused: usize,
-    /// What was found half done from other runs and put back, a line each.
-    pub mended: &'a [String],
-    /// What to know of it, such as that an agent would delete a session again; a line each.
-    pub warnings: &'a [String],
-}
-
-/// What became of one item of a run.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "UndoItem", deny_unknown_fields)]
-pub(crate) struct UndoItemJson<'a> {
-    /// Its number in the run.
-    pub item: usize,
-    /// The agent that the session belongs to; `null` if it is about no session.
-    pub agent: Option<AgentKind>,
-    /// The session's full id; `null` if it is about no session.
-    pub id: Option<&'a str>,
-    /// The paths.
-    pub paths: Vec<String>,
-    /// `undone`, `already` undone, `not-done` (the run had left it alone, or it was not asked for) or `refused`.
-    pub result: &'a str,
-    /// Why it was refused; `null` when it was not.
-    pub reason: Option<&'a str>,
-}
-
-fn item<'a>(record: &'a ItemRecord, undone: &'a UndoResult) -> UndoItemJson<'a> {
-    let (result, reason) = match undone {
-        UndoResult::Undone => ("undone", None),
-        UndoResult::Already => ("already", None),
-        UndoResult::NotDone => ("not-done", None),
-        UndoResult::Refused(why) => ("refused", Some(why.as_str())),
-    };
-    UndoItemJson {
-        item: record.item,
-        agent: record.agent,
-        id: record.id.as_deref(),
-        paths: record.steps.iter().map(|step| step.path().to_string_lossy().into_owned()).collect(),
-        result,
-        reason,
-    }
-}
-
-fn summary(report: &Report) -> UndoSummary<'_> {
-    let count = |is: fn(&UndoResult) -> bool| report.items.iter().filter(|item| is(item)).count();
-    UndoSummary {
-        run: &report.run.id,
-        verb: &report.run.verb,
-        at: report.run.at,
-        undone: count(|item| *item == UndoResult::Undone),
-        refused: count(|item| matches!(item, UndoResult::Refused(_))),
-        mended: &report.recovered,
-        warnings: &report.warnings,
+fn item<'a>(record: &'a ItemRecord, result: &'a ItemResult, is_plan: bool) -> ItemJson<'a> {
+    ItemJson {
+        reason: Some(&record.reason),
+        steps: record.steps.iter().map(|step| StepJson::new(step.into(), step.path())).collect(),
+        ..ItemJson::new(record.agent.zip(record.id.as_deref()), &record.code, result, is_plan)
     }
 }
 
 impl Answer for Report {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let items = List::counted(self.items.len(), |at| item(&self.run.items[at].0, &self.items[at]));
-        (if self.is_dry_run { "undo-plan" } else { "undo-outcome" }, UndoJson { items, summary: summary(self) })
+        let item = |at: usize| item(&self.run.items[at].0, &self.items[at], self.is_dry_run);
+        let items = List::counted(self.items.len(), item);
+        let run = &self.run;
+        let details = UndoDetails { run: &run.id, verb: &run.verb, at: run.at, mended: &self.recovered };
+        let document = ChangeJson {
+            warnings: self.warnings.clone(),
+            details: Some(Details::Undo(details)),
+            ..ChangeJson::new("undo", self.is_dry_run, items, &self.items)
+        };
+        (kind(self.is_dry_run), document)
     }
 
     /// Writes a line an item that is in the way, and what was put back.
@@ -129,17 +58,10 @@ impl Answer for Report {
 
 /// Writes a line an item: of those that were refused, and with `all` of those that were put back.
 fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> io::Result<()> {
-    let Styles { warning, .. } = styles;
-    for ((record, _), undone) in report.run.items.iter().zip(&report.items) {
-        let label = text::one_line(&record.label);
-        match undone {
-            UndoResult::Undone if all => {
-                writeln!(out, "{}  {label}", if report.is_dry_run { "would undo" } else { "undone" })?
-            }
-            UndoResult::Refused(why) => {
-                writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?;
-            }
-            UndoResult::Undone | UndoResult::Already | UndoResult::NotDone => {}
+    for ((record, _), result) in report.run.items.iter().zip(&report.items) {
+        if !not_done(out, styles, &record.label, result)? && all && *result == ItemResult::Done {
+            let verb = if report.is_dry_run { "would undo" } else { "undone" };
+            writeln!(out, "{verb}  {}", text::one_line(&record.label))?;
         }
     }
     Ok(())
@@ -147,13 +69,13 @@ fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> i
 
 /// Says what was put back, or would be.
 fn sentence(report: &Report) -> String {
-    let UndoSummary { run, verb, undone, refused, .. } = summary(report);
-    let (run, verb) = (text::one_line(run), text::one_line(verb));
+    let Totals { done, refused, .. } = Totals::of(&report.items, false);
+    let (run, verb) = (text::one_line(&report.run.id), text::one_line(&report.run.verb));
     let back = if report.is_dry_run { "would be put back" } else { "put back" };
-    match (undone, refused) {
+    match (done, refused) {
         (0, 0) => format!("Run {run} ({verb}) has nothing left to undo."),
-        (_, 0) => format!("Run {run} ({verb}): {undone} {back}."),
-        _ => format!("Run {run} ({verb}): {undone} {back}, {refused} refused."),
+        (_, 0) => format!("Run {run} ({verb}): {done} {back}."),
+        _ => format!("Run {run} ({verb}): {done} {back}, {refused} refused."),
     }
 }
 

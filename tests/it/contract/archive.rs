@@ -4,8 +4,6 @@ use serde::Deserialize;
 
 use super::{Agent, Kind, Liveness, Message, Problem, Version, nullable, utc};
 
-words!(ArchiveKind: ArchivePlan ArchiveOutcome);
-words!(ArchiveResult: Planned Archived Unchanged Refused Failed);
 words!(ListKind: ArchiveList);
 words!(ShowKind: ArchivedSession);
 words!(VerifyKind: ArchiveVerify);
@@ -19,40 +17,6 @@ pub(crate) struct Path {
     pub(crate) path: String,
     #[serde(deserialize_with = "nullable")]
     pub(crate) path_bytes_base64: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Item {
-    pub(crate) agent: Agent,
-    pub(crate) id: String,
-    pub(crate) result: ArchiveResult,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) reason: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) in_use: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) state: Option<u64>,
-    pub(crate) files: u64,
-    pub(crate) size_bytes: u64,
-    pub(crate) stored_bytes: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Archive {
-    pub(crate) format_version: Version,
-    pub(crate) kind: ArchiveKind,
-    pub(crate) archive: Path,
-    pub(crate) items: Vec<Item>,
-    pub(crate) archived: u64,
-    pub(crate) unchanged: u64,
-    pub(crate) refused: u64,
-    pub(crate) failed: u64,
-    pub(crate) size_bytes: u64,
-    pub(crate) stored_bytes: u64,
-    pub(crate) removed_bytes: u64,
-    pub(crate) warnings: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,8 +11,9 @@ use crate::archive::manifest::{Entry, Node};
 use crate::archive::rows::Sizes;
 use crate::archive::store::Holdings;
 use crate::archive::write::inventory::{Inventory, InventoryError, Kind, look, settled};
-use crate::archive::write::{ArchiveOptions, ArchiveResult, Item, tree};
+use crate::archive::write::{ArchiveOptions, Item, tree};
 use crate::archive::{Archive, Manifest, Snapshot};
+use crate::change::outcome::ItemResult;
 use crate::format::path_text::PathText;
 use crate::session::{Belongings, Located, Problem, Session};
 use crate::system::disk;
@@ -57,7 +58,7 @@ impl<'a> Writer<'a> {
         let before = known.newest(session.agent, &session.id);
         let mut item = Item {
             session,
-            done: ArchiveResult::Unchanged,
+            done: ItemResult::Unchanged,
             number: before.map(|snapshot| snapshot.manifest.number),
             files: 0,
             size_bytes: 0,
@@ -69,14 +70,14 @@ impl<'a> Writer<'a> {
                 item.files = manifest.files().count();
                 item.size_bytes = manifest.size_bytes();
                 if is_new {
-                    item.done = ArchiveResult::Archived;
+                    item.done = ItemResult::Done;
                 }
                 self.remove_held(session, &manifest, &known);
             }
-            Err(InventoryError::Refused(why)) => item.done = ArchiveResult::Refused(why),
-            Err(InventoryError::Failed(why)) => item.done = ArchiveResult::Failed(why),
+            Err(InventoryError::Refused(why)) => item.done = ItemResult::Refused(why),
+            Err(InventoryError::Failed(why)) => item.done = ItemResult::Failed(why),
             Err(InventoryError::Changed) => {
-                item.done = ArchiveResult::Failed("it kept changing while it was copied; try again later".to_owned());
+                item.done = ItemResult::Failed("it kept changing while it was copied; try again later".to_owned());
             }
         }
         item.stored_bytes = self.stored;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::change::apply::explore::schedule::{ACTS, Act, Event, MINE, When};
-use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::apply::scenarios::{Files, Place, now};
 use crate::change::apply::trash::{Purge, Purged, purge};
-use crate::change::apply::undo::{Report, UndoResult};
+use crate::change::apply::undo::Report;
+use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{Change, Step};
 use crate::system::disk::memory::{Memory, Node};
 
@@ -51,7 +51,7 @@ impl Answer {
             // What could not be put on the disk is said to be in doubt.
             Self::Run(outcome) if outcome.doubt.is_some() => None,
             Self::Run(outcome) => Some(mask(&mut outcome.done.iter().map(|done| *done == ItemResult::Done))),
-            Self::Undo(report) => Some(mask(&mut report.items.iter().map(|item| *item == UndoResult::Undone))),
+            Self::Undo(report) => Some(mask(&mut report.items.iter().map(|item| *item == ItemResult::Done))),
             Self::None | Self::Purge(_) => None,
         }
     }
@@ -245,7 +245,7 @@ impl Start {
         let mut has_stuck = false;
         for (number, (item, done)) in self.change.items.iter().zip(&outcome.done).enumerate() {
             let why = match done {
-                ItemResult::Done => {
+                ItemResult::Done | ItemResult::Unchanged => {
                     // A session that was written to at the last moment stays where it is.
                     let kept = Path::new("/home/state/trash").join(outcome.run.as_deref().unwrap_or_default());
                     let is_mine = |(path, node): (&PathBuf, &Node)| {
@@ -262,7 +262,7 @@ impl Start {
                         None => continue,
                     }
                 }
-                ItemResult::Failed(why) | ItemResult::Skipped(why) => why,
+                ItemResult::Failed(why) | ItemResult::Skipped(why) | ItemResult::Refused(why) => why,
             };
             // What could not be put back is said to be in the trash.
             if why.contains("could not be put back") {

@@ -86,8 +86,9 @@ pub(crate) struct ItemRecord {
 }
 
 /// What is planned for one path; `kept` names an entry in the run's trash.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "do", rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum StepRecord {
     /// It goes to the trash.
     Trash {

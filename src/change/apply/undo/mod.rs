@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use crate::change::apply::history::History;
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
 use crate::change::apply::state_dir::StateDir;
+use crate::change::outcome::ItemResult;
 use crate::system::env::Env;
 use in_use::{InUse, LookAgain};
 use put_back::{context, is_free, is_touched, put_back};
@@ -20,26 +21,13 @@ pub(crate) use recover::{recover_first, recover_on};
 pub(crate) use which::Which;
 use which::{find, not_understood};
 
-/// What undoing did with one item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum UndoResult {
-    /// It is as it was before the run.
-    Undone,
-    /// It was put back earlier.
-    Already,
-    /// The run had left it as it was.
-    NotDone,
-    /// It cannot be put back, for this reason; it is as it was before the undoing.
-    Refused(String),
-}
-
 /// What undoing a run did.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The run.
     pub run: Run,
     /// What became of each item, in the run's order.
-    pub items: Vec<UndoResult>,
+    pub items: Vec<ItemResult>,
     /// What was found half done from other runs and put back, one line each.
     pub recovered: Vec<String>,
     /// Whether nothing was changed: then the items say what would become of them.
@@ -75,14 +63,13 @@ pub(crate) fn preview(
     let context = context(&state_dir, &run)?;
     let mut in_use = InUse::default();
     let items = run.items.iter().map(|(record, state)| match state {
-        State::Undone => UndoResult::Already,
-        State::Left(_) => UndoResult::NotDone,
-        _ if !wanted(record) => UndoResult::NotDone,
-        State::Done if record.steps.iter().any(|step| context.has_lost(step)) => UndoResult::Refused(LOST.to_owned()),
-        State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
+        State::Undone | State::Left(_) => ItemResult::Unchanged,
+        _ if !wanted(record) => ItemResult::Unchanged,
+        State::Done if record.steps.iter().any(|step| context.has_lost(step)) => ItemResult::Refused(LOST.to_owned()),
+        State::Planned if !is_touched(&context, record) => ItemResult::Unchanged,
         _ => match in_use.why(record, env).map_or_else(|| is_free(&context, record), |hindrance| Err(hindrance.why)) {
-            Ok(()) => UndoResult::Undone,
-            Err(why) => UndoResult::Refused(why),
+            Ok(()) => ItemResult::Done,
+            Err(why) => ItemResult::Refused(why),
         },
     });
     let items = items.collect();
@@ -114,39 +101,38 @@ pub(crate) fn undo_on(
     }
     let context = context(state_dir, &run)?;
     let mut journal = Journal::reopen(state_dir, &run.id)?;
-    let mut items = vec![UndoResult::NotDone; run.items.len()];
+    let mut items = vec![ItemResult::Unchanged; run.items.len()];
     // The last thing done is the first to be put back, as one may stand in the way of another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
         items[at] = match state {
-            State::Undone => UndoResult::Already,
-            State::Left(_) => UndoResult::NotDone,
-            _ if !wanted(record) => UndoResult::NotDone,
+            State::Undone | State::Left(_) => ItemResult::Unchanged,
+            _ if !wanted(record) => ItemResult::Unchanged,
             State::Done if record.steps.iter().any(|step| context.has_lost(step)) => {
-                UndoResult::Refused(LOST.to_owned())
+                ItemResult::Refused(LOST.to_owned())
             }
-            State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
+            State::Planned if !is_touched(&context, record) => ItemResult::Unchanged,
             _ => match look(record)
                 .map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), |hindrance| Err(hindrance.why))
             {
                 Ok(()) => {
                     journal.write(&Event::Undone { item: record.item, at: now })?;
-                    UndoResult::Undone
+                    ItemResult::Done
                 }
-                Err(why) => UndoResult::Refused(why),
+                Err(why) => ItemResult::Refused(why),
             },
         };
     }
     // One that was cut off stays so while something of it stands in the way.
-    if run.has_ended || items.iter().all(|item| !matches!(item, UndoResult::Refused(_))) {
-        let is_left = |((_, state), now): (&(_, State), &UndoResult)| {
-            matches!(state, State::Begun | State::Stuck(_)) && *now != UndoResult::Undone
+    if run.has_ended || items.iter().all(|item| !matches!(item, ItemResult::Refused(_))) {
+        let is_left = |((_, state), now): (&(_, State), &ItemResult)| {
+            matches!(state, State::Begun | State::Stuck(_)) && *now != ItemResult::Done
         };
         let stuck = run.items.iter().zip(&items).any(is_left);
         journal.write(&Event::End { at: now, stuck })?;
     }
     journal.sync()?;
     // What was refused may be back, but not on the disk yet: then its trash is still needed.
-    if items.iter().all(|item| !matches!(item, UndoResult::Refused(_))) {
+    if items.iter().all(|item| !matches!(item, ItemResult::Refused(_))) {
         state_dir.remove_if_empty(&run.id);
     }
     Ok(Report { run, items, recovered, is_dry_run: false, warnings: Vec::new() })

@@ -1,35 +1,101 @@
-//! The contract's form of what changes files: the plan, and what came of it.
+//! The one JSON document of every command that changes files: the plan, or what came of it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::change::apply::run::{ItemResult, Outcome};
+use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::plan::change::Handed;
 use crate::change::plan::change::{Change, Item, Step, Unplanned};
-use crate::change::plan::handed::{Handed, fingerprint};
 use crate::session::AgentKind;
 use crate::view::render::items::List;
-use crate::view::render::json::doctor::FindingJson;
+use crate::view::render::json::details::{Details, ItemDetails};
+
+/// The answer of a command that changes files.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Change", deny_unknown_fields)]
+pub(crate) struct ChangeJson<'a> {
+    /// The command, such as `cleanup`, `doctor --fix` or `trash purge`.
+    pub verb: &'a str,
+    /// Every item, in order.
+    pub items: List<'a, ItemJson<'a>>,
+    /// What could not be planned and stays as it is, each with the reason.
+    pub not_planned: Vec<Unplanned>,
+    /// How many items have each result.
+    pub totals: Totals,
+    /// A digest of the plan, for `--apply`; `null` if the command does not have that option.
+    pub fingerprint: Option<String>,
+    /// The run, for `rejoin undo`; `null` if nothing was changed, or nothing can be undone.
+    pub run: Option<&'a str>,
+    /// What else its reader should know, a line each.
+    pub warnings: Vec<String>,
+    /// What only this command has; `null` for most.
+    pub details: Option<Details<'a>>,
+}
+
+/// How many items have each result.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Totals {
+    /// Would be done; 0 in an outcome.
+    pub planned: usize,
+    /// Done; 0 in a plan.
+    pub done: usize,
+    /// As they should be already.
+    pub unchanged: usize,
+    /// Left alone, because they are no longer what was planned for.
+    pub skipped: usize,
+    /// Cannot be done.
+    pub refused: usize,
+    /// Failed.
+    pub failed: usize,
+    /// The bytes that went to the trash, or would; with `--permanent` or in `trash purge` for good.
+    pub freed_bytes: u64,
+}
+
+impl Totals {
+    /// Counts results.
+    pub(crate) fn of<'r>(results: impl IntoIterator<Item = &'r ItemResult>, is_plan: bool) -> Self {
+        let mut totals = Self::default();
+        for result in results {
+            *match result {
+                ItemResult::Done if is_plan => &mut totals.planned,
+                ItemResult::Done => &mut totals.done,
+                ItemResult::Unchanged => &mut totals.unchanged,
+                ItemResult::Skipped(_) => &mut totals.skipped,
+                ItemResult::Refused(_) => &mut totals.refused,
+                ItemResult::Failed(_) => &mut totals.failed,
+            } += 1;
+        }
+        totals
+    }
+}
 
 /// One item of a change.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "ChangeItem", deny_unknown_fields)]
-pub(crate) struct ChangeItemJson<'a> {
+pub(crate) struct ItemJson<'a> {
     /// The agent that the session belongs to; `null` if it is about no session.
     pub agent: Option<AgentKind>,
     /// The session's full id; `null` if it is about no session.
     pub id: Option<&'a str>,
     /// The stable name of the reason.
     pub code: &'a str,
-    /// The reason.
-    pub reason: &'a str,
+    /// The reason; `null` if the command itself is the reason.
+    pub reason: Option<&'a str>,
     /// What is done to each path, in order.
     pub steps: Vec<StepJson>,
-    /// The bytes that go to the trash.
+    /// The agent's command that does it; `null` if rejoin does it.
+    pub command: Option<&'a [String]>,
+    /// The bytes that go to the trash; for a session that its agent removes, what its rows hold; for one that is archived,
+    /// its files.
     pub size_bytes: u64,
-    /// `planned` in a plan; `done`, `skipped` (it is no longer what was planned for) or `failed` in an outcome.
-    pub result: &'a str,
-    /// Why it was skipped or failed; `null` when it was not.
+    /// `planned` in a plan, `done` in an outcome; `unchanged`: it is as it should be; `skipped`: it is no longer what was
+    /// planned for; `refused`: it cannot be done; `failed`.
+    pub result: &'static str,
+    /// Why it was skipped or refused or failed; `null` if it was not.
     pub error: Option<&'a str>,
+    /// What only items of this command have; `null` for most.
+    pub details: Option<ItemDetails<'a>>,
 }
 
 /// One change to one path.
@@ -42,23 +108,56 @@ pub(crate) struct StepJson {
     pub path: String,
 }
 
-/// How many items came to what.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ChangeSummary<'a> {
-    /// A digest of the plan, for `--apply`.
-    pub fingerprint: String,
-    /// How many items are planned.
-    pub planned: usize,
-    /// How many were done.
-    pub done: usize,
-    /// How many were left alone, because they are no longer what was planned for.
-    pub skipped: usize,
-    /// How many failed.
-    pub failed: usize,
-    /// The bytes that went to the trash, or would; with `--permanent` for good.
-    pub freed_bytes: u64,
-    /// The run, for `rejoin undo`; `null` if nothing was changed, or permanently.
-    pub run: Option<&'a str>,
+impl StepJson {
+    /// Makes a step.
+    pub(crate) fn new(action: &'static str, path: &std::path::Path) -> Self {
+        Self { action, path: path.to_string_lossy().into_owned() }
+    }
+}
+
+impl<'a> ItemJson<'a> {
+    /// Makes an item with its result.
+    pub(crate) fn new(
+        session: Option<(AgentKind, &'a str)>,
+        code: &'a str,
+        result: &'a ItemResult,
+        is_plan: bool,
+    ) -> Self {
+        Self {
+            agent: session.map(|(agent, _)| agent),
+            id: session.map(|(_, id)| id),
+            code,
+            result: if is_plan && *result == ItemResult::Done { "planned" } else { result.into() },
+            error: result.why(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Returns the kind of a document.
+pub(crate) fn kind(is_plan: bool) -> &'static str {
+    if is_plan { "change-plan" } else { "change-outcome" }
+}
+
+impl<'a> ChangeJson<'a> {
+    /// Makes the document of a command whose items have these results.
+    pub(crate) fn new(
+        verb: &'a str,
+        is_plan: bool,
+        items: List<'a, ItemJson<'a>>,
+        results: impl IntoIterator<Item = &'a ItemResult>,
+    ) -> Self {
+        Self {
+            verb,
+            items,
+            not_planned: Vec::new(),
+            totals: Totals::of(results, is_plan),
+            fingerprint: None,
+            run: None,
+            warnings: Vec::new(),
+            details: None,
+        }
+    }
 }
 
 /// A change, and what came of it if it was applied.
@@ -70,144 +169,83 @@ pub(crate) struct Report<'a> {
     pub outcome: Option<&'a Outcome>,
     /// Whether what is removed goes for good, not to the trash.
     pub is_permanent: bool,
-    /// What agents remove, and what became of each.
-    pub handed: &'a [Handed],
-    pub handed_done: &'a [ItemResult],
-}
-
-/// A session that its agent removes.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Handed", deny_unknown_fields)]
-pub(crate) struct HandedJson<'a> {
-    /// The agent that the session belongs to.
-    pub agent: Option<AgentKind>,
-    /// The session's full id.
-    pub id: Option<&'a str>,
-    /// The stable name of the reason.
-    pub code: &'a str,
-    /// The reason.
-    pub reason: &'a str,
-    /// The agent's command that removes it.
-    pub command: &'a [String],
-    /// What its rows hold, in bytes.
-    pub size_bytes: u64,
-    /// `planned` in a plan; `done`, `skipped` (it is in use, or was changed) or `failed` in an outcome.
-    pub result: &'a str,
-    /// Why it was skipped or failed; `null` when it was not.
-    pub error: Option<&'a str>,
-}
-
-/// Returns the word for what became of something, and why if it was not done.
-fn result(done: Option<&ItemResult>) -> (&'static str, Option<&str>) {
-    match done {
-        None => ("planned", None),
-        Some(ItemResult::Done) => ("done", None),
-        Some(ItemResult::Skipped(why)) => ("skipped", Some(why.as_str())),
-        Some(ItemResult::Failed(why)) => ("failed", Some(why.as_str())),
-    }
 }
 
 impl<'a> Report<'a> {
-    /// Returns what became of each item.
+    /// Makes the report of a change whose removals go to the trash.
+    pub(crate) fn new(change: &'a Change, outcome: Option<&'a Outcome>) -> Self {
+        Self { change, outcome, is_permanent: false }
+    }
+
+    /// Returns each item with its result, `None` in a plan.
     pub(crate) fn items(&self) -> impl Iterator<Item = (&'a Item, Option<&'a ItemResult>)> {
         (0..self.change.items.len()).map(|at| self.item(at))
     }
 
-    /// Returns one item, and what became of it.
+    /// Returns one item with its result.
     pub(crate) fn item(&self, at: usize) -> (&'a Item, Option<&'a ItemResult>) {
         (&self.change.items[at], self.outcome.and_then(|outcome| outcome.done.get(at)))
     }
 
-    /// Puts the items into the contract's form.
-    pub(crate) fn items_json(self) -> List<'a, ChangeItemJson<'a>> {
-        List::counted(self.change.items.len(), move |at| self.item_json(at))
-    }
-
-    fn item_json(&self, at: usize) -> ChangeItemJson<'a> {
-        let (item, done) = self.item(at);
-        let (result, error) = result(done);
-        ChangeItemJson {
-            agent: item.about.session().map(|(agent, _)| agent),
-            id: item.about.session().map(|(_, id)| id),
-            code: item.code,
-            reason: &item.reason,
-            steps: item.steps.iter().map(step).collect(),
-            size_bytes: item.steps.iter().map(Step::freed_bytes).sum(),
-            result,
-            error,
-        }
-    }
-
-    /// Returns what agents remove, and what became of each.
+    /// Returns what agents remove, each with its result.
     pub(crate) fn handed(&self) -> impl Iterator<Item = (&'a Handed, Option<&'a ItemResult>)> + use<'a> {
-        let done = self.handed_done;
-        self.handed.iter().enumerate().map(move |(at, one)| (one, done.get(at)))
+        let outcome = self.outcome;
+        let result = move |at: usize| outcome.and_then(|outcome| outcome.handed.get(at));
+        self.change.handed.iter().enumerate().map(move |(at, one)| (one, result(at)))
     }
 
-    /// Puts those into the contract's form.
-    pub(crate) fn handed_json(&self) -> Vec<HandedJson<'a>> {
-        let json = |(one, done): (&'a Handed, Option<&'a ItemResult>)| {
-            let (result, error) = result(done);
-            HandedJson {
-                agent: one.about.session().map(|(agent, _)| agent),
-                id: one.about.session().map(|(_, id)| id),
-                code: one.code,
-                reason: &one.reason,
-                command: &one.command,
-                size_bytes: one.size_bytes,
-                result,
-                error,
-            }
+    /// Counts the items and what agents remove.
+    pub(crate) fn totals(&self) -> Totals {
+        let results = self.items().map(|(_, done)| done).chain(self.handed().map(|(_, done)| done));
+        let totals = Totals::of(results.flatten(), false);
+        let goes = |done: Option<&ItemResult>| matches!(done, None | Some(ItemResult::Done));
+        let steps = self.items().filter(|(_, done)| goes(*done)).flat_map(|(item, _)| &item.steps);
+        let planned = if self.outcome.is_none() { self.change.items.len() + self.change.handed.len() } else { 0 };
+        Totals { planned, freed_bytes: steps.map(Step::freed_bytes).sum(), ..totals }
+    }
+
+    /// Returns the run that can be undone.
+    pub(crate) fn run(&self) -> Option<&'a str> {
+        self.outcome.and_then(|outcome| outcome.run.as_deref())
+    }
+
+    /// Puts the change into the contract's form.
+    pub(crate) fn document(self, details: Option<Details<'a>>) -> (&'static str, ChangeJson<'a>) {
+        let own = self.change.items.len();
+        let items = List::counted(own + self.change.handed.len(), move |at| match at.checked_sub(own) {
+            None => self.item_json(at),
+            Some(at) => self.handed_json(at),
+        });
+        let doubt = self.outcome.and_then(|outcome| outcome.doubt.as_deref());
+        let document = ChangeJson {
+            totals: self.totals(),
+            fingerprint: Some(self.change.fingerprint()),
+            run: self.run(),
+            warnings: doubt.map(|why| format!("a loss of power may still take this back: {why}")).into_iter().collect(),
+            details,
+            ..ChangeJson::new(self.change.verb, self.outcome.is_none(), items, [])
         };
-        self.handed().map(json).collect()
+        (kind(self.outcome.is_none()), document)
     }
 
-    /// Counts.
-    pub(crate) fn summary(&self) -> ChangeSummary<'a> {
-        let results = || self.items().map(|(_, done)| done).chain(self.handed().map(|(_, done)| done));
-        let count = |is: fn(&ItemResult) -> bool| results().filter(|done| done.is_some_and(is)).count();
-        let counts_bytes = |done: Option<&ItemResult>| matches!(done, None | Some(ItemResult::Done));
-        let bytes = self.items().filter(|(_, done)| counts_bytes(*done)).flat_map(|(item, _)| &item.steps);
-        ChangeSummary {
-            fingerprint: fingerprint(self.change, self.handed),
-            planned: self.change.items.len() + self.handed.len(),
-            done: count(|done| *done == ItemResult::Done),
-            skipped: count(|done| matches!(done, ItemResult::Skipped(_))),
-            failed: count(|done| matches!(done, ItemResult::Failed(_))),
-            freed_bytes: bytes.map(Step::freed_bytes).sum(),
-            run: self.outcome.and_then(|outcome| outcome.run.as_deref()),
+    fn item_json(&self, at: usize) -> ItemJson<'a> {
+        let (item, done) = self.item(at);
+        ItemJson {
+            reason: Some(&item.reason),
+            steps: item.steps.iter().map(|step| StepJson::new(step.into(), step.path())).collect(),
+            size_bytes: item.steps.iter().map(Step::freed_bytes).sum(),
+            ..ItemJson::new(item.about.session(), item.code, done.unwrap_or(&ItemResult::Done), done.is_none())
         }
     }
-}
 
-fn step(step: &Step) -> StepJson {
-    StepJson { action: step.into(), path: step.path().to_string_lossy().into_owned() }
-}
-
-/// The answer of a verb that changes files and has nothing more to say.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Change", deny_unknown_fields)]
-pub(crate) struct ChangeJson<'a> {
-    /// The verb.
-    pub verb: &'a str,
-    /// Every item.
-    pub items: List<'a, ChangeItemJson<'a>>,
-    /// The sessions that their agents remove, with `--via-agent`.
-    pub handed: Vec<HandedJson<'a>>,
-    #[serde(flatten)]
-    pub summary: ChangeSummary<'a>,
-}
-
-/// The answer of `doctor --fix`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DoctorFix", deny_unknown_fields)]
-pub(crate) struct FixJson<'a> {
-    /// Every item.
-    pub items: List<'a, ChangeItemJson<'a>>,
-    /// What could not be planned.
-    pub unplanned: &'a [Unplanned],
-    /// What needs a decision: errors and warnings that cannot be repaired automatically.
-    pub undecided: Vec<FindingJson<'a>>,
-    #[serde(flatten)]
-    pub summary: ChangeSummary<'a>,
+    fn handed_json(&self, at: usize) -> ItemJson<'a> {
+        let one = &self.change.handed[at];
+        let done = self.outcome.and_then(|outcome| outcome.handed.get(at));
+        ItemJson {
+            reason: Some(&one.reason),
+            command: Some(&one.command),
+            size_bytes: one.size_bytes,
+            ..ItemJson::new(one.about.session(), one.code, done.unwrap_or(&ItemResult::Done), done.is_none())
+        }
+    }
 }

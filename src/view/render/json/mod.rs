@@ -1,6 +1,7 @@
 //! The JSON contract: what scripts can rely on (docs/json.md). Additive change is a minor version.
 
 pub(crate) mod change;
+pub(crate) mod details;
 pub(crate) mod doctor;
 
 use std::borrow::Cow;
@@ -21,10 +22,9 @@ use crate::format::text;
 use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
-use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Problem, Session, SessionKind};
+use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::env::Elsewhere;
 use crate::view::render::answer::write_object;
-use crate::view::render::items::List;
 
 /// A directory that a session is launched in.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -354,48 +354,6 @@ impl<'a> RefusalJson<'a> {
         let hint = hint.as_deref().map(|hint| all_in_home(hint, elsewhere));
         Self { code: code.name(), exit: refusal.exit.code(), message, hint }
     }
-}
-
-/// The answer of `backfill`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "BackfillReport", deny_unknown_fields)]
-pub(crate) struct BackfillJson<'a> {
-    /// Every session that was checked.
-    pub items: List<'a, BackfillItemJson<'a>>,
-    /// How many files were written, or would be.
-    pub written: usize,
-    /// How many sessions have a good session-info.json already.
-    pub kept: usize,
-    /// How many were refused.
-    pub refused: usize,
-    /// How many could not be written.
-    pub failed: usize,
-    /// The run, for `rejoin undo`; `null` if nothing was written.
-    pub run: Option<&'a str>,
-    /// What could not be read.
-    pub problems: &'a [Problem],
-}
-
-/// What is done about one session's session-info.json.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BackfillItem", deny_unknown_fields)]
-pub(crate) struct BackfillItemJson<'a> {
-    /// The full id.
-    pub id: &'a str,
-    /// The file.
-    pub path: Cow<'a, str>,
-    /// `write`, `keep` or `refuse` in a plan; `written`, `kept`, `refused` or `failed` in an outcome.
-    pub result: &'a str,
-    /// The directory that is recorded; `null` unless it is written.
-    pub working_dir: Option<Cow<'a, str>>,
-    /// The session's own time of creation that is recorded; `null` unless it is written.
-    pub created_at: Option<Timestamp>,
-    /// Which source the directory comes from; `null` unless it is written.
-    pub source: Option<&'a str>,
-    /// Why.
-    pub reason: &'a str,
-    /// What speaks for one directory or another, strongest first.
-    pub evidence: &'a [Evidence],
 }
 
 /// An error, on standard error.

@@ -1,0 +1,47 @@
+//! What became of a change, item by item.
+
+/// The result of one item.
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum ItemResult {
+    /// Done; in a dry run, it would be.
+    Done,
+    /// As it should be already, or not part of what was asked for.
+    Unchanged,
+    /// Left alone, because it is no longer what was planned for.
+    Skipped(String),
+    /// Cannot be done, for this reason; it was not tried.
+    Refused(String),
+    /// Could not be done, for this reason; nothing of it is left.
+    Failed(String),
+}
+
+impl ItemResult {
+    /// Returns why it was not done; `None` if it was, or if there was nothing to do.
+    pub(crate) fn why(&self) -> Option<&str> {
+        match self {
+            Self::Done | Self::Unchanged => None,
+            Self::Skipped(why) | Self::Refused(why) | Self::Failed(why) => Some(why),
+        }
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// The run's name, for `rejoin undo`; `None` if nothing was changed.
+    pub run: Option<String>,
+    /// The result of each item, in the plan's order.
+    pub done: Vec<ItemResult>,
+    /// The result of each session that its agent was to remove, in the plan's order.
+    pub handed: Vec<ItemResult>,
+    /// Why a loss of power may still take back what was done.
+    pub doubt: Option<String>,
+}
+
+impl Outcome {
+    /// Returns whether every item was done, and all of it is on the disk.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.doubt.is_none() && self.done.iter().chain(&self.handed).all(|done| *done == ItemResult::Done)
+    }
+}

@@ -1,0 +1,104 @@
+//! `rejoin cleanup`
+
+mod planned;
+mod settings;
+
+use super::{change, removal};
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir::StateDir;
+use crate::change::apply::trash::{self, Purge, Purged};
+use crate::change::outcome::{ItemResult, Outcome};
+use crate::cli::CleanupArgs;
+use crate::error::{Exit, Refusal, RefusalCode};
+use crate::system::env::Env;
+use crate::view::render::cleanup::Report;
+use crate::view::ui::Ui;
+use planned::{Planned, plan};
+use settings::Settings;
+
+pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let settings = &Settings::of(args, env);
+    settings.note.iter().for_each(|note| ui.note(note));
+    if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
+        // What is refused anyway is no matter of a yes.
+        let refusal = plan(settings, env, ui)?.refusal(settings, env);
+        return Err(refusal.unwrap_or(nobody).into());
+    }
+    match clean_up(settings, env, ui) {
+        // Whoever holds the lock is at work; a cron job has nothing to add, and its next run comes.
+        Err(error) if is_locked(&error) => {
+            ui.note(&format!("{error:#}. Nothing was done."));
+            let (plan, outcome, purged) = (Planned::default(), Outcome::default(), Purged::default());
+            let report = plan.report(settings, Some(&outcome), &purged, env);
+            ui.answer(args.format, env, &Report { is_locked: true, ..report })?;
+            Ok(Exit::Ok)
+        }
+        outcome => outcome,
+    }
+}
+
+fn is_locked(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Locked)
+}
+
+fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let args = settings.args;
+    let removal = &args.removal;
+    if !removal.change.dry_run {
+        super::recover_first("cleanup", removal.change.lock, env, ui)?;
+    }
+    let mut plan = plan(settings, env, ui)?;
+    let refusal = plan.refusal(settings, env);
+    if removal.change.dry_run {
+        let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
+        plan.print(settings, &plan.report(settings, None, &purged, env), env, ui)?;
+        let has_findings = plan.has_work() || !purged.runs.is_empty();
+        // Giving back the memory of each session by itself takes longer than it is worth.
+        std::mem::forget(plan);
+        return match refusal {
+            Some(refusal) => Err(refusal.into()),
+            None if args.exit_code && has_findings => Ok(Exit::Findings),
+            None => Ok(Exit::Ok),
+        };
+    }
+    if let Some(refusal) = refusal {
+        return Err(refusal.into());
+    }
+    change::check_fingerprint(&plan.change, &removal.change, env)?;
+    if plan.has_work() {
+        removal::ask(&plan.change, removal, env, ui)?;
+    }
+    let (mut outcome, mut purged) = (Outcome::default(), Purged::default());
+    let mut is_permanent = removal.permanent;
+    if plan.has_work() || !plan.due.is_empty() {
+        // One lock for all of it: nobody comes in between.
+        let state_dir = StateDir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
+        if settings.archives {
+            plan.archive(settings, &state_dir, env, ui)?;
+        }
+        // What may fail as a whole comes first, as long as nothing has been changed.
+        let handed = plan.hand_over(settings, &state_dir, env, ui)?;
+        let mut progress = ui.progress("Removing", plan.change.items.len());
+        outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
+        outcome.handed = handed;
+        drop(progress);
+        if !plan.due.is_empty() {
+            purged = trash::purge(&state_dir, env.now, &Purge::Runs(plan.due.clone()))?;
+        }
+        if removal.permanent {
+            let mut failed = removal::purge(&mut outcome, &state_dir, env)?.failed;
+            is_permanent = failed.is_empty();
+            purged.failed.append(&mut failed);
+        }
+    }
+    let mut report = plan.report(settings, Some(&outcome), &purged, env);
+    report.change.is_permanent = is_permanent;
+    plan.print(settings, &report, env, ui)?;
+    removal::say_what_is_still_listed(&plan.change, &outcome, ui);
+    let is_left = |done: &ItemResult| matches!(done, ItemResult::Skipped(_));
+    let has_failed = report.change.totals().failed > 0
+        || outcome.handed.iter().any(is_left)
+        || !plan.unplanned.is_empty()
+        || !purged.failed.is_empty();
+    Ok(if has_failed { Exit::Partial } else { Exit::Ok })
+}

@@ -1,0 +1,261 @@
+//! Plan of a cleanup: the sessions that go, and those that stay, each with the reason.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::settings::Settings;
+use crate::archive::Archive;
+use crate::change::apply::history::History;
+use crate::change::apply::state_dir::StateDir;
+use crate::change::apply::trash::{Purge, Purged};
+use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::pins::Pins;
+use crate::change::plan::change::{Change, Seen, Unplanned};
+use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
+use crate::change::removal::{Going, Summaries, cwd_records, day};
+use crate::commands::{nowhere, safe, via_agent};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::format::command_line;
+use crate::system::env::Env;
+use crate::view::render::cleanup as render;
+use crate::view::render::cleanup::{Archived, Report};
+use crate::view::render::json::change::Report as ChangeReport;
+use crate::view::render::json::details::LeftToAgent;
+use crate::view::ui::Ui;
+
+/// Plan of a cleanup.
+#[derive(Default)]
+pub(super) struct Planned {
+    pub(super) change: Change,
+    /// The archive that what goes is put into first.
+    archive: Option<PathBuf>,
+    archived: Archived,
+    kept: BTreeMap<Keep, usize>,
+    its_agents: Vec<LeftToAgent>,
+    pub(super) unplanned: Vec<Unplanned>,
+    guards: Vec<Guard>,
+    cutoff: Option<Timestamp>,
+    /// Runs whose trash is purged.
+    pub(super) due: Vec<String>,
+}
+
+pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
+    let pins = Pins::read(env)?;
+    let policy = &settings.policy;
+    let filter = crate::commands::place_filter(&settings.args.place, env);
+    // Every agent is read, because the fuses compare with all there is.
+    let showing = ui.watch("Reading");
+    let mut summaries =
+        Summaries::read(env, &[], &filter, &settings.rules, policy.max_total.is_some(), Vec::new(), showing.watcher());
+    summaries.via_agent = settings.args.removal.via_agent;
+    let archive = Archive::of(env, settings.args.archive_dir.as_deref());
+    let (families, guards) =
+        summaries.decide(policy, &pins, &settings.args.exclude, |summaries, families| match settings.archives {
+            // None of them goes that is not archived first.
+            true => families.iter().map(|family| summaries.owned_key(family.root())).collect(),
+            false => {
+                let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
+                let mut archived = safe::archived(summaries, families, &archive, env);
+                archived.extend(handed.map(|at| summaries.owned_key(at)));
+                archived
+            }
+        });
+    drop(showing);
+    let mut planned = Planned { guards, cutoff: policy.cutoff, ..Planned::default() };
+    planned.archive = settings.archives.then(|| archive.root().to_owned());
+    planned.change.verb = "cleanup";
+    planned.note_kept(&summaries, &families);
+    let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.now).max();
+    let cutoff = policy.cutoff.filter(|_| !policy.only_empty);
+    let records = cutoff.map(|cutoff| cwd_records(&mut summaries, cutoff, &filter, &pins, env)).unwrap_or_default();
+    crate::commands::warn_of_problems(ui, &summaries.problems);
+    let going = families.into_iter().filter(Family::goes).collect();
+    planned.add(summaries, going, policy.only_empty);
+    via_agent::weigh(&mut planned.change.handed, env);
+    planned.change.items.extend(records);
+    if !planned.has_work() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
+        nowhere::note(&filter, env, ui);
+    }
+    planned.due = due(settings, newest, env, ui)?;
+    Ok(planned)
+}
+
+/// Returns the runs whose trash is old enough to be purged.
+fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
+    let trash_keep = settings.trash_keep;
+    let before = trash_keep.before(env.now, &env.zone);
+    let history = History::read(env)?;
+    crate::commands::warn_of_problems(ui, &history.problems);
+    let due = Purge::Before(before);
+    let due: Vec<String> = history.runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
+    // With a clock that jumped ahead everything looks old, and this cannot be undone.
+    let newest = history.runs.iter().filter_map(|run| run.kept_since).max().max(newest);
+    if due.is_empty() || newest.is_some_and(|newest| newest >= before) || !trash_keep.is_relative() {
+        return Ok(due);
+    }
+    ui.warn(
+        "the trash was not purged: no session was active since its contents were removed, so the clock may be wrong",
+    );
+    Ok(Vec::new())
+}
+
+impl Planned {
+    /// Counts what stays, and notes what only its agent can remove.
+    pub(super) fn note_kept(&mut self, summaries: &Summaries, families: &[Family]) {
+        for family in families {
+            if let Verdict::Stays(keep) = family.verdict {
+                *self.kept.entry(keep).or_default() += 1;
+            }
+        }
+        self.its_agents.reserve_exact(self.kept.get(&Keep::ItsAgents).copied().unwrap_or_default());
+        for family in families.iter().filter(|family| family.verdict == Verdict::Stays(Keep::ItsAgents)) {
+            let why = family.members.iter().find_map(|at| Some((*at, summaries.its_agents(*at)?)));
+            self.its_agents.extend(why.map(|(at, why)| {
+                let (agent, id) = summaries.key(at);
+                LeftToAgent {
+                    agent,
+                    id: id.into(),
+                    active_at: family.active_at,
+                    reason: Arc::clone(why),
+                    database: Arc::clone(&summaries.copies(at)[0].place.path),
+                    removes_unasked: summaries.removes_unasked(at),
+                }
+            }));
+        }
+    }
+
+    /// Plans to remove these families.
+    pub(super) fn add(&mut self, summaries: Summaries, going: Vec<Family>, only_empty: bool) {
+        self.change.items.reserve_exact(going.len());
+        let mut reasons: BTreeMap<Option<Date>, Arc<str>> = BTreeMap::new();
+        for (family, items) in summaries.leave(going) {
+            let code = match family.verdict {
+                Verdict::Goes(go) if !only_empty => go.name(),
+                _ => "empty",
+            };
+            let day = family.active_at.map(day);
+            let reason = reasons.entry(day).or_insert_with(|| match day {
+                Some(day) => format!("last active {day}").into(),
+                None => "last active at an unknown time".into(),
+            });
+            match items.item(code, Arc::clone(reason)) {
+                Ok(Going::Handed(handed)) => self.change.handed.push(handed),
+                Ok(Going::Item(item)) => self.change.items.push(item),
+                Err((about, reason)) => self.unplanned.push(Unplanned { about: about.to_string(), reason }),
+            }
+        }
+    }
+
+    /// Returns whether anything goes.
+    pub(super) fn has_work(&self) -> bool {
+        !self.change.is_empty()
+    }
+
+    /// Has agents remove what only they can, each session archived first.
+    pub(super) fn hand_over(
+        &mut self,
+        settings: &Settings<'_>,
+        state_dir: &StateDir,
+        env: &Env,
+        ui: &mut Ui,
+    ) -> anyhow::Result<Vec<ItemResult>> {
+        let archive = Archive::of(env, settings.args.archive_dir.as_deref());
+        let lock = settings.args.removal.change.lock;
+        let (archived, done) = via_agent::carry_out(&self.change.handed, &archive, lock, state_dir, env, ui)?;
+        self.archived.sessions += archived.sessions;
+        self.archived.stored_bytes += archived.stored_bytes;
+        Ok(done)
+    }
+
+    /// Archives everything that goes; what cannot be archived stays.
+    pub(super) fn archive(
+        &mut self,
+        settings: &Settings<'_>,
+        state_dir: &StateDir,
+        env: &Env,
+        ui: &mut Ui,
+    ) -> anyhow::Result<()> {
+        let archive = Archive::of(env, settings.args.archive_dir.as_deref());
+        let seen: Vec<&[Seen]> = self.change.items.iter().map(|item| item.seen.as_slice()).collect();
+        let (archived, failed) = safe::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
+        self.archived = archived;
+        let mut failed = failed.into_iter();
+        self.change.items.retain(|item| {
+            let why = failed.next().flatten();
+            let unplanned =
+                |why| Unplanned { about: item.about.to_string(), reason: format!("it could not be archived: {why}") };
+            let stays = why.is_some();
+            self.unplanned.extend(why.map(unplanned));
+            !stays
+        });
+        Ok(())
+    }
+
+    /// Says why the plan looks like a mistake.
+    pub(super) fn refusal(&self, settings: &Settings<'_>, env: &Env) -> Option<Refusal> {
+        if settings.args.allow_all || !self.has_work() {
+            return None;
+        }
+        let (code, message) = match self.guards.first()? {
+            Guard::Clock { newest } => (
+                RefusalCode::Clock,
+                format!(
+                    "no session was active since {}, so all of them count as old; the clock of this machine may be wrong",
+                    day(*newest)
+                ),
+            ),
+            Guard::WholeAgent(agent) => {
+                (RefusalCode::WholeAgent, format!("this would remove every session of {agent}"))
+            }
+            Guard::MoreThanHalf { going, all } => {
+                (RefusalCode::MoreThanHalf, format!("this would remove {going} of {all} sessions, more than half"))
+            }
+        };
+        let all = command_line::again(env, &["--dry-run", "-n", "--exit-code"], &["--allow-all"]);
+        let plan = command_line::again(env, &["--yes", "-y"], &["--dry-run", "--allow-all"]);
+        let hint = match settings.args.removal.change.dry_run {
+            true => format!("to remove them all, run `{all}`"),
+            false => format!("see the plan with `{plan}`; to remove them all, run `{all}`"),
+        };
+        Some(Refusal::new(Exit::Refused, code, message).hint(hint))
+    }
+
+    pub(super) fn report<'a>(
+        &'a self,
+        settings: &Settings<'_>,
+        outcome: Option<&'a Outcome>,
+        purged: &'a Purged,
+        env: &Env,
+    ) -> Report<'a> {
+        Report {
+            change: ChangeReport { change: &self.change, outcome, is_permanent: settings.args.removal.permanent },
+            archive: self.archive.as_deref(),
+            archived: self.archived,
+            kept: &self.kept,
+            its_agents: &self.its_agents,
+            unplanned: &self.unplanned,
+            refused: self.refusal(settings, env).map(|refusal| refusal.code),
+            cutoff: self.cutoff,
+            purged,
+            is_locked: false,
+        }
+    }
+
+    pub(super) fn print(
+        &self,
+        settings: &Settings<'_>,
+        report: &Report<'_>,
+        env: &Env,
+        ui: &mut Ui,
+    ) -> anyhow::Result<()> {
+        ui.answer(settings.args.format, env, report)?;
+        if settings.args.format.is_table() {
+            render::left_to_agents(&self.its_agents, env).iter().for_each(|line| ui.note(line));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,19 @@
+//! The command that undoes a run, below an answer or at the end of a line.
+
+use std::io::{self, Write};
+
+use crate::format::command_line::in_home;
+use crate::system::env::Env;
+use crate::view::ui::Styles;
+
+/// Says how a run is undone.
+pub(crate) fn write(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+    let Styles { faint, .. } = styles;
+    writeln!(out, "{faint}`{}` undoes this.{faint:#}", in_home(&format!("rejoin undo {run}"), &env.elsewhere()))
+}
+
+/// Says the same at the end of a line.
+pub(crate) fn in_line(run: Option<&str>, env: &Env) -> String {
+    run.map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.elsewhere())))
+        .unwrap_or_default()
+}
