@@ -43,12 +43,13 @@ pub(crate) fn check(file: &Path) -> io::Result<()> {
             lost.push(name.as_str());
         }
     }
-    match lost.is_empty() && !kept.is_empty() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!(
+    if lost.is_empty() && !kept.is_empty() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!(
             "slower by more than 30 %: {}; if that is meant to be, `.ci/bench --keep`",
             lost.join(", ")
-        ))),
+        )))
     }
 }
 

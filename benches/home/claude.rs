@@ -22,9 +22,10 @@ impl Generator {
 
     /// Sizes spread evenly over each doubling: as many between 2 and 4 kB as between 128 and 256 kB.
     pub(super) fn claude_of_any_size(&mut self, project: &Project, number: usize) -> io::Result<String> {
-        let wanted = match number % HUGE_ONE_IN == HUGE_ONE_IN / 2 {
-            true => 10_000_000 * (1 + self.random(10)),
-            false => (2_000 << self.random(7)) * (100 + self.random(100)) / 100,
+        let wanted = if number % HUGE_ONE_IN == HUGE_ONE_IN / 2 {
+            10_000_000 * (1 + self.random(10))
+        } else {
+            (2_000 << self.random(7)) * (100 + self.random(100)) / 100
         };
         self.claude_of(project, number, wanted)
     }

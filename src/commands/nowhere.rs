@@ -23,9 +23,10 @@ const STEPS: usize = 3;
 pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
     let Some((dir, near)) = nowhere(filter, env) else { return false };
     let dir = shown_dir(dir, env);
-    match near.is_empty() {
-        true => ui.note(&format!("No session worked in {dir} or below it. `rejoin list` shows where some did.")),
-        false => ui.note(&format!("No session worked in {dir} or below it. These come nearest:")),
+    if near.is_empty() {
+        ui.note(&format!("No session worked in {dir} or below it. `rejoin list` shows where some did."))
+    } else {
+        ui.note(&format!("No session worked in {dir} or below it. These come nearest:"))
     }
     near.iter().for_each(|line| ui.note(&format!("  {line}")));
     true
@@ -39,9 +40,10 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
     }
     let Some((dir, near)) = nowhere(filter, env) else { return error };
     let message = format!("no session worked in {} or below it", dir.display());
-    let hint = match near.is_empty() {
-        true => "run `rejoin list` to see where sessions worked".to_owned(),
-        false => format!("these directories come nearest:\n      {}", near.join("\n      ")),
+    let hint = if near.is_empty() {
+        "run `rejoin list` to see where sessions worked".to_owned()
+    } else {
+        format!("these directories come nearest:\n      {}", near.join("\n      "))
     };
     Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into()
 }

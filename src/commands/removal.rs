@@ -62,9 +62,10 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
     let about = confirm::removal(&sessions, env);
     let (what, size) = (text::count(change.items.len(), "session"), text::size(change.freed_bytes()));
-    let gone = match args.permanent {
-        true => format!("Delete {what} ({size}) for good"),
-        false => format!("Move {what} ({size}) to the trash"),
+    let gone = if args.permanent {
+        format!("Delete {what} ({size}) for good")
+    } else {
+        format!("Move {what} ({size}) to the trash")
     };
     let question = match (change.items.len(), handed.len()) {
         (_, 0) => format!("{gone}?"),

@@ -156,9 +156,10 @@ fn keep_rule(mut rule: Table<'_>) -> Result<KeepRule, Mistake> {
         last: rule.take("last", value::number)?,
     };
     let at = rule.at;
-    match rule.finish()?.is_empty() {
-        false => Ok(keep),
-        true => Err(Mistake::at(at, "this rule says nothing, so it would keep every session")),
+    if rule.finish()?.is_empty() {
+        Err(Mistake::at(at, "this rule says nothing, so it would keep every session"))
+    } else {
+        Ok(keep)
     }
 }
 

@@ -169,9 +169,10 @@ fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
     let half = half.ok_or_else(|| "its last line is whole now".to_owned())?;
     // Lines are read without the NUL bytes around them, so the half record need not be the end of the file.
     let end = Jsonl::open(path).and_then(|file| file.again(file.len().saturating_sub(half.len() as u64), half.len()));
-    match end.map_err(|error| error.to_string())? == half {
-        true => Ok(half.len() as u64),
-        false => Err("NUL bytes follow its last line".to_owned()),
+    if end.map_err(|error| error.to_string())? == half {
+        Ok(half.len() as u64)
+    } else {
+        Err("NUL bytes follow its last line".to_owned())
     }
 }
 

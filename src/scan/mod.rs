@@ -157,10 +157,10 @@ fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
 
 impl Places {
     fn add(&mut self, mut found: Found) {
-        match self.places.is_empty() {
-            // Most often there is one large store, and its places need not be held twice.
-            true => self.places = found.places,
-            false => self.places.append(&mut found.places),
+        if self.places.is_empty() {
+            self.places = found.places
+        } else {
+            self.places.append(&mut found.places)
         }
         self.problems.append(&mut found.problems);
     }

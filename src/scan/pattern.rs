@@ -46,10 +46,8 @@ impl Pattern {
     pub(crate) fn of_texts(texts: &[String], case: Case) -> Self {
         let text = texts.join(" ");
         let is_exact = is_exact(&text, case);
-        let needle = |text: &String| match is_exact {
-            true => Needle::new(text, true),
-            false => Needle::new(&text.to_lowercase(), false),
-        };
+        let needle =
+            |text: &String| if is_exact { Needle::new(text, true) } else { Needle::new(&text.to_lowercase(), false) };
         Self { kind: Kind::All(texts.iter().map(needle).collect()), text, is_exact }
     }
 

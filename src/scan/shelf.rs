@@ -162,9 +162,10 @@ impl<T: Send> Shelf<T> {
                 Batch::Places(places) => places,
                 Batch::Packed(packed) => packed.places().collect(),
             };
-            let of_several: Vec<_> = match several.is_empty() {
-                true => Vec::new(),
-                false => alone.extract_if(.., |place| several.contains(&key(place))).collect(),
+            let of_several: Vec<_> = if several.is_empty() {
+                Vec::new()
+            } else {
+                alone.extract_if(.., |place| several.contains(&key(place))).collect()
             };
             let part = part(alone, reader, watcher, say);
             let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);

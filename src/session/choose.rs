@@ -25,9 +25,10 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
     let count = copies.len();
     // Comparing reads whole files, so each pair is compared but once, and only a few of all pairs are.
     let mut known: HashMap<(usize, usize), Option<Comparison>> = HashMap::new();
-    let mut compared = |a: usize, b: usize| match a < b {
-        true => *known.entry((a, b)).or_insert_with(|| compare(&copies[a], &copies[b])),
-        false => {
+    let mut compared = |a: usize, b: usize| {
+        if a < b {
+            *known.entry((a, b)).or_insert_with(|| compare(&copies[a], &copies[b]))
+        } else {
             let reversed = *known.entry((b, a)).or_insert_with(|| compare(&copies[b], &copies[a]));
             reversed.map(Comparison::reversed)
         }
@@ -44,21 +45,17 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
         .filter(|rival| *rival != best)
         .map(|rival| judge(&copies[best], &copies[rival], compared(best, rival)))
         .collect();
-    let (first, choice) = match judgements.iter().all(|judgement| is_no_worse(*judgement)) {
-        true => {
-            // The closest rival is the one whose defeat needs the least weighty reason.
-            let why = judgements.iter().filter_map(|judgement| match judgement {
-                Judgement::Better(why) => Some(*why),
-                _ => None,
-            });
-            let why = why.max().map_or("its copies are identical", Why::words);
-            (best, Choice::new(why, true))
-        }
-        false => {
-            let newest =
-                (0..count).max_by_key(|a| (standing(&copies[*a]), active_at(&copies[*a]), std::cmp::Reverse(*a)));
-            (newest.unwrap_or_default(), Choice::new("the evidence does not show which copy to use", false))
-        }
+    let (first, choice) = if judgements.iter().all(|judgement| is_no_worse(*judgement)) {
+        // The closest rival is the one whose defeat needs the least weighty reason.
+        let why = judgements.iter().filter_map(|judgement| match judgement {
+            Judgement::Better(why) => Some(*why),
+            _ => None,
+        });
+        let why = why.max().map_or("its copies are identical", Why::words);
+        (best, Choice::new(why, true))
+    } else {
+        let newest = (0..count).max_by_key(|a| (standing(&copies[*a]), active_at(&copies[*a]), std::cmp::Reverse(*a)));
+        (newest.unwrap_or_default(), Choice::new("the evidence does not show which copy to use", false))
     };
     let others = (0..count).filter(|at| *at != first);
     let comparisons = others.map(|at| compared(first, at).map(Comparison::reversed));

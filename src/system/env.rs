@@ -253,11 +253,10 @@ impl Env {
         let mut unusable = None;
         for dir in self.variable("PATH").into_iter().flat_map(std::env::split_paths) {
             let path = dir.join(name);
-            match is_executable(&path) {
-                true => return Program::Found(path),
-                false if reach::is_file(&path) => unusable = unusable.or(Some(path)),
-                false => {}
+            if is_executable(&path) {
+                return Program::Found(path);
             }
+            unusable = unusable.or(Some(path).filter(|path| reach::is_file(path)));
         }
         unusable.map_or(Program::Missing, Program::NotExecutable)
     }

@@ -101,9 +101,10 @@ fn a_broken_store_hides_the_sessions_of_no_other_agent() {
             }
             let left = listed(&world);
             assert!(left.is_superset(&others), "{agent} is {how}: {:?} is missing", others.difference(&left));
-            match root.symlink_metadata().expect("a store").is_dir() {
-                true => std::fs::remove_dir_all(&root).expect("no store"),
-                false => std::fs::remove_file(&root).expect("no store"),
+            if root.symlink_metadata().expect("a store").is_dir() {
+                std::fs::remove_dir_all(&root).expect("no store")
+            } else {
+                std::fs::remove_file(&root).expect("no store")
             }
             broken += 1;
         }

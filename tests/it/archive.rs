@@ -51,10 +51,10 @@ fn archive_bytes(dir: &Path) -> u64 {
 pub(crate) fn wipe(world: &World) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true if path.ends_with(".local") => {}
-            true => std::fs::remove_dir_all(path).expect("a store that goes"),
-            false => std::fs::remove_file(path).expect("a file that goes"),
+        if !path.is_dir() {
+            std::fs::remove_file(path).expect("a file that goes");
+        } else if !path.ends_with(".local") {
+            std::fs::remove_dir_all(path).expect("a store that goes");
         }
     }
     for name in ["gptme", "nanocoder", "opencode"] {

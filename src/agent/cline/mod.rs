@@ -99,10 +99,7 @@ impl Agent for Cline {
         copy.mark_if(meta.is_none(), Health::InvalidContent);
         let meta = meta.unwrap_or_default();
         let sum = unless_gone(document(&copy.place).glance(&messages_path(&copy.place)))?;
-        copy.size_bytes = match copy.place.is_subagent {
-            true => sum.bytes,
-            false => context.tree_size(Some(&copy.place.path)),
-        };
+        copy.size_bytes = if copy.place.is_subagent { sum.bytes } else { context.tree_size(Some(&copy.place.path)) };
         fill(&mut copy, &meta);
         sum.fill(&mut copy);
         let updated = sum.text("updated_at").instant().max(sum.newest);

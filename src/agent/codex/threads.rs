@@ -54,16 +54,20 @@ struct Row {
 fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
     db.require("threads", &["id"])?;
     let known = db.columns("threads")?;
-    let bounded = |column: &str| match known.contains(column) {
-        true => format!("CASE WHEN octet_length({column}) <= {MAX_BYTES} THEN {column} END"),
-        false => "NULL".to_owned(),
+    let bounded = |column: &str| {
+        if known.contains(column) {
+            format!("CASE WHEN octet_length({column}) <= {MAX_BYTES} THEN {column} END")
+        } else {
+            "NULL".to_owned()
+        }
     };
-    let name = match known.contains("name") || !known.contains("title") || !known.contains("first_user_message") {
-        true => bounded("name"),
-        false => format!(
+    let name = if known.contains("name") || !known.contains("title") || !known.contains("first_user_message") {
+        bounded("name")
+    } else {
+        format!(
             "CASE WHEN octet_length(title) <= {MAX_BYTES} \
-             AND title <> substr(first_user_message, 1, length(title)) THEN title END"
-        ),
+         AND title <> substr(first_user_message, 1, length(title)) THEN title END"
+        )
     };
     let mut rows = Vec::new();
     let of_one = if id.is_some() { " WHERE id = ?1" } else { "" };

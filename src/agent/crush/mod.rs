@@ -85,10 +85,7 @@ impl Schema for Sessions {
         copy.created_at = row.int(3).and_then(instant).map(|at| Fact::new(at, "created_at"));
         copy.active_at = row.int(4).and_then(instant).map(|at| Fact::new(at, "updated_at"));
         copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());
-        copy.kind = match copy.place.is_subagent {
-            true => SessionKind::Subagent,
-            false => SessionKind::Main,
-        };
+        copy.kind = if copy.place.is_subagent { SessionKind::Subagent } else { SessionKind::Main };
         // The database does not say; where it lies does.
         let dir = copy.place.project.as_deref().map(str::to_owned);
         copy.set_dir(dir.as_deref(), "the directory of its database");

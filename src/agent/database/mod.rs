@@ -254,11 +254,7 @@ pub(super) fn newest(schema: &dyn Schema, path: &Path, ids: &[&str]) -> Result<V
         let newest = ids.iter().map(|id| reader.newest(id)).collect::<Result<_, _>>()?;
         Ok((newest, reader.is_damaged))
     })?;
-    match is_damaged {
-        // A message that cannot be read may be newer.
-        true => Err(PathError::new("read", path, std::io::Error::other(DAMAGED))),
-        false => Ok(newest),
-    }
+    if is_damaged { Err(PathError::new("read", path, std::io::Error::other(DAMAGED))) } else { Ok(newest) }
 }
 
 /// Counts prompts and replies, unless that was done when the session was read.

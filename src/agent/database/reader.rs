@@ -106,9 +106,10 @@ impl<'db> Table<'db> {
             keys_backwards: keys("DESC")?,
             turn: db.prepare(turn)?,
             sizes: sizes.iter().map(size).collect::<Result<_, _>>()?,
-            newest: match db.columns(messages)?.contains(*time) {
-                true => Some(db.prepare(&of_session(&newest(time), messages))?),
-                false => None,
+            newest: if db.columns(messages)?.contains(*time) {
+                Some(db.prepare(&of_session(&newest(time), messages))?)
+            } else {
+                None
             },
             says_last_use: sql.says_last_use,
         })

@@ -69,10 +69,12 @@ pub(super) fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathEr
         }
         ControlFlow::Continue(())
     };
-    let is_read = match is_small {
-        true if is_saved => saved::each(&*fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
-        true => DOCUMENT.each_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
-        false => each(&copy.place, file.take(MAX_HEAD), &mut see),
+    let is_read = if !is_small {
+        each(&copy.place, file.take(MAX_HEAD), &mut see)
+    } else if is_saved {
+        saved::each(&*fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see)
+    } else {
+        DOCUMENT.each_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see)
     };
     if !is_small && !is_saved {
         Jsonl::open(&path)?.lines_backward(|line, _| {

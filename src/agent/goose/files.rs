@@ -62,10 +62,12 @@ pub(super) fn locate(store: &Arc<Store>, only: Option<&str>, found: &mut Found) 
         if only.is_some_and(|only| only != id) {
             continue;
         }
-        match kind.is_file() {
-            true if database::is_session_id(id) => found.places.push(Located::new(store, id, path)),
-            true => found.problem(&path, "its name cannot be an id that is handed to a program"),
-            false => found.problem(&path, "it is not a regular file"),
+        if !kind.is_file() {
+            found.problem(&path, "it is not a regular file");
+        } else if database::is_session_id(id) {
+            found.places.push(Located::new(store, id, path));
+        } else {
+            found.problem(&path, "its name cannot be an id that is handed to a program");
         }
     }
 }

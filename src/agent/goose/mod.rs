@@ -162,9 +162,10 @@ impl Agent for Goose {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        match files::is_in(&copy.place) {
-            true => files::messages(&copy.place.path, see),
-            false => database::messages(&Sessions, &copy.place, see),
+        if files::is_in(&copy.place) {
+            files::messages(&copy.place.path, see)
+        } else {
+            database::messages(&Sessions, &copy.place, see)
         }
     }
 

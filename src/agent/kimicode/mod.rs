@@ -133,11 +133,10 @@ impl Agent for KimiCode {
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let Some(own) = copy.start_dir.as_ref().map(|own| own.value.as_path()) else { return Ok(()) };
-        match reach::canonicalize(own).unwrap_or_else(|_| own.to_owned())
-            == reach::canonicalize(dir).unwrap_or_default()
-        {
-            true => Ok(()),
-            false => Err(format!("Kimi Code goes on with it in {} and refuses anywhere else", own.display())),
+        if reach::canonicalize(own).unwrap_or_else(|_| own.to_owned()) == reach::canonicalize(dir).unwrap_or_default() {
+            Ok(())
+        } else {
+            Err(format!("Kimi Code goes on with it in {} and refuses anywhere else", own.display()))
         }
     }
 

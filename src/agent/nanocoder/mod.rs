@@ -41,9 +41,10 @@ pub(super) struct Nanocoder;
 
 impl Agent for Nanocoder {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let usual = match cfg!(target_os = "macos") {
-            true => env.home.join("Library/Application Support/nanocoder"),
-            false => env.home.join(".local/share/nanocoder"),
+        let usual = if cfg!(target_os = "macos") {
+            env.home.join("Library/Application Support/nanocoder")
+        } else {
+            env.home.join(".local/share/nanocoder")
         };
         let named = |name: &'static str, below: &str| {
             let dir = env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)))?;
@@ -187,12 +188,13 @@ fn set_title(copy: &mut Copy, sum: &Sum) {
 
 /// Reads for how many days it keeps a session. A file of the same name in the directory that it is started in goes before.
 fn retention(env: &Env) -> Retention {
-    let usual = match cfg!(target_os = "macos") {
-        true => env.home.join("Library/Preferences/nanocoder"),
-        false => match env.agent_variable("XDG_CONFIG_HOME") {
+    let usual = if cfg!(target_os = "macos") {
+        env.home.join("Library/Preferences/nanocoder")
+    } else {
+        match env.agent_variable("XDG_CONFIG_HOME") {
             Some(dir) => Path::new(dir).join("nanocoder"),
             None => env.home.join(".config/nanocoder"),
-        },
+        }
     };
     let dir = env.agent_variable("NANOCODER_CONFIG_DIR").map_or(usual, |dir| env.absolute(Path::new(dir)));
     let path = dir.join("nanocoder-preferences.json");

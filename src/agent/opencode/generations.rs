@@ -36,9 +36,10 @@ pub(super) fn older(db: &Db) -> Result<Option<Older<'_>>, QueryError> {
     if has("kv", "key")? && has("kv", "value")? {
         db.query(STATE, &[], |row| is_completed = row.text(0).is_some_and(|state| state.contains(COMPLETED)))?;
     }
-    let imported_at = match is_completed && has("kv", "time_updated")? {
-        true => "SELECT time_updated FROM kv WHERE key = 'migration.v1-v2'",
-        false => "SELECT time_updated FROM session_v2 WHERE id = ?1",
+    let imported_at = if is_completed && has("kv", "time_updated")? {
+        "SELECT time_updated FROM kv WHERE key = 'migration.v1-v2'"
+    } else {
+        "SELECT time_updated FROM session_v2 WHERE id = ?1"
     };
     // The newest message that both have is the last one that was imported.
     let newest = "SELECT max(time_created) FROM session_message WHERE session_id = ?1";

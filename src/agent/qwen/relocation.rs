@@ -28,10 +28,11 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
         let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
         for path in others.filter(|path| path.starts_with(&old)) {
             let to = target(&path);
-            let edit = match path.to_str().is_some_and(|path| path.ends_with(".runtime.json")) {
-                true => small(&path, super::MAX_SMALL)?
-                    .and_then(|text| json_string(&text, &["work_dir"], |dir| mapping.text_to(dir))),
-                false => None,
+            let edit = if path.to_str().is_some_and(|path| path.ends_with(".runtime.json")) {
+                small(&path, super::MAX_SMALL)?
+                    .and_then(|text| json_string(&text, &["work_dir"], |dir| mapping.text_to(dir)))
+            } else {
+                None
             };
             match edit {
                 Some(edit) => acts.push(Act::Edit { from: path, to, edits: vec![edit] }),

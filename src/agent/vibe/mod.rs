@@ -126,10 +126,7 @@ impl Agent for Vibe {
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         let is_unified = is_unified(&copy.place);
         let has_meta = read_meta(&mut copy, context.env);
-        let newest = match is_unified {
-            true => unified::read(&mut copy, has_meta, context.env)?,
-            false => old::read(&mut copy)?,
-        };
+        let newest = if is_unified { unified::read(&mut copy, has_meta, context.env)? } else { old::read(&mut copy)? };
         let known = copy.active_at.as_ref().map(|at| at.value);
         copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
         let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
@@ -141,10 +138,8 @@ impl Agent for Vibe {
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (prompts, replies, has_bad_lines) = match is_unified(&copy.place) {
-            true => unified::count(&copy.place)?,
-            false => old::count(&copy.place)?,
-        };
+        let (prompts, replies, has_bad_lines) =
+            if is_unified(&copy.place) { unified::count(&copy.place)? } else { old::count(&copy.place)? };
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         Ok(())

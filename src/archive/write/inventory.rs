@@ -120,10 +120,10 @@ pub(super) fn look(
     for (at, copy) in session.copies.iter().enumerate() {
         let place = &copy.place;
         let in_database = agent.keeper(place).is_some();
-        let root = match in_database {
-            // A database may lie elsewhere than in the store that names it, or be that store.
-            true if !is_below(&place.path, &place.store.root) => place.path.parent().unwrap_or(&place.path),
-            _ => &place.store.root,
+        let root = if in_database && !is_below(&place.path, &place.store.root) {
+            place.path.parent().unwrap_or(&place.path)
+        } else {
+            &place.store.root
         };
         let store = inventory.stores.iter().position(|store| store == root).unwrap_or_else(|| {
             inventory.stores.push(root.to_owned());

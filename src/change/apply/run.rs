@@ -98,15 +98,14 @@ pub(crate) fn run_on(
     let ended = journal.write(&Event::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
     let doubt = ended.err().filter(|_| done.contains(&ItemResult::Done)).map(|error| error.to_string());
     let may_be_forgotten = journal.is_whole() && !is_stuck && !done.contains(&ItemResult::Done);
-    let is_forgotten = match may_be_forgotten {
-        true => state_dir.forget(&run),
-        false => {
-            // What could not be put back may be back, but not on the disk yet: then its trash is still needed.
-            if !is_stuck {
-                state_dir.remove_if_empty(&run);
-            }
-            false
+    let is_forgotten = if may_be_forgotten {
+        state_dir.forget(&run)
+    } else {
+        // What could not be put back may be back, but not on the disk yet: then its trash is still needed.
+        if !is_stuck {
+            state_dir.remove_if_empty(&run);
         }
+        false
     };
     Ok(Outcome { run: (!is_forgotten).then_some(run), done, handed: Vec::new(), doubt })
 }

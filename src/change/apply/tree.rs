@@ -252,9 +252,10 @@ mod tests {
                     Verdict::Go
                 });
                 // Whether it is refused or done: what the link leads to is neither removed nor copied.
-                let _ = match removes {
-                    true => remove(&*disk, (&dir, &name)),
-                    false => copy(&*disk, (&dir, &name), (&dir, "copy".as_ref())),
+                let _ = if removes {
+                    remove(&*disk, (&dir, &name))
+                } else {
+                    copy(&*disk, (&dir, &name), (&dir, "copy".as_ref()))
                 };
                 if memory.calls() < at {
                     break;

@@ -54,10 +54,11 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     summaries.via_agent = settings.args.removal.via_agent;
     let archive = Archive::of(env, settings.args.archive_dir.as_deref());
     let (families, guards) =
-        summaries.decide(policy, &pins, &settings.args.exclude, |summaries, families| match settings.archives {
-            // None of them goes that is not archived first.
-            true => families.iter().map(|family| summaries.owned_key(family.root())).collect(),
-            false => {
+        summaries.decide(policy, &pins, &settings.args.exclude, |summaries, families| {
+            if settings.archives {
+                // None of them goes that is not archived first.
+                families.iter().map(|family| summaries.owned_key(family.root())).collect()
+            } else {
                 let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
                 let mut archived = safe::archived(summaries, families, &archive, env);
                 archived.extend(handed.map(|at| summaries.owned_key(at)));
@@ -217,9 +218,10 @@ impl Planned {
         };
         let all = command_line::again(env, &["--dry-run", "-n", "--exit-code"], &["--allow-all"]);
         let plan = command_line::again(env, &["--yes", "-y"], &["--dry-run", "--allow-all"]);
-        let hint = match settings.args.removal.change.dry_run {
-            true => format!("to remove them all, run `{all}`"),
-            false => format!("see the plan with `{plan}`; to remove them all, run `{all}`"),
+        let hint = if settings.args.removal.change.dry_run {
+            format!("to remove them all, run `{all}`")
+        } else {
+            format!("see the plan with `{plan}`; to remove them all, run `{all}`")
         };
         Some(Refusal::new(Exit::Refused, code, message).hint(hint))
     }

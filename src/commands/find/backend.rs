@@ -95,9 +95,10 @@ impl Backend for SessionBackend {
         let verb = if is_wanted { "pin" } else { "unpin" };
         let change = |pins: &mut Pins| {
             for session in sessions {
-                match is_wanted {
-                    true => pins.add(session.agent, &session.id, self.env.now),
-                    false => pins.remove(session.agent, &session.id),
+                if is_wanted {
+                    pins.add(session.agent, &session.id, self.env.now)
+                } else {
+                    pins.remove(session.agent, &session.id)
                 };
             }
         };

@@ -137,10 +137,7 @@ fn by_text(
     }
     let places = scan::locate(env, &filter.agents);
     // Only what is read is known to pass the filters.
-    let resolution = match filter.is_narrow() {
-        true => Resolution::None,
-        false => select::resolve(agent, text, names(&places)),
-    };
+    let resolution = if filter.is_narrow() { Resolution::None } else { select::resolve(agent, text, names(&places)) };
     let is_exact = places.places.iter().any(|place| place.id == text);
     if agent.is_none()
         && !is_exact
@@ -381,9 +378,10 @@ fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) 
     let scan = places.read_some(env, Wanted::GLANCE, is_shown);
     let by_agent = keys.windows(2).all(|pair| pair[0].1 == pair[1].1);
     let more = keys.len() - shown.len();
-    let message = match by_agent {
-        true => format!("{} agents have a session with the id {text}", keys.len()),
-        false => format!("{} session ids start with {text}", keys.len()),
+    let message = if by_agent {
+        format!("{} agents have a session with the id {text}", keys.len())
+    } else {
+        format!("{} session ids start with {text}", keys.len())
     };
     let hint = match more {
         0 if by_agent => "name the agent: AGENT:ID".to_owned(),

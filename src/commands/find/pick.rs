@@ -48,13 +48,11 @@ pub(crate) fn can_pick(env: &Env) -> bool {
 
 /// Says why nobody can pick, if so.
 pub(crate) fn why_nobody_picks(env: &Env) -> Option<&'static str> {
-    match env.stdin_is_terminal && env.stderr_is_terminal {
-        false => Some("there is no terminal to pick one from"),
-        true if env.variable("TERM").is_none_or(|term| term == "dumb") => {
-            Some("this terminal cannot show a list to pick from")
-        }
-        true => None,
+    if !env.stdin_is_terminal || !env.stderr_is_terminal {
+        return Some("there is no terminal to pick one from");
     }
+    let is_dumb = env.variable("TERM").is_none_or(|term| term == "dumb");
+    is_dumb.then_some("this terminal cannot show a list to pick from")
 }
 
 /// Refuses where nobody can pick, which is wrong usage.

@@ -115,9 +115,10 @@ fn option(arg: &Arg) -> String {
     let long = arg.get_long().map(|long| format!("\\fB\\-\\-{}\\fR", escaped(long)));
     let names: Vec<String> = short.into_iter().chain(long).collect();
     let repeats = if matches!(arg.get_action(), ArgAction::Append) { "…" } else { "" };
-    match arg.get_action().takes_values() {
-        true => format!("{} {}{repeats}", names.join("|"), value(arg)),
-        false => names.join("|"),
+    if arg.get_action().takes_values() {
+        format!("{} {}{repeats}", names.join("|"), value(arg))
+    } else {
+        names.join("|")
     }
 }
 

@@ -84,16 +84,15 @@ fn unknown(session: &Session) -> Option<Finding> {
     let said = |evidence: &Evidence| format!("{} says {}", evidence.detail, evidence.dir.display());
     let records = copy.evidence.iter().map(said).collect::<Vec<_>>();
     let project = copy.place.project.as_deref().unwrap_or("none");
-    let (detail, measured) = match copy.evidence.iter().any(|evidence| evidence.counts) {
-        _ if records.is_empty() => ("No directory is recorded for it.".to_owned(), "no directory"),
-        true => (
-            format!("The sessions of its project {project} record several: {}.", records.join("; ")),
-            "several directories of its project",
-        ),
-        false => (
-            format!("The recorded directories do not belong to its project {project}: {}.", records.join("; ")),
-            "only directories of other projects",
-        ),
+    let (detail, measured) = if records.is_empty() {
+        ("No directory is recorded for it.".to_owned(), "no directory")
+    } else if copy.evidence.iter().any(|evidence| evidence.counts) {
+        let detail = format!("The sessions of its project {project} record several: {}.", records.join("; "));
+        (detail, "several directories of its project")
+    } else {
+        let detail =
+            format!("The recorded directories do not belong to its project {project}: {}.", records.join("; "));
+        (detail, "only directories of other projects")
     };
     let evidence = format!("It is unknown where {} was started. {detail}", name(session));
     let finding = Finding::about(session, Code::UnknownDirectory, Severity::Warning, evidence)
@@ -175,9 +174,10 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
             "resumes the newest of its sessions in the directory that you are in",
         ),
     };
-    let finding = match gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) {
-        true => finding,
-        false => finding.remedy(format!("mkdir -p {}", word(dir)), "makes it anew, empty"),
+    let finding = if gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) {
+        finding
+    } else {
+        finding.remedy(format!("mkdir -p {}", word(dir)), "makes it anew, empty")
     };
     let finding = finding.remedy(format!("rejoin list --dir {}", word(dir)), "lists its sessions");
     Some(sessions.iter().fold(finding, |finding, session| finding.session(session)))

@@ -207,11 +207,11 @@ impl<'a> Chain<'a> {
                 self.found.glued.push(start + (line.len() - whole.len()) as u64);
             }
             let is_nul = without_nul(line).is_empty() && !is_ended;
-            match is_nul {
-                true if self.known.is_empty() => self.found.add_bad(LineNumber::FromStart(number)),
-                true => self.found.last = LastLine::Nul,
-                false if is_ended => self.found.add_bad(LineNumber::FromStart(number)),
-                false => self.found.last = LastLine::CutOff,
+            let is_bad = if is_nul { self.known.is_empty() } else { is_ended };
+            if is_bad {
+                self.found.add_bad(LineNumber::FromStart(number));
+            } else {
+                self.found.last = if is_nul { LastLine::Nul } else { LastLine::CutOff };
             }
             return;
         };

@@ -53,9 +53,10 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     let mut last: Vec<Message> = Vec::new();
     file.with_reach(REACH_OF_LAST).lines_backward(|line, _| {
         let start = last.len();
-        match line.len() > MAX_LINE {
-            true => last.push(too_long()),
-            false => last.extend(messages(line).into_iter().flatten()),
+        if line.len() > MAX_LINE {
+            last.push(too_long())
+        } else {
+            last.extend(messages(line).into_iter().flatten())
         }
         last[start..].reverse();
         last.len() >= count

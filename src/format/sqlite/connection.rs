@@ -84,11 +84,12 @@ impl Db {
     /// Returns columns for a query, each with a prefix such as `t.`; one that the table lacks is `NULL`.
     pub(crate) fn column_list(&self, table: &str, prefix: &str, columns: &[&str]) -> Result<String, QueryError> {
         let known = self.columns(table)?;
-        let column = |name: &&str| match known.contains(*name) {
-            true => {
+        let column = |name: &&str| {
+            if known.contains(*name) {
                 format!("CASE WHEN octet_length({prefix}\"{name}\") <= {MAX_FIELD} THEN {prefix}\"{name}\" END")
+            } else {
+                "NULL".to_owned()
             }
-            false => "NULL".to_owned(),
         };
         Ok(columns.iter().map(column).collect::<Vec<_>>().join(", "))
     }

@@ -81,10 +81,10 @@ impl Look {
         let found = statx(&dir, &*name, flags | AtFlags::NO_AUTOMOUNT, StatxFlags::BASIC_STATS)?;
         let kind = Kind::of(found.stx_mode.into());
         let device = makedev(found.stx_dev_major, found.stx_dev_minor);
-        let is_mount_point = match found.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
-            true => found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
-            // Older kernels do not say.
-            false => kind == Kind::Dir && has_other_device_above(dir, &name, device)?,
+        let is_mount_point = if found.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+            found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+        } else {
+            kind == Kind::Dir && has_other_device_above(dir, &name, device)?
         };
         Ok(Self {
             kind,

@@ -53,9 +53,10 @@ impl Locks {
 
     /// Returns whether a file is locked in any way; `None` if the table does not tell.
     pub(crate) fn knows(&self, metadata: &Metadata) -> Option<bool> {
-        match self.held.contains_key(&identity(metadata)) {
-            true => Some(true),
-            false => (self.is_whole && !self.numbers.contains(&metadata.ino())).then_some(false),
+        if self.held.contains_key(&identity(metadata)) {
+            Some(true)
+        } else {
+            (self.is_whole && !self.numbers.contains(&metadata.ino())).then_some(false)
         }
     }
 

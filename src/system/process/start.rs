@@ -56,10 +56,13 @@ impl Sighting {
     /// Compares it with the start that was noted for the process; `None` if none was.
     pub(super) fn is_of(self, noted: Option<StartTime>) -> Presence {
         match (noted, self.started) {
-            (Some(noted), Some(now)) if noted.is_comparable(now) => match noted == now {
-                true => Presence::Running,
-                false => Presence::Ended,
-            },
+            (Some(noted), Some(now)) if noted.is_comparable(now) => {
+                if noted == now {
+                    Presence::Running
+                } else {
+                    Presence::Ended
+                }
+            }
             // It was noted on another system, such as in a container on a Mac, whose ids mean nothing here.
             (Some(noted), _) if self.own.is_some_and(|own| !own.is_comparable(noted)) => Presence::Unknown,
             _ if self.exists => Presence::Unknown,

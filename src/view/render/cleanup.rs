@@ -254,9 +254,10 @@ pub(crate) fn left_to_agents(left: &[LeftToAgent], env: &Env) -> Vec<String> {
     let line = |((agent, database), (sessions, one)): ((AgentKind, &Path), (usize, &LeftToAgent))| {
         let (count, database) = (text::count(sessions, "session"), env.tilde(database));
         let start = format!("{count} of {agent} in {} would be removed too, but", text::one_line(&database));
-        match one.removes_unasked {
-            true => format!("{start} only {agent} can do that: --via-agent archives each and has {agent} remove it."),
-            false => format!("{start} {}", one.reason),
+        if one.removes_unasked {
+            format!("{start} only {agent} can do that: --via-agent archives each and has {agent} remove it.")
+        } else {
+            format!("{start} {}", one.reason)
         }
     };
     by_database.into_iter().map(line).collect()

@@ -102,9 +102,10 @@ impl Kept {
             return text.into_bytes();
         }
         let place = random.one_of(&paths);
-        let places = match text[place[0] + 1..].starts_with('/') {
-            true => [settings, notes.clone(), format!("{notes}.new"), "/".to_owned()],
-            false => ["settings.json", "hooks/new.sh", "projects/../hooks/new.sh", "../new"].map(str::to_owned),
+        let places = if text[place[0] + 1..].starts_with('/') {
+            [settings, notes.clone(), format!("{notes}.new"), "/".to_owned()]
+        } else {
+            ["settings.json", "hooks/new.sh", "projects/../hooks/new.sh", "../new"].map(str::to_owned)
         };
         [&text[..=place[0]], random.one_of::<String>(&places), &text[place[1]..]].concat().into_bytes()
     }
@@ -117,11 +118,10 @@ impl Kept {
         let [claude, pi, other] =
             [("claude", 1), ("pi", 4), ("claude", 2)].map(|(agent, n)| format!("{agent}:{}", id(n)));
         let newest = self.runs.last().expect("a run");
-        let verbs: &[&[&str]] = match is_manifest {
-            true => {
-                &[&["restore", &claude], &["restore", &pi], &["archive", "--every"], &["cleanup", "--archive", "--yes"]]
-            }
-            false => &[
+        let verbs: &[&[&str]] = if is_manifest {
+            &[&["restore", &claude], &["restore", &pi], &["archive", "--every"], &["cleanup", "--archive", "--yes"]]
+        } else {
+            &[
                 &["undo", &self.runs[0]],
                 &["undo", newest],
                 &["undo", "--yes"],
@@ -129,7 +129,7 @@ impl Kept {
                 &["doctor", "--fix", "--yes"],
                 &["trash", "restore", &self.runs[0]],
                 &["move", "/gone", "/elsewhere", "--yes"],
-            ],
+            ]
         };
         for _ in 0..3 {
             let verb = *random.one_of::<&[&str]>(verbs);

@@ -272,9 +272,10 @@ impl Start {
             for step in item.steps.iter().filter(|_| !past.has_taken) {
                 let path = step.path().strip_prefix("/home/store").unwrap_or(step.path());
                 let (was, is) = (below(&self.store, path), below(&now, path));
-                let is_kept = match past.has_actor {
-                    true => was.iter().all(|(at, was)| is.get(at).is_some_and(|is| is.starts_with(was))),
-                    false => was == is,
+                let is_kept = if past.has_actor {
+                    was.iter().all(|(at, was)| is.get(at).is_some_and(|is| is.starts_with(was)))
+                } else {
+                    was == is
                 };
                 if !is_kept {
                     return Err(format!("{} is not as reported: {done:?}", path.display()));

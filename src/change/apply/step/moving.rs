@@ -50,9 +50,10 @@ impl StepContext<'_> {
         Ok(match (made, &old, &new, at_old) {
             (Some(made), Some(old), Some(new), Some(at_old)) if at_new == Some(made) && at_old != made => {
                 // Between two file systems it was cut off before the original went.
-                match self.is_as(old.at(), stamp) || tree::is_same(self.disk, old.at(), new.at())? {
-                    true => StepState::After,
-                    false => StepState::Blocked(in_the_way(from).to_string()),
+                if self.is_as(old.at(), stamp) || tree::is_same(self.disk, old.at(), new.at())? {
+                    StepState::After
+                } else {
+                    StepState::Blocked(in_the_way(from).to_string())
                 }
             }
             // Whatever was added to it since goes back with it.

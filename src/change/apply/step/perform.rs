@@ -140,9 +140,8 @@ impl StepContext<'_> {
 
     /// Gives what was made beside its place its name, where nothing may be.
     fn put_in_place(&self, temporary: At<'_>, spot: &Spot<'_>) -> Result<(), StepError> {
-        let taken = |error: io::Error| match is(&error, &[Errno::EXIST]) {
-            true => changed(spot.path),
-            false => failed("cannot write", spot.path)(error),
+        let taken = |error: io::Error| {
+            if is(&error, &[Errno::EXIST]) { changed(spot.path) } else { failed("cannot write", spot.path)(error) }
         };
         self.disk.rename_to_free(temporary, spot.at()).map_err(taken)
     }

@@ -69,10 +69,13 @@ impl StepContext<'_> {
                     }
                     // The new file is still where it was made.
                     (Some(made), _) if self.identity(spot.beside(&temporary))? == Some(made) => StepState::Before,
-                    (Some(made), Some(found)) if found == made => match self.is_made(spot.at(), kept, sha256)? {
-                        true => StepState::After,
-                        false => StepState::Blocked(changed_since(path)),
-                    },
+                    (Some(made), Some(found)) if found == made => {
+                        if self.is_made(spot.at(), kept, sha256)? {
+                            StepState::After
+                        } else {
+                            StepState::Blocked(changed_since(path))
+                        }
+                    }
                     (Some(_), None) if stamp.is_some() && is_kept => StepState::After,
                     // Nothing was put in place, or nothing is left of it.
                     _ if !is_kept || is_old(spot) => StepState::Before,
@@ -179,10 +182,8 @@ impl StepContext<'_> {
         let gone = self.temporary(kept, "gone");
         // The original itself, which was about to be removed.
         if self.exists(spot.beside(&gone)).map_err(&fail)? && self.is_as(spot.beside(&gone), stamp) {
-            let taken = |error: io::Error| match is(&error, &[Errno::EXIST]) {
-                true => in_the_way(spot.path),
-                false => fail(error),
-            };
+            let taken =
+                |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(spot.path) } else { fail(error) };
             self.disk.rename_to_free(spot.beside(&gone), spot.at()).map_err(taken)?;
             self.disk.sync(&spot.dir).map_err(&fail)?;
             return tree::remove(self.disk, self.kept(kept)).map_err(&fail);

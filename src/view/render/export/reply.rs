@@ -41,13 +41,13 @@ pub(super) fn events(reply: &str) -> Vec<Event<'_>> {
                 // A link in a link, such as a picture in one, is text of the outer one.
                 let is_link = is_safe_link(&address);
                 let is_inner = links.contains(&Some(Event::End(TagEnd::Link)));
-                links.push(match is_link {
-                    true if is_inner => None,
-                    true => {
-                        events.0.push(Event::Start(link(address)));
-                        Some(Event::End(TagEnd::Link))
-                    }
-                    false => Some(Event::Text(format!(" ({address})").into())),
+                links.push(if !is_link {
+                    Some(Event::Text(format!(" ({address})").into()))
+                } else if is_inner {
+                    None
+                } else {
+                    events.0.push(Event::Start(link(address)));
+                    Some(Event::End(TagEnd::Link))
                 });
             }
             Event::End(TagEnd::Link | TagEnd::Image) => match links.pop().flatten() {
