@@ -74,7 +74,9 @@ impl Errand<'_> {
                 let last = last_line(&mut said).unwrap_or_else(|| "it said nothing".to_owned());
                 Err(ErrandError::Failed(format!("{name} ended with {}: {last}", in_words(status))))
             }
-            None => Err(ErrandError::Failed(format!("{name} had not ended after {} s", LIMIT.as_secs()))),
+            None => {
+                Err(ErrandError::Failed(format!("{name} had not ended after {}", humantime::format_duration(LIMIT))))
+            }
         }
     }
 }

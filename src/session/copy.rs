@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,7 +10,7 @@ use crate::session::recorded;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, Liveness, Located, SessionKind};
 
 /// A session that was written to this lately may be in use.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
+const MAYBE_LIVE: Duration = Duration::from_secs(120);
 
 /// File systems keep times in steps of up to this length.
 pub(crate) const FILE_TIME_STEP: SignedDuration = SignedDuration::from_secs(2);
@@ -125,12 +126,18 @@ impl Copy {
         Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)
     }
 
-    /// Says that the session may be in use if it was written to just now, where its agent keeps no lock; `why` is given
-    /// how many seconds ago that was.
-    pub(crate) fn judge_by_age(&mut self, last: Option<Timestamp>, now: Timestamp, why: impl FnOnce(i64) -> String) {
-        let age = last.map(|last| now.duration_since(last));
-        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
-            self.liveness = Liveness::Maybe { why: why(age.as_secs()) };
+    /// Marks the session as possibly in use if it was written to just now and its agent keeps no lock; `why` gets the time
+    /// since then.
+    pub(crate) fn judge_by_age(
+        &mut self,
+        last: Option<Timestamp>,
+        now: Timestamp,
+        why: impl FnOnce(humantime::FormattedDuration) -> String,
+    ) {
+        let age = last.and_then(|last| Duration::try_from(now.duration_since(last)).ok());
+        if let Some(age) = age.filter(|age| *age < MAYBE_LIVE) {
+            let seconds = Duration::from_secs(age.as_secs());
+            self.liveness = Liveness::Maybe { why: why(humantime::format_duration(seconds)) };
         }
     }
 

@@ -116,7 +116,7 @@ impl Agent for Aider {
             copy.health.insert(Health::EmptySession);
         }
         copy.set_active_by_file(modified);
-        let why = |age| format!("it was written {age} s ago, and Aider keeps no lock");
+        let why = |age| format!("it was written {age} ago, and Aider keeps no lock");
         copy.judge_by_age(modified, context.env.now, why);
         let dir = copy.place.store.root.clone();
         copy.mark_if(!origin::is_untracked(&dir, HISTORY), Health::Planted);

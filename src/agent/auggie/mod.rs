@@ -78,7 +78,7 @@ impl Agent for Auggie {
         let modified = sum.text("modified").instant();
         copy.active_at = modified.map(|at| Fact::new(at, "session"));
         copy.set_active_by_file(sum.modified);
-        let why = |age| format!("it was written {age} s ago, and Auggie keeps no lock");
+        let why = |age| format!("it was written {age} ago, and Auggie keeps no lock");
         copy.judge_by_age(modified.max(sum.modified), context.env.now, why);
         let dir = first_workspace(&copy.place.path)?;
         copy.set_dir(dir.as_deref().and_then(Path::to_str), "the workspace of its first message");

@@ -106,7 +106,7 @@ impl Agent for Cline {
         copy.active_at = updated.or_else(|| meta.started_at()).map(|at| Fact::new(at, "transcript"));
         copy.set_active_by_file(sum.modified);
         copy.liveness = liveness(&meta);
-        let why = |age| format!("it was written {age} s ago, and Cline CLI keeps no lock");
+        let why = |age| format!("it was written {age} ago, and Cline CLI keeps no lock");
         copy.judge_by_age(updated.max(sum.modified), context.env.now, why);
         self.decide_launch_dir(&mut copy);
         Ok(copy)

@@ -331,7 +331,7 @@ impl Tally {
 /// Says whether a session may be in use, by when it was last written to.
 pub(super) fn judge_liveness(copy: &mut Copy, now: Timestamp) {
     let (last, agent) = (copy.active_at.as_ref().map(|at| at.value), copy.place.agent());
-    copy.judge_by_age(last, now, |age| format!("it was written to {age} s ago, and {agent} keeps no lock"));
+    copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and {agent} keeps no lock"));
 }
 
 /// Says that nothing was said in a session.

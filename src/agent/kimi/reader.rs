@@ -99,7 +99,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     copy.active_at = newest.map(|at| Fact::new(at, "wire"));
     // Half a record behind the end of a turn begins the next one.
     let last = if is_torn { newest.max(modified) } else { newest.filter(|_| last != Some(WireEvent::TurnEnd)) };
-    copy.judge_by_age(last, now, |age| format!("its last event was {age} s ago, in the middle of a turn"));
+    copy.judge_by_age(last, now, |age| format!("its last event was {age} ago, in the middle of a turn"));
     if !is_whole || replies.count() > 0 {
         copy.kind = SessionKind::Main;
     }

@@ -89,7 +89,7 @@ impl Agent for Letta {
             ends.is_whole = true;
         }
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        let why = |age| format!("it was written {age} s ago, and Letta Code keeps no lock");
+        let why = |age| format!("it was written {age} ago, and Letta Code keeps no lock");
         copy.judge_by_age(modified, context.env.now, why);
         copy.active_at = ends.newest.map(|at| Fact::new(at, "transcript"));
         copy.set_active_by_file(modified);

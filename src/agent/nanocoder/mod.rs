@@ -99,7 +99,7 @@ impl Agent for Nanocoder {
         // It deletes by this time: the last resume, and since 1.30.0 (by its code) the last save.
         copy.modified_at = sum.text("lastAccessedAt").instant();
         copy.set_active_by_file(sum.modified);
-        let why = |age| format!("it was written {age} s ago, and Nanocoder keeps no lock");
+        let why = |age| format!("it was written {age} ago, and Nanocoder keeps no lock");
         copy.judge_by_age(sum.modified, context.env.now, why);
         copy.set_dir(sum.text("workingDirectory").filled(), "its workingDirectory");
         self.decide_launch_dir(&mut copy);

@@ -130,7 +130,7 @@ fn add_evidence(copy: &mut Copy) {
 
 fn judge_liveness(copy: &mut Copy, is_running: bool, now: Timestamp) {
     let last = copy.active_at.as_ref().map(|at| at.value);
-    copy.judge_by_age(last, now, |age| format!("it was written to {age} s ago, and OpenHands keeps no lock"));
+    copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and OpenHands keeps no lock"));
     if is_running && copy.liveness == Liveness::Idle {
         let why = "its state says that it runs, which a client that was killed leaves behind too".to_owned();
         copy.liveness = Liveness::Maybe { why };

@@ -156,7 +156,7 @@ impl Ends {
         copy.model = self.model.map(|model| Fact::new(model, "transcript"));
         copy.active_at = self.newest.map(|at| Fact::new(at, "transcript")).or_else(|| copy.active_at.take());
         let name = self.dialect.name;
-        let why = |age| format!("its last record was written {age} s ago, and {name} keeps no lock");
+        let why = |age| format!("its last record was written {age} ago, and {name} keeps no lock");
         copy.judge_by_age(self.newest, now, why);
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod append;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -105,8 +106,8 @@ pub(crate) struct TooMany {
     pub count: usize,
     /// Whether all of them were of this session.
     pub of_one: bool,
-    /// How many seconds it takes until one more is allowed.
-    pub wait_seconds: i64,
+    /// The time until one more is allowed, in full seconds.
+    pub wait: Duration,
 }
 
 /// Returns whether one more launch of a session would be too many in a minute.
@@ -129,8 +130,9 @@ pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timest
     let too_many = |ages: &[SignedDuration], most: usize, of_one| {
         // One more is allowed once the oldest of the newest `most` has left the window.
         let oldest = ages.get(most - 1)?;
-        let wait = WINDOW.saturating_sub(*oldest);
-        Some(TooMany { count: ages.len(), of_one, wait_seconds: wait.as_secs() + i64::from(wait.subsec_nanos() > 0) })
+        let wait = WINDOW.saturating_sub(*oldest).unsigned_abs();
+        let wait = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+        Some(TooMany { count: ages.len(), of_one, wait })
     };
     let of_one = recent(&|launch| launch.agent == agent && launch.id.as_deref() == Some(id));
     too_many(&of_one, MAX_OF_ONE, true).or_else(|| too_many(&recent(&|_| true), MAX_IN_ALL, false))
@@ -160,7 +162,7 @@ mod tests {
         let five = launches(&[("a", 1), ("a", 10), ("a", 20), ("a", 30), ("a", 45)], now);
         assert_eq!(
             limit(&five, AgentKind::Claude, "a", now),
-            Some(TooMany { count: 5, of_one: true, wait_seconds: 15 })
+            Some(TooMany { count: 5, of_one: true, wait: Duration::from_secs(15) })
         );
         assert_eq!(limit(&five, AgentKind::Claude, "b", now), None);
         assert_eq!(limit(&five, AgentKind::Amplifier, "a", now), None);
@@ -179,6 +181,6 @@ mod tests {
         let ids: Vec<String> = (0..20).map(|number| number.to_string()).collect();
         let many: Vec<(&str, i64)> = ids.iter().map(|id| (id.as_str(), 50)).collect();
         let found = limit(&launches(&many, now), AgentKind::Claude, "new", now);
-        assert_eq!(found, Some(TooMany { count: 20, of_one: false, wait_seconds: 10 }));
+        assert_eq!(found, Some(TooMany { count: 20, of_one: false, wait: Duration::from_secs(10) }));
     }
 }
