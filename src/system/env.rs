@@ -41,6 +41,28 @@ pub(crate) struct Elsewhere {
     pub host: Option<String>,
 }
 
+/// The directories of the system in which programs keep a user's files; `None` means the usual one below the home.
+#[derive(Clone, Debug, Default)]
+struct UserDirs {
+    config: Option<PathBuf>,
+    data: Option<PathBuf>,
+    state: Option<PathBuf>,
+}
+
+impl UserDirs {
+    /// Reads them. The XDG variables count on macOS as well, unlike for `dirs`: a home on a shared disk, or in a backup, is
+    /// then the same for both systems.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    fn read() -> Self {
+        let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
+        if cfg!(target_os = "macos") {
+            Self { config: named("XDG_CONFIG_HOME"), data: named("XDG_DATA_HOME"), state: named("XDG_STATE_HOME") }
+        } else {
+            Self { config: dirs::config_dir(), data: dirs::data_dir(), state: dirs::state_dir() }
+        }
+    }
+}
+
 /// What a run knows of the world outside, read once at its start.
 #[derive(Clone, Debug)]
 pub(crate) struct Env {
@@ -73,6 +95,7 @@ pub(crate) struct Env {
     pub words: Vec<String>,
     /// What the config file says; nothing for a verb that does not read it.
     pub config: Config,
+    dirs: UserDirs,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -91,7 +114,7 @@ impl Env {
         let cwd = std::env::current_dir().ok();
         let home = match home {
             Some(home) => checked_home(home)?,
-            None => match std::env::home_dir().filter(|home| !home.as_os_str().is_empty()) {
+            None => match dirs::home_dir() {
                 // It would mean another directory to every caller: what a repository brings would count as the user's own.
                 Some(home) if home.is_relative() => {
                     let message = format!("HOME is {}, which is not an absolute path", home.display());
@@ -146,6 +169,7 @@ impl Env {
             stderr_is_terminal: std::io::stderr().is_terminal() || is_asked,
             words: Vec::new(),
             config: Config::default(),
+            dirs: if foreign_home { UserDirs::default() } else { UserDirs::read() },
             variables,
         })
     }
@@ -161,22 +185,24 @@ impl Env {
         if self.foreign_home { None } else { self.variable(name) }
     }
 
-    /// Returns the directory in which this program keeps what it must remember.
+    /// Returns the directory for rejoin's state: journals, the trash, pins, launches.
     pub(crate) fn state_dir(&self) -> PathBuf {
-        let chosen = self.agent_variable("XDG_STATE_HOME").map(PathBuf::from);
-        chosen.unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
+        self.dirs.state.clone().unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
     }
 
-    /// Returns the directory in which this program keeps what is meant to stay.
+    /// Returns the directory for rejoin's data: the archive.
     pub(crate) fn data_dir(&self) -> PathBuf {
-        let chosen = self.agent_variable("XDG_DATA_HOME").map(PathBuf::from);
-        chosen.unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
+        self.dirs.data.clone().unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
     }
 
-    /// Returns the file in which a person may say what this program does by default.
+    /// Returns the directory in which programs keep their config files.
+    pub(crate) fn config_dir(&self) -> PathBuf {
+        self.dirs.config.clone().unwrap_or_else(|| self.home.join(".config"))
+    }
+
+    /// Returns rejoin's config file.
     pub(crate) fn config_file(&self) -> PathBuf {
-        let chosen = self.agent_variable("XDG_CONFIG_HOME").map(PathBuf::from);
-        chosen.unwrap_or_else(|| self.home.join(".config")).join("rejoin/config.toml")
+        self.config_dir().join("rejoin/config.toml")
     }
 
     /// Returns the system's directory for what is needed for a moment.
@@ -361,6 +387,7 @@ pub(crate) mod tests {
             stderr_is_terminal: false,
             words: Vec::new(),
             config: Config::default(),
+            dirs: UserDirs::default(),
             variables: BTreeMap::new(),
         }
     }

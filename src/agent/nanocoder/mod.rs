@@ -188,14 +188,8 @@ fn set_title(copy: &mut Copy, sum: &Sum) {
 
 /// Reads for how many days it keeps a session. A file of the same name in the directory that it is started in goes before.
 fn retention(env: &Env) -> Retention {
-    let usual = if cfg!(target_os = "macos") {
-        env.home.join("Library/Preferences/nanocoder")
-    } else {
-        match env.agent_variable("XDG_CONFIG_HOME") {
-            Some(dir) => Path::new(dir).join("nanocoder"),
-            None => env.home.join(".config/nanocoder"),
-        }
-    };
+    let usual = if cfg!(target_os = "macos") { env.home.join("Library/Preferences") } else { env.config_dir() };
+    let usual = usual.join("nanocoder");
     let dir = env.agent_variable("NANOCODER_CONFIG_DIR").map_or(usual, |dir| env.absolute(Path::new(dir)));
     let path = dir.join("nanocoder-preferences.json");
     // What cannot be read sets nothing, for the program as well.
