@@ -1,5 +1,6 @@
-//! All that a person or a script sees: answers (`render`), the picker, and the streams and the terminal (`ui`).
+//! Output and input for users and scripts: answers (`render`), tables (`grid`), the picker, and the streams (`ui`).
 
+pub(crate) mod grid;
 pub(crate) mod pick;
 pub(crate) mod render;
 pub(crate) mod ui;

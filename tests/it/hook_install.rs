@@ -157,9 +157,9 @@ fn each_scope_has_its_file_and_status_tells_them_apart() {
     assert!(found.scopes[0].disabled && !found.scopes[0].installed);
     assert!(found.scopes[1].problem.as_deref().is_some_and(|problem| problem.starts_with("it is not JSON")));
     from().rejoin(["hook", "status"]).code(0).stdout_eq(snapbox::str![[r#"
-user     partly set up; missing: PostToolUse, CwdChanged, SessionStart, SessionEnd  (~/.claude/settings.json)  disableAllHooks is set
-project  unknown: it is not JSON: key must be a string at line 1 column 2  ([ROOT]/project/.claude/settings.json)
-local    set up  ([ROOT]/project/.claude/settings.local.json)
+user     partly set up; missing: PostToolUse, CwdChanged, SessionStart, SessionEnd  (~/.claude/settings.json)                                          disableAllHooks is set
+project  unknown: it is not JSON: key must be a string at line 1 column 2           ([ROOT]/project/.claude/settings.json)
+local    set up                                                                     ([ROOT]/project/.claude/settings.local.json)
 
 "#]]);
     let one: HookStatus = from().rejoin(["hook", "status", "--scope", "local", "--json"]).code(0).json();

@@ -1,8 +1,11 @@
 //! What `rejoin help` tells beyond the help of the commands.
 
+use std::iter;
+
 use crate::config::{KEYS, example};
 use crate::error::EXIT_CODES;
 use crate::session::marks::Mark;
+use crate::view::grid::{self, Column, Fit};
 
 /// Writes a topic.
 type Writer = fn() -> String;
@@ -27,23 +30,24 @@ pub(super) fn of(name: &str) -> Option<String> {
     TOPICS.iter().find(|(topic, _)| *topic == name).map(|(_, write)| write())
 }
 
-/// Writes lines of two columns.
-fn columns(rows: &[(&str, &str)]) -> String {
-    let width = rows.iter().map(|(left, _)| left.len()).max().unwrap_or_default();
-    rows.iter().map(|(left, right)| format!("  {left:<width$}  {right}\n")).collect()
+/// Writes indented lines of columns.
+fn columns<T: ToString, const N: usize>(rows: impl IntoIterator<Item = [T; N]>) -> String {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let column = |at: usize| Column::new("", Fit::Whole, rows.iter().map(|row| row[at].to_string()));
+    grid::lines((0..N).map(column).collect(), usize::MAX).map(|line| format!("  {line}\n")).collect()
 }
 
 /// Says how a session is named.
 fn sessions() -> String {
-    let names = columns(&[
-        ("31c5f2e8-…, 31c5", "its id, or the start of it"),
-        ("claude:31c5", "the same, of one agent"),
-        ("licence", "its title, or a part of it"),
-        ("licence share", "words of its title, first prompt, directory, agent or marks; all of them match"),
-        ("latest", "the newest one that passes the filters"),
-        (".", "the newest one of this directory and those below"),
-        ("3", "the third line of `rejoin list`"),
-        ("~/.claude/…/ID.jsonl", "its file or directory"),
+    let names = columns([
+        ["31c5f2e8-…, 31c5", "its id, or the start of it"],
+        ["claude:31c5", "the same, of one agent"],
+        ["licence", "its title, or a part of it"],
+        ["licence share", "words of its title, first prompt, directory, agent or marks; all of them match"],
+        ["latest", "the newest one that passes the filters"],
+        [".", "the newest one of this directory and those below"],
+        ["3", "the third line of `rejoin list`"],
+        ["~/.claude/…/ID.jsonl", "its file or directory"],
     ]);
     format!(
         "Wherever a command takes a SESSION, any of these will do:\n\n{names}\n\
@@ -55,23 +59,23 @@ fn sessions() -> String {
 
 /// Says what narrows the sessions of a command.
 fn filters() -> String {
-    let options = columns(&[
-        ("--agent claude,codex", "sessions of these agents; `rejoin agents` names them all"),
-        ("--dir DIR, --here", "sessions of a directory and those below, or of the current one"),
-        ("--since AGE", "sessions active since then"),
-        ("--older-than AGE", "sessions not active since then"),
-        ("--all", "sub-agents, archived and empty sessions too"),
+    let options = columns([
+        ["--agent claude,codex", "sessions of these agents; `rejoin agents` names them all"],
+        ["--dir DIR, --here", "sessions of a directory and those below, or of the current one"],
+        ["--since AGE", "sessions active since then"],
+        ["--older-than AGE", "sessions not active since then"],
+        ["--all", "sub-agents, archived and empty sessions too"],
     ]);
-    let words = columns(&[
-        ("cron mail", "both words in the title, first prompt, directory, agent, id or marks"),
-        ("agent:claude, dir:shop", "of an agent, of a directory with this in its path"),
-        ("since:7d, before:2026-11", "active since then, or before"),
+    let words = columns([
+        ["cron mail", "both words in the title, first prompt, directory, agent, id or marks"],
+        ["agent:claude, dir:shop", "of an agent, of a directory with this in its path"],
+        ["since:7d, before:2026-11", "active since then, or before"],
     ]);
-    let ages = columns(&[
-        ("90s, 2h, 7 days ago, 2w, 1mo", "so long before now"),
-        ("yesterday, monday, last week", "the first moment of that day, or of that time"),
-        ("2026-11, 2026-11-20", "the first moment of that month or day"),
-        ("2026-11-20 14:00, 2026-11-20T14:00Z", "that time here, or that moment"),
+    let ages = columns([
+        ["90s, 2h, 7 days ago, 2w, 1mo", "so long before now"],
+        ["yesterday, monday, last week", "the first moment of that day, or of that time"],
+        ["2026-11, 2026-11-20", "the first moment of that month or day"],
+        ["2026-11-20 14:00, 2026-11-20T14:00Z", "that time here, or that moment"],
     ]);
     format!(
         "Commands that take sessions have these options:\n\n{options}\n\
@@ -84,10 +88,8 @@ fn filters() -> String {
 /// Lists the letters of the column MARKS with their words and meanings.
 fn marks() -> String {
     let mut text = "The letters of the column MARKS, and the words of `rejoin list --wide`:\n\n".to_owned();
-    let width = Mark::ALL.iter().map(|mark| mark.word().len()).max().unwrap_or_default();
-    for mark in Mark::ALL {
-        text.push_str(&format!("  {}  {:<width$}  {}\n", mark.letter(), mark.word(), mark.meaning()));
-    }
+    let row = |mark: &Mark| [mark.letter().to_string(), mark.word().to_owned(), mark.meaning().to_owned()];
+    text.push_str(&columns(Mark::ALL.iter().map(row)));
     text.push_str("\n`rejoin doctor` says what to do about each.\n");
     text
 }
@@ -98,14 +100,11 @@ fn config() -> String {
          what holds unless an option says otherwise. `rejoin config` shows what holds;\n\
          --no-config does without the file. Its keys:\n\n"
         .to_owned();
-    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
-    for key in KEYS {
-        text.push_str(&format!("  {:<width$}  {}\n", key.name, key.meaning));
-        match key.default_in_words() {
-            words if words.is_empty() => {}
-            words => text.push_str(&format!("  {:<width$}  [default: {words}]\n", "")),
-        }
-    }
+    text.push_str(&columns(KEYS.iter().flat_map(|key| {
+        let default = Some(key.default_in_words()).filter(|words| !words.is_empty());
+        let default = default.map(|words| [String::new(), format!("[default: {words}]")]);
+        iter::once([key.name.to_owned(), key.meaning.to_owned()]).chain(default)
+    })));
     text.push_str("\nA file that sets each of them:\n\n");
     for line in example().lines() {
         text.push_str(format!("  {line}").trim_end());

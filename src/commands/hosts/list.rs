@@ -17,6 +17,7 @@ use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, ShortIds};
 use crate::system::env::Env;
+use crate::view::grid;
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;
 use crate::view::render::list::Layout;
@@ -181,7 +182,7 @@ fn write_table(
     };
     let styles = ui.styles;
     Layout::Table(look).write(ui.data(), env, &styles, &sessions.as_slice())?;
-    let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
+    let width = grid::width(env);
     let legend = if args.wide { Vec::new() } else { table::legend(&sessions.as_slice(), width) };
     Ok(Counted::Sessions { shown: sessions.len(), unknown, legend })
 }

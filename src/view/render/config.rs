@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
 use crate::system::env::Env;
+use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::json::PathJson;
-use crate::view::render::table::DEFAULT_WIDTH;
 use crate::view::ui::Styles;
 
 /// What `config` answers.
@@ -84,20 +83,16 @@ impl Answer for Holding {
         if !env.stdout_is_terminal {
             return rows.iter().try_for_each(|row| writeln!(out, "{}", row.join("\t")));
         }
-        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
-        let widest = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or_default();
-        let (key, from) = (widest(0), widest(2));
-        let room = width.saturating_sub(key + from + 4).max(8);
-        let value = widest(1).min(room);
+        let width = grid::width(env);
+        let column = |at: usize| rows.iter().map(move |row| row[at].as_str());
+        let columns = vec![
+            Column::new("KEY", Fit::Whole, column(0)),
+            Column::new("VALUE", Fit::Text, column(1)),
+            Column::new("FROM", Fit::Whole, column(2)),
+        ];
         let Styles { header, faint, .. } = styles;
         let there = if self.exists { "" } else { ", which does not exist" };
         writeln!(out, "{faint}{}{there}{faint:#}", text::one_line(&env.tilde(&self.file)))?;
-        writeln!(out, "{header}{:<key$}  {:<value$}  FROM{header:#}", "KEY", "VALUE")?;
-        for [name, said, from] in &rows {
-            let said = text::truncated(said, room);
-            let gap = " ".repeat(value.saturating_sub(said.width()));
-            writeln!(out, "{name:<key$}  {said}{gap}  {from}")?;
-        }
-        Ok(())
+        grid::write(out, columns, width, *header)
     }
 }

@@ -9,7 +9,8 @@ use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::ShortIds;
 use crate::system::env::Env;
-use crate::view::render::table::{self, DEFAULT_WIDTH, Look};
+use crate::view::grid;
+use crate::view::render::table::{self, Look};
 use crate::view::ui::Styles;
 
 /// So many sessions are named before a question.
@@ -36,7 +37,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     let mut lines: Vec<String> = String::from_utf8_lossy(&rows).lines().map(str::to_owned).collect();
     if sessions.len() > NAMED {
         lines.push(format!("and {} more", sessions.len() - NAMED));
-        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let width = grid::width(env);
         let by_agent = totals(sessions, |session| session.agent.name().to_owned());
         lines.extend(text::flowed("By agent:", &by_agent, width));
         let dir = |session: &Session| {

@@ -13,11 +13,11 @@ use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
+use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, FindingJson};
 use crate::view::render::list::nothing_found;
-use crate::view::render::table::DEFAULT_WIDTH;
 use crate::view::ui::Styles;
 
 /// So many findings of one code are shown unless all are asked for.
@@ -144,7 +144,7 @@ impl Report<'_> {
 
     /// Writes a line a finding, and below them the commands of the first.
     fn examples(&self, out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
-        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let width = grid::width(env);
         for finding in examples {
             writeln!(out, "  {}", text::truncated(&example(finding, env), width.saturating_sub(2)))?;
         }
@@ -251,15 +251,12 @@ impl Answer for Checks {
     }
 
     fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
-        let strong = styles.strong;
-        let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or_default();
-        let severities =
-            |code: &Code| code.severities().iter().map(|severity| severity.name()).collect::<Vec<_>>().join(", ");
-        let second = Code::ALL.iter().map(|code| severities(code).len()).max().unwrap_or_default();
-        for code in Code::ALL {
-            let (name, severities) = (code.name(), severities(code));
-            writeln!(out, "{strong}{name:<width$}{strong:#}  {severities:<second$}  {}", code.meaning())?;
-        }
-        Ok(())
+        let severities = |code: &Code| code.severities().iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
+        let columns = vec![
+            Column::new("", Fit::Whole, Code::ALL.iter().map(|code| code.name())).styled(styles.strong),
+            Column::new("", Fit::Whole, Code::ALL.iter().map(severities)),
+            Column::new("", Fit::Whole, Code::ALL.iter().map(|code| code.meaning())),
+        ];
+        grid::write_bare(out, columns)
     }
 }

@@ -35,11 +35,6 @@ pub(super) fn heading(field: Field) -> &'static str {
     }
 }
 
-/// Returns whether a column holds numbers, which stand at its right edge.
-pub(super) fn is_number(field: Field) -> bool {
-    matches!(field, Field::Size | Field::Prompts | Field::Replies | Field::Copies)
-}
-
 /// What a field says of a session, with nothing shortened.
 pub(super) enum Value<'s> {
     /// Any text; what is not known is empty.

@@ -11,6 +11,7 @@ use crate::cli::HookScope;
 use crate::format::text;
 use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
+use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
@@ -163,24 +164,23 @@ impl Answer for HookStatusJson {
         ("hook-status", self)
     }
 
-    /// Says where the hooks are set up, a line a file.
+    /// Writes one line per file: whether the hooks are set up in it.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { warning, faint, .. } = styles;
-        for scope in &self.scopes {
-            let path = text::one_line(&env.tilde(Path::new(&scope.path))).into_owned();
-            let state = match &scope.problem {
-                Some(problem) => format!("unknown: {}", text::one_line(problem)),
-                None if scope.events.is_empty() => "not set up".to_owned(),
-                None if scope.installed => "set up".to_owned(),
-                None => format!("partly set up; missing: {}", scope.missing.join(", ")),
-            };
-            write!(out, "{:<8} {state}  {faint}({path}){faint:#}", scope.scope)?;
-            if scope.disabled {
-                write!(out, "  {warning}disableAllHooks is set{warning:#}")?;
-            }
-            writeln!(out)?;
-        }
-        Ok(())
+        let state = |scope: &HookScopeJson| match &scope.problem {
+            Some(problem) => format!("unknown: {}", text::one_line(problem)),
+            None if scope.events.is_empty() => "not set up".to_owned(),
+            None if scope.installed => "set up".to_owned(),
+            None => format!("partly set up; missing: {}", scope.missing.join(", ")),
+        };
+        let path = |scope: &HookScopeJson| format!("({})", text::one_line(&env.tilde(Path::new(&scope.path))));
+        let disabled = |scope: &HookScopeJson| if scope.disabled { "disableAllHooks is set" } else { "" };
+        let columns = vec![
+            Column::new("", Fit::Whole, self.scopes.iter().map(|scope| scope.scope)),
+            Column::new("", Fit::Whole, self.scopes.iter().map(state)),
+            Column::new("", Fit::Whole, self.scopes.iter().map(path)).styled(styles.faint),
+            Column::new("", Fit::Whole, self.scopes.iter().map(disabled)).styled(styles.warning),
+        ];
+        grid::write_bare(out, columns)
     }
 }
 

@@ -5,21 +5,23 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
 use crate::session::stats::{StatsKey, Tally};
 use crate::session::usage::Tokens;
 use crate::system::env::Env;
+use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
-use crate::view::render::table::{DEFAULT_WIDTH, shown_dir};
+use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
 /// So many rows of a group are shown to people who did not ask for that group.
 const MAX_ROWS: usize = 10;
-/// How wide a bar is at most, in columns.
+/// The most that a bar takes, in columns.
 const MAX_BAR: usize = 24;
+/// The least width of a name before numbers are left out.
+const LEAST_NAME: usize = 24;
 
 /// What `stats` answers.
 #[derive(Debug)]
@@ -116,7 +118,7 @@ impl Stats {
     }
 
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let width = grid::width(env);
         let Tally { sessions, prompts, replies, size_bytes, days, tokens } = &self.total;
         let mut said = vec![
             text::count(*sessions, "session"),
@@ -146,42 +148,33 @@ impl Stats {
         let skipped = if self.is_whole { 0 } else { all.len().saturating_sub(MAX_ROWS) };
         // Of weeks the last ones are of interest, of all else the first.
         let shown = if by == StatsKey::Week { &all[skipped..] } else { &all[..all.len() - skipped] };
-        let names: Vec<String> = shown.iter().map(|row| name(by, row.key.as_deref(), env)).collect();
+        let fit = if by == StatsKey::Project { Fit::Path } else { Fit::Text };
+        let tallies = shown.iter().map(|row| &row.tally);
         let mut columns = vec![
-            column("SESSIONS", shown, |tally| tally.sessions.to_string()),
-            column("PROMPTS", shown, |tally| tally.prompts.to_string()),
-            column("SIZE", shown, |tally| text::size(tally.size_bytes)),
-            column("DAYS", shown, |tally| tally.days.len().to_string()),
+            Column::new(&by.name().to_uppercase(), fit, shown.iter().map(|row| name(by, row.key.as_deref(), env))),
+            Column::new("SESSIONS", Fit::Number, tallies.clone().map(|tally| tally.sessions.to_string())),
+            Column::new("PROMPTS", Fit::Number, tallies.clone().map(|tally| tally.prompts.to_string())),
+            Column::new("SIZE", Fit::Number, tallies.clone().map(|tally| text::size(tally.size_bytes))),
+            Column::new("DAYS", Fit::Number, tallies.clone().map(|tally| tally.days.len().to_string())),
         ];
         if self.total.tokens.is_some() {
             let both = |it: Tokens| short(it.input.saturating_add(it.output));
-            columns.push(column("TOKENS", shown, |tally| tally.tokens.map_or_else(String::new, both)));
+            columns.push(Column::new(
+                "TOKENS",
+                Fit::Number,
+                tallies.map(|tally| tally.tokens.map(both).unwrap_or_default()),
+            ));
         }
-        let title = by.name().to_uppercase();
-        let longest = names.iter().map(|name| name.width()).max().unwrap_or(0).max(title.len());
-        // What there is no room for goes, the last first; a name keeps at least so much.
-        let room = |columns: &[Column]| columns.iter().map(|column| column.width + 2).sum::<usize>();
-        while columns.len() > 1 && room(&columns) + longest.min(24) > width {
+        while columns.len() > 2 && grid::needed(&columns, [LEAST_NAME; 2]) > width {
             columns.pop();
         }
-        let name_width = longest.min(width.saturating_sub(room(&columns)).max(8));
-        let bar = width.saturating_sub(name_width + room(&columns) + 2).min(MAX_BAR);
-        let cells = |at: usize| columns.iter().map(move |column| column.cell(at)).collect::<String>();
-        let heads: String = columns.iter().map(|column| format!("  {:>1$}", column.head, column.width)).collect();
-        writeln!(out, "{header}{title:<name_width$}{heads}{header:#}")?;
-        let most = shown.iter().map(|row| row.tally.sessions).max().unwrap_or(1).max(1);
-        for (at, (name, row)) in names.iter().zip(shown).enumerate() {
-            let name = match by {
-                StatsKey::Project => text::truncated_path(name, name_width),
-                _ => text::truncated(name, name_width),
-            };
-            let padding = " ".repeat(name_width.saturating_sub(name.width()));
-            write!(out, "{name}{padding}{}", cells(at))?;
-            if bar > 0 {
-                write!(out, "  {strong}{}{strong:#}", bar_of(row.tally.sessions, most, bar))?;
-            }
-            writeln!(out)?;
+        let bar = width.saturating_sub(grid::needed(&columns, [usize::MAX; 2]) + 2).min(MAX_BAR);
+        if bar > 0 {
+            let most = shown.iter().map(|row| row.tally.sessions).max().unwrap_or(1).max(1);
+            let bars = shown.iter().map(|row| bar_of(row.tally.sessions, most, bar));
+            columns.push(Column::new("", Fit::Whole, bars).styled(*strong));
         }
+        grid::write(out, columns, width, *header)?;
         if skipped > 0 {
             let which = if by == StatsKey::Week { "earlier" } else { "more" };
             writeln!(out, "{faint}{skipped} {which}: rejoin stats --by {}{faint:#}", by.name())?;
@@ -203,24 +196,6 @@ fn name(by: StatsKey, key: Option<&str>, env: &Env) -> String {
         (StatsKey::Project, Some(dir)) => text::one_line(&shown_dir(Path::new(dir), env)).into_owned(),
         (_, Some(key)) => text::one_line(key).into_owned(),
     }
-}
-
-struct Column {
-    head: &'static str,
-    cells: Vec<String>,
-    width: usize,
-}
-
-impl Column {
-    fn cell(&self, at: usize) -> String {
-        format!("  {:>1$}", self.cells[at], self.width)
-    }
-}
-
-fn column(head: &'static str, rows: &[Row], cell: impl Fn(&Tally) -> String) -> Column {
-    let cells: Vec<String> = rows.iter().map(|row| cell(&row.tally)).collect();
-    let width = cells.iter().map(String::len).max().unwrap_or(0).max(head.len());
-    Column { head, cells, width }
 }
 
 /// Writes a number as people say it: 950, 12.3k, 4.5M.

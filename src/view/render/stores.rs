@@ -2,20 +2,19 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
 use crate::scan::stores::StoreFacts;
 use crate::session::AgentKind;
 use crate::system::env::Env;
+use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::PathJson;
-use crate::view::render::table::{DEFAULT_WIDTH, shown_dir};
+use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
 /// What `agents` answers.
@@ -128,12 +127,11 @@ impl Agents {
 
     /// Writes a table of the stores that are there, and names the others.
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let width = grid::width(env);
         let (there, in_vain): (Vec<&StoreFacts>, Vec<&StoreFacts>) = self.stores.iter().partition(|store| store.exists);
         let Styles { header, faint, .. } = styles;
-        for (at, line) in table(&there, env, width).into_iter().enumerate() {
-            let line = text::truncated(line.trim_end(), width);
-            if at == 0 { writeln!(out, "{header}{line}{header:#}")? } else { writeln!(out, "{line}")? }
+        if !there.is_empty() {
+            grid::write(out, columns(&there, env), width, *header)?;
         }
         for store in there.iter().filter(|store| store.is_newer_than_tested()) {
             let [version, tested] = [store.version.as_deref(), store.tested_version].map(Option::unwrap_or_default);
@@ -170,38 +168,16 @@ impl Agents {
     }
 }
 
-fn table(stores: &[&StoreFacts], env: &Env, width: usize) -> Vec<String> {
-    if stores.is_empty() {
-        return Vec::new();
-    }
-    let heads = ["AGENT", "STORE", "SESSIONS", "OTHERS", "SIZE", "ACTIVE", "VERSION"];
-    let mut rows: Vec<[String; 7]> = vec![heads.map(str::to_owned)];
-    rows.extend(stores.iter().map(|store| {
-        [
-            store.agent.name().to_owned(),
-            shown_dir(&store.root, env),
-            store.sessions.to_string(),
-            store.others.to_string(),
-            text::size(store.size_bytes),
-            store.active_at.map_or_else(String::new, |at| text::short_ago(Some(at), env.now)),
-            store.version.as_deref().map(text::one_line).unwrap_or_default().into_owned(),
-        ]
-    }));
-    let widest = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or_default();
-    let others: usize = (0..heads.len()).filter(|column| *column != 1).map(|column| widest(column) + 2).sum();
-    let room = width.saturating_sub(others).max(8);
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    for mut row in rows {
-        row[1] = text::truncated_path(&row[1], room).into_owned();
-        table.add_row(row.map(Cell::new));
-    }
-    for at in 0..heads.len() {
-        let Some(column) = table.column_mut(at) else { continue };
-        column.set_padding((0, 2));
-        if (2..5).contains(&at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().collect()
+fn columns(stores: &[&StoreFacts], env: &Env) -> Vec<Column> {
+    let active = |store: &&StoreFacts| store.active_at.map(|at| text::short_ago(Some(at), env.now)).unwrap_or_default();
+    let version = |store: &&StoreFacts| store.version.as_deref().map(text::one_line).unwrap_or_default().into_owned();
+    vec![
+        Column::new("AGENT", Fit::Whole, stores.iter().map(|store| store.agent.name())),
+        Column::new("STORE", Fit::Path, stores.iter().map(|store| shown_dir(&store.root, env))),
+        Column::new("SESSIONS", Fit::Number, stores.iter().map(|store| store.sessions.to_string())),
+        Column::new("OTHERS", Fit::Number, stores.iter().map(|store| store.others.to_string())),
+        Column::new("SIZE", Fit::Number, stores.iter().map(|store| text::size(store.size_bytes))),
+        Column::new("ACTIVE", Fit::Whole, stores.iter().map(active)),
+        Column::new("VERSION", Fit::Whole, stores.iter().map(version)),
+    ]
 }

@@ -6,25 +6,17 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anstyle::Style;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
 use crate::session::fields::Field;
 use crate::session::marks;
-use crate::session::select::{ShortIds, list_number};
+use crate::session::select::ShortIds;
 use crate::session::{Health, InOrder, Session};
 use crate::system::env::Env;
+use crate::view::grid;
 use crate::view::render::fields;
 use crate::view::ui::Styles;
-
-/// Blanks between two columns.
-const GAP: usize = 2;
-/// A narrower table has no room for the numbers of its lines.
-const LEAST_FOR_PLACES: usize = 80;
-/// What a table is fitted to where the terminal does not tell its width.
-pub(crate) const DEFAULT_WIDTH: u16 = 120;
 
 /// How a table looks.
 #[derive(Debug)]
@@ -41,13 +33,6 @@ pub(crate) struct Look {
     pub has_places: bool,
 }
 
-/// The cells of a table that is being fitted, a column each.
-struct Columns {
-    fields: Vec<Field>,
-    /// The cells of each column, in the order of the fields.
-    cells: Vec<Vec<String>>,
-}
-
 /// Writes a table that fits the terminal, one line a session, whatever the sessions hold.
 pub(crate) fn sessions(
     out: &mut impl Write,
@@ -59,32 +44,10 @@ pub(crate) fn sessions(
     if sessions.is_empty() {
         return Ok(());
     }
-    let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
-    let digits = sessions.len().to_string().len();
-    let digits = Some(digits).filter(|_| look.has_places && width >= LEAST_FOR_PLACES);
-    let number = |style: Style, number: &str| {
-        digits.map(|digits| format!("{style}{number:>digits$}{style:#}{:GAP$}", "")).unwrap_or_default()
-    };
-    let width = width - digits.map_or(0, |digits| digits + GAP);
-    let columns = fit::fitted(sessions, env, look, width);
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(columns.fields.iter().map(|field| fields::heading(*field)));
-    for row in 0..sessions.len() {
-        table.add_row(columns.cells.iter().map(|cells| Cell::new(&cells[row])));
-    }
-    for (at, field) in columns.fields.iter().enumerate() {
-        if let Some(column) = table.column_mut(at) {
-            column.set_padding((0, u16::try_from(GAP).unwrap_or_default()));
-            if fields::is_number(*field) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-    }
-    let mut lines = table.lines();
+    let width = grid::width(env);
     let Styles { header, strong, faint, .. } = styles;
-    let head = lines.next().unwrap_or_default();
-    writeln!(out, "{}{header}{}{header:#}", number(*header, "#"), text::truncated(head.trim_end(), width))?;
+    let mut lines = grid::lines(fit::fitted(sessions, env, styles, look, width), width);
+    writeln!(out, "{header}{}{header:#}", lines.next().unwrap_or_default())?;
     let mut group = None;
     for (at, line) in lines.enumerate() {
         let session = &sessions[at];
@@ -93,10 +56,7 @@ pub(crate) fn sessions(
             let (dir, holds) = heading(&sessions[at..], env, width);
             writeln!(out, "{strong}{dir}{strong:#}{faint}{holds}{faint:#}")?;
         }
-        let place = (at + 1).to_string();
-        // A longer number is the beginning of an id.
-        let number = number(*faint, list_number(&place).map_or("", |_| &place));
-        writeln!(out, "{number}{}", text::truncated(line.trim_end(), width))?;
+        writeln!(out, "{line}")?;
     }
     Ok(())
 }

@@ -6,12 +6,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::change::apply::journal::ItemRecord;
 use crate::change::apply::trash::{Entry, Purged};
 use crate::change::outcome::ItemResult;
 use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
+use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, Totals, kind};
@@ -59,8 +61,12 @@ pub(crate) fn name(entry: &Entry<'_>) -> String {
     format!("{}/{}", entry.run.id, entry.item)
 }
 
+fn record<'a>(entry: &Entry<'a>) -> &'a ItemRecord {
+    &entry.run.items[entry.item].0
+}
+
 fn entry_json<'a>(entry: &Entry<'a>) -> TrashEntryJson<'a> {
-    let (record, _) = &entry.run.items[entry.item];
+    let record = record(entry);
     TrashEntryJson {
         entry: name(entry),
         run: &entry.run.id,
@@ -83,16 +89,19 @@ impl Answer for [Entry<'_>] {
         ("trash-list", TrashListJson { entries: List::of(self, entry_json), size_bytes })
     }
 
-    /// Writes a line an entry, and the sum.
+    /// Writes two lines per entry, and the sum.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let Styles { strong, faint, .. } = styles;
-        for entry in self {
-            let (record, _) = &entry.run.items[entry.item];
-            let (name, verb, when) =
-                (name(entry), text::one_line(&entry.run.verb), text::ago(Some(entry.run.at), env.now));
-            let (label, size) = (text::one_line(&record.label), text::size(entry.size_bytes));
-            writeln!(out, "{strong}{name}{strong:#}  {verb}  {label}  {size}  {faint}{when}{faint:#}")?;
-            writeln!(out, "      {faint}{}{faint:#}", text::one_line(&record.reason))?;
+        let columns = vec![
+            Column::new("", Fit::Whole, self.iter().map(name)).styled(*strong),
+            Column::new("", Fit::Whole, self.iter().map(|entry| text::one_line(&entry.run.verb))),
+            Column::new("", Fit::Whole, self.iter().map(|entry| text::one_line(&record(entry).label))),
+            Column::new("", Fit::Number, self.iter().map(|entry| text::size(entry.size_bytes))),
+            Column::new("", Fit::Whole, self.iter().map(|entry| text::ago(Some(entry.run.at), env.now))).styled(*faint),
+        ];
+        for (line, entry) in grid::lines(columns, usize::MAX).zip(self) {
+            writeln!(out, "{line}")?;
+            writeln!(out, "      {faint}{}{faint:#}", text::one_line(&record(entry).reason))?;
         }
         if self.is_empty() {
             return Ok(());

@@ -12,6 +12,7 @@ use crate::change::apply::undo::Report;
 use crate::change::outcome::ItemResult;
 use crate::format::text;
 use crate::system::env::Env;
+use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::change::not_done;
 use crate::view::render::items::List;
@@ -159,19 +160,22 @@ impl Answer for Runs<'_> {
         ("run-list", RunListJson { runs: List::counted(self.history.runs.len(), |at| self.json(at)) })
     }
 
-    /// Writes a line a run.
+    /// Writes one line per run.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { strong, faint, .. } = styles;
-        for at in 0..self.history.runs.len() {
-            let RunJson { run: id, verb, at, state, done, undone, left, stuck, .. } = self.json(at);
-            let (id, verb) = (text::one_line(id), text::one_line(verb));
-            let mut counts = vec![format!("{done} done")];
-            let further = [(undone, "undone"), (left, "left alone"), (stuck, "half done")];
-            counts
-                .extend(further.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
-            let when = text::ago(Some(at), env.now);
-            writeln!(out, "{strong}{id}{strong:#}  {verb}  {state}  {}  {faint}{when}{faint:#}", counts.join(", "))?;
-        }
-        Ok(())
+        let runs: Vec<RunJson<'_>> = (0..self.history.runs.len()).map(|at| self.json(at)).collect();
+        let counts = |run: &RunJson<'_>| {
+            let further = [(run.undone, "undone"), (run.left, "left alone"), (run.stuck, "half done")];
+            let further =
+                further.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}"));
+            format!("{} done{}", run.done, further.collect::<String>())
+        };
+        let columns = vec![
+            Column::new("", Fit::Whole, runs.iter().map(|run| text::one_line(run.run))).styled(styles.strong),
+            Column::new("", Fit::Whole, runs.iter().map(|run| text::one_line(run.verb))),
+            Column::new("", Fit::Whole, runs.iter().map(|run| run.state)),
+            Column::new("", Fit::Whole, runs.iter().map(counts)),
+            Column::new("", Fit::Whole, runs.iter().map(|run| text::ago(Some(run.at), env.now))).styled(styles.faint),
+        ];
+        grid::write_bare(out, columns)
     }
 }

@@ -14,6 +14,7 @@ use crate::cli::ColorWhen;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::system::env::{Elsewhere, Env, FORCE_COLORS};
+use crate::view::grid;
 pub(crate) use bug::tell_of_bugs;
 use gate::{Gate, guarded};
 use progress::{Pauses, Progress, Showing};
@@ -94,7 +95,7 @@ impl Ui {
         Self {
             out: Gate::new(BufWriter::with_capacity(64 * 1024, io::stdout()), is_colored),
             quiet,
-            columns: env.and_then(|env| env.width).map_or(candidates::DEFAULT_WIDTH, usize::from),
+            columns: env.map_or(grid::DEFAULT_WIDTH.into(), grid::width),
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
             elsewhere: env.map(Env::elsewhere).unwrap_or_default(),
             styles: styles(is_colored),

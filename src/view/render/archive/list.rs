@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
+use crate::view::grid;
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::PathJson;
@@ -161,7 +162,7 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
 
 /// Says on a terminal what the table leaves out.
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
-    let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
+    let width = grid::width(env);
     let mut notes = match &list.layout {
         Layout::Table(look) if !look.is_wide => table::legend(&list.sessions, width),
         _ => Vec::new(),
