@@ -78,7 +78,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     args.sessions.iter().try_for_each(super::refuse_number)?;
     let mut sessions: Vec<Session> = Vec::new();
     for selector in &args.sessions {
-        sessions.push(find::one(selector, &filter, Wanted::RESUME, env, ui)?.session()?);
+        sessions.push(find::Finder::new(&filter, Wanted::RESUME, env, ui).one(selector)?.session()?);
     }
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let showing = ui.watch("Reading");

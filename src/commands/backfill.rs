@@ -84,7 +84,8 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
     args.sessions
         .iter()
         .map(|selector| {
-            match find::one(selector, &filter, Wanted::THOROUGH, env, ui)
+            match find::Finder::new(&filter, Wanted::THOROUGH, env, ui)
+                .one(selector)
                 .map_err(|error| super::or_in(error, &args.place, env))?
             {
                 Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),

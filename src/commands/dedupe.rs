@@ -14,7 +14,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     super::refuse_number(&args.session)?;
     let filter = super::place_filter(&args.place, env);
-    let Target::Session(mut session) = find::one(&args.session, &filter, Wanted::RESUME, env, ui)? else {
+    let Target::Session(mut session) = find::Finder::new(&filter, Wanted::RESUME, env, ui).one(&args.session)? else {
         return Err(Refusal::new(
             Exit::NotFound,
             RefusalCode::NotFound,

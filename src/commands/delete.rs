@@ -18,14 +18,14 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let filter = super::place_filter(&args.place, env);
     if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
         // What is refused anyway is no matter of a yes.
-        let named = find::all_named("delete", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
+        let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;
         removal::plan(&named, args.removal.via_agent, env)?;
         return Err(nobody.into());
     }
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
-    let named = find::all_named("delete", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
+    let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;
     let change = removal::plan(&named, args.removal.via_agent, env)?;
     change::check_fingerprint(&change, &args.removal.change, env)?;
     removal::ask(&change, &args.removal, env, ui)?;

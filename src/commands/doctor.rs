@@ -47,7 +47,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         remedy.command = in_home(&remedy.command, &env.elsewhere()).into_owned();
     }
     if !args.sessions.is_empty() {
-        let named = find::all_named("doctor", &args.sessions, &filter, scan::Wanted::GLANCE, env, ui)?;
+        let named = find::Finder::new(&filter, scan::Wanted::GLANCE, env, ui).all("doctor", &args.sessions)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
 

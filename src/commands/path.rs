@@ -13,8 +13,9 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, true, env);
     let selector = super::selector(&args.session)?;
-    let found = find::one_in_stores(&selector, &filter, Wanted::GLANCE, env, ui);
-    let session = find::or_picked(found, "path", &selector, &filter, Wanted::GLANCE, env, ui)?.session()?;
+    let mut finder = find::Finder::new(&filter, Wanted::GLANCE, env, ui);
+    let found = finder.one_in_stores(&selector);
+    let session = finder.or_picked(found, "path", &selector)?.session()?;
     let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
     let path = &session.copy().place.path;
     // Whoever reads this line takes it for the path itself, so it is that or nothing.

@@ -24,7 +24,7 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         return Ok(Exit::Ok);
     }
     let filter = super::place_filter(&args.place, env);
-    let named = find::all_named("pin", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
+    let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("pin", &args.sessions)?;
     let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id)).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()

@@ -54,7 +54,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         Err(words.to_owned())
     } else {
         let selector = super::selector(&args.session)?;
-        match find::one(&selector, &filter, Wanted::RESUME, env, ui) {
+        match find::Finder::new(&filter, Wanted::RESUME, env, ui).one(&selector) {
             Ok(target) => Ok(target),
             Err(error) => Err(find::words_to_pick(&error, &selector, env)
                 .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),

@@ -29,8 +29,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
     let wanted = Wanted { counts: !wants_all_only, longest_counted, ..Wanted::THOROUGH };
     let selector = super::selector(&args.session)?;
-    let found = find::one_in_stores(&selector, &filter, wanted, env, ui);
-    let found = match find::or_picked(found, "show", &selector, &filter, wanted, env, ui) {
+    let mut finder = find::Finder::new(&filter, wanted, env, ui);
+    let found = finder.one_in_stores(&selector);
+    let found = match finder.or_picked(found, "show", &selector) {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
             // It may be in the archive alone; if it is not, what is said of the stores counts.
             return match super::archive::show(args, &filter, env, ui) {

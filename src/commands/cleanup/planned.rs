@@ -53,18 +53,17 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
         Summaries::read(env, &[], &filter, &settings.rules, policy.max_total.is_some(), Vec::new(), showing.watcher());
     summaries.via_agent = settings.args.removal.via_agent;
     let archive = Archive::of(env, settings.args.archive_dir.as_deref());
-    let (families, guards) =
-        summaries.decide(policy, &pins, &settings.args.exclude, |summaries, families| {
-            if settings.archives {
-                // None of them goes that is not archived first.
-                families.iter().map(|family| summaries.owned_key(family.root())).collect()
-            } else {
-                let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
-                let mut archived = safe::archived(summaries, families, &archive, env);
-                archived.extend(handed.map(|at| summaries.owned_key(at)));
-                archived
-            }
-        });
+    let (families, guards) = summaries.decide(policy, &pins, &settings.args.exclude, |summaries, families| {
+        if settings.archives {
+            // None of them goes that is not archived first.
+            families.iter().map(|family| summaries.owned_key(family.root())).collect()
+        } else {
+            let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
+            let mut archived = safe::archived(summaries, families, &archive, env);
+            archived.extend(handed.map(|at| summaries.owned_key(at)));
+            archived
+        }
+    });
     drop(showing);
     let mut planned = Planned { guards, cutoff: policy.cutoff, ..Planned::default() };
     planned.archive = settings.archives.then(|| archive.root().to_owned());

@@ -18,8 +18,7 @@ use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
 pub(crate) use made::{made_by, note_made};
 use nearest::{nearest, of_nearest_agent};
-use path::by_path;
-pub(crate) use pick::{Answer, Wish, can_pick, needs_a_picker, or_picked, picked, why_nobody_picks, words_to_pick};
+pub(crate) use pick::{Answer, Wish, can_pick, needs_a_picker, picked, why_nobody_picks, words_to_pick};
 pub(crate) use ready::ready;
 
 use crate::agent::Depth;
@@ -63,162 +62,218 @@ impl Target {
     }
 }
 
-/// Finds every session that is named for a change, among those that pass the filters.
-pub(crate) fn all_named(
-    verb: &'static str,
-    selectors: &[Selector],
-    filter: &Filter,
+/// Finds sessions among those that pass the filters.
+pub(crate) struct Finder<'a> {
+    filter: &'a Filter,
+    /// Says how much is read of a session.
     wanted: Wanted,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<Vec<Session>> {
-    let mut named = Vec::with_capacity(selectors.len());
-    for selector in selectors {
-        super::refuse_number(selector)?;
-        let found = one(selector, filter, wanted, env, ui);
-        named.push(or_picked(found, verb, selector, filter, wanted, env, ui)?.session()?);
+    env: &'a Env,
+    ui: &'a mut Ui,
+}
+
+impl<'a> Finder<'a> {
+    pub(crate) fn new(filter: &'a Filter, wanted: Wanted, env: &'a Env, ui: &'a mut Ui) -> Self {
+        Self { filter, wanted, env, ui }
     }
-    Ok(named)
-}
 
-/// Finds the one session that a selector means, or says why there is not one, and how it is put back from the archive.
-pub(crate) fn one(
-    selector: &Selector,
-    filter: &Filter,
-    wanted: Wanted,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<Target> {
-    let found = one_in_stores(selector, filter, wanted, env, ui);
-    found.map_err(|error| archived::with_hint(error, selector, filter, env))
-}
+    /// Finds every session that is named for a change.
+    pub(crate) fn all(&mut self, verb: &'static str, selectors: &[Selector]) -> anyhow::Result<Vec<Session>> {
+        let mut named = Vec::with_capacity(selectors.len());
+        for selector in selectors {
+            super::refuse_number(selector)?;
+            let found = self.one(selector);
+            named.push(self.or_picked(found, verb, selector)?.session()?);
+        }
+        Ok(named)
+    }
 
-/// Finds the one session that a selector means without a look at the archive; where no session worked in the directory of
-/// the filters, those nearest are named.
-pub(crate) fn one_in_stores(
-    selector: &Selector,
-    filter: &Filter,
-    wanted: Wanted,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<Target> {
-    named(selector, filter, wanted, env, ui).map_err(|error| nowhere::instead(error, filter, env))
-}
+    /// Finds the one session that a selector means, or says why there is not one, and how it is put back from the archive.
+    pub(crate) fn one(&mut self, selector: &Selector) -> anyhow::Result<Target> {
+        let found = self.one_in_stores(selector);
+        found.map_err(|error| archived::with_hint(error, selector, self.filter, self.env))
+    }
 
-fn named(selector: &Selector, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
-    match selector {
-        Selector::Latest => Ok(Target::Session(Box::new(latest(filter, wanted, env, ui)?))),
-        Selector::Path(path) if path == Path::new(".") => here(filter, wanted, env, ui),
-        Selector::Path(path) => {
-            let found = by_path(&env.absolute(path), filter, wanted, env, ui)?;
-            match &found {
-                Target::Session(session) if filter.is_narrow() && !filter.matches(session) => {
-                    Err(passes_not(session, env).into())
+    /// Finds the one session that a selector means, without the archive. If no session worked in the directory of the
+    /// filters, the error names the nearest ones.
+    pub(crate) fn one_in_stores(&mut self, selector: &Selector) -> anyhow::Result<Target> {
+        self.named(selector).map_err(|error| nowhere::instead(error, self.filter, self.env))
+    }
+
+    fn named(&mut self, selector: &Selector) -> anyhow::Result<Target> {
+        let (filter, env) = (self.filter, self.env);
+        match selector {
+            Selector::Latest => Ok(Target::Session(Box::new(self.latest()?))),
+            Selector::Path(path) if path == Path::new(".") => self.here(),
+            Selector::Path(path) => {
+                let found = self.by_path(&env.absolute(path))?;
+                match &found {
+                    Target::Session(session) if filter.is_narrow() && !filter.matches(session) => {
+                        Err(passes_not(session, env).into())
+                    }
+                    _ => Ok(found),
                 }
-                _ => Ok(found),
             }
+            Selector::Id { agent, text } => self.by_text(agent.map(AgentKind::session_owner), text),
         }
-        Selector::Id { agent, text } => by_text(agent.map(AgentKind::session_owner), text, filter, wanted, env, ui),
     }
-}
 
-/// Goes through the tiers: exact id, place in the list, beginning of an id, exact title, path, part of a title.
-fn by_text(
-    agent: Option<AgentKind>,
-    text: &str,
-    filter: &Filter,
-    wanted: Wanted,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<Target> {
-    let full = by_full_id(agent, text, filter, wanted, env);
-    if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
-        return Ok(Target::Session(Box::new(session)));
-    }
-    let places = scan::locate(env, &filter.agents);
-    // Only what is read is known to pass the filters.
-    let resolution = if filter.is_narrow() { Resolution::None } else { select::resolve(agent, text, names(&places)) };
-    let is_exact = places.places.iter().any(|place| place.id == text);
-    if agent.is_none()
-        && !is_exact
-        && let Some(number) = select::list_number(text)
-        && let Some(session) = by_number(number, filter, wanted, env, ui)?
-    {
-        return Ok(Target::Session(Box::new(session)));
-    }
-    match resolution {
-        Resolution::One(agent, id) => {
-            let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
-            return Ok(Target::Session(Box::new(the_only(scan, &id)?)));
+    /// Goes through the tiers: exact id, place in the list, beginning of an id, exact title, path, part of a title.
+    fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
+        let Self { filter, wanted, env, .. } = *self;
+        let full = self.by_full_id(agent, text);
+        if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
+            return Ok(Target::Session(Box::new(session)));
         }
-        Resolution::Many(keys) => return Err(several(text, places, &keys, env).into()),
-        Resolution::None => {}
-    }
-    let mut scan = places.read_all(env, Wanted::GLANCE);
-    scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
-    let left_out = take_left_out(&mut scan, filter, env);
-    // Only now are the ids known that lie in no store.
-    match select::resolve(agent, text, scan.sessions.iter().map(name)) {
-        Resolution::One(agent, id) => {
-            let session = scan.sessions.iter().find(|session| session.agent == agent && session.id == id);
-            if let Some(session) = session {
-                return Ok(Target::Session(Box::new(again(session, wanted, env)?)));
+        let places = scan::locate(env, &filter.agents);
+        // Only what is read is known to pass the filters.
+        let resolution =
+            if filter.is_narrow() { Resolution::None } else { select::resolve(agent, text, names(&places)) };
+        let is_exact = places.places.iter().any(|place| place.id == text);
+        if agent.is_none()
+            && !is_exact
+            && let Some(number) = select::list_number(text)
+            && let Some(session) = self.by_number(number)?
+        {
+            return Ok(Target::Session(Box::new(session)));
+        }
+        match resolution {
+            Resolution::One(agent, id) => {
+                let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
+                return Ok(Target::Session(Box::new(the_only(scan, &id)?)));
+            }
+            Resolution::Many(keys) => return Err(several(text, places, &keys, env).into()),
+            Resolution::None => {}
+        }
+        let mut scan = places.read_all(env, Wanted::GLANCE);
+        scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
+        let left_out = take_left_out(&mut scan, filter, env);
+        // Only now are the ids known that lie in no store.
+        match select::resolve(agent, text, scan.sessions.iter().map(name)) {
+            Resolution::One(agent, id) => {
+                let session = scan.sessions.iter().find(|session| session.agent == agent && session.id == id);
+                if let Some(session) = session {
+                    return Ok(Target::Session(Box::new(again(session, wanted, env)?)));
+                }
+            }
+            Resolution::Many(keys) => {
+                let places = scan.sessions.into_iter().flat_map(|session| session.copies).map(|copy| copy.place);
+                let places = Places { places: places.collect(), ..Places::default() };
+                return Err(several(text, places, &keys, env).into());
+            }
+            Resolution::None => {}
+        }
+        if let Resolution::One(agent, id) = select::resolve(agent, text, left_out.iter().map(name)) {
+            let session = left_out.iter().find(|session| session.agent == agent && session.id == id);
+            return Err(session.map_or_else(nothing_passes, |session| passes_not(session, env)).into());
+        }
+        scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
+        let titled = select::by_title(text, &scan.sessions);
+        let is_title = |at: &usize| scan.sessions[*at].label().is_some_and(|label| label.trim() == text.trim());
+        let path = env.absolute(Path::new(text));
+        if !titled.iter().all(is_title) || titled.is_empty() {
+            // A part of a title is weaker than a path that is there, which is all the id that some agents have.
+            if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
+                return self.by_path(&path);
             }
         }
-        Resolution::Many(keys) => {
-            let places = scan.sessions.into_iter().flat_map(|session| session.copies).map(|copy| copy.place);
-            let places = Places { places: places.collect(), ..Places::default() };
-            return Err(several(text, places, &keys, env).into());
+        if let [only] = titled.as_slice() {
+            return Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?)));
         }
-        Resolution::None => {}
-    }
-    if let Resolution::One(agent, id) = select::resolve(agent, text, left_out.iter().map(name)) {
-        let session = left_out.iter().find(|session| session.agent == agent && session.id == id);
-        return Err(session.map_or_else(nothing_passes, |session| passes_not(session, env)).into());
-    }
-    scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
-    let titled = select::by_title(text, &scan.sessions);
-    let is_title = |at: &usize| scan.sessions[*at].label().is_some_and(|label| label.trim() == text.trim());
-    let path = env.absolute(Path::new(text));
-    if !titled.iter().all(is_title) || titled.is_empty() {
-        // A part of a title is weaker than a path that is there, which is all the id that some agents have.
-        if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
-            return by_path(&path, filter, wanted, env, ui);
-        }
-    }
-    if let [only] = titled.as_slice() {
-        return Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?)));
-    }
-    let named = by_words(text, &scan.sessions, env);
-    match if named.is_empty() { titled } else { named }.as_slice() {
-        [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),
-        [] => {
-            crate::commands::warn_of_problems(ui, &scan.problems);
-            let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
-            let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
-            let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, message);
-            if let Some(name) = of_nearest_agent(text) {
-                let again = command_line::again(env, &[text], &[&name]);
-                return Err(refusal.hint(format!("if you mean the agent, run `{again}`")).into());
+        let named = by_words(text, &scan.sessions, env);
+        match if named.is_empty() { titled } else { named }.as_slice() {
+            [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),
+            [] => {
+                crate::commands::warn_of_problems(self.ui, &scan.problems);
+                let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
+                let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
+                let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, message);
+                if let Some(name) = of_nearest_agent(text) {
+                    let again = command_line::again(env, &[text], &[&name]);
+                    return Err(refusal.hint(format!("if you mean the agent, run `{again}`")).into());
+                }
+                let near = nearest(text, &scan.sessions);
+                if near.is_empty() {
+                    return Err(refusal.hint("run `rejoin list --all` to see every session").into());
+                }
+                let candidates = near.iter().flat_map(|session| candidates(session, false, env).into_iter().take(1));
+                let hint =
+                    "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
+                Err(refusal.candidates(candidates.collect()).hint(hint).into())
             }
-            let near = nearest(text, &scan.sessions);
-            if near.is_empty() {
-                return Err(refusal.hint("run `rejoin list --all` to see every session").into());
+            many => {
+                let shown = many.iter().take(MAX_CANDIDATES);
+                let candidates = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
+                let message = format!("{} sessions match {text:?}", many.len());
+                let refusal =
+                    Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).candidates(candidates.collect());
+                let more = many.len().saturating_sub(MAX_CANDIDATES);
+                let hint = "use the id of one of them, or type more words";
+                let hint = if more > 0 { format!("{hint}; {more} more are not shown") } else { hint.to_owned() };
+                Err(refusal.hint(hint).into())
             }
-            let candidates = near.iter().flat_map(|session| candidates(session, false, env).into_iter().take(1));
-            let hint = "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
-            Err(refusal.candidates(candidates.collect()).hint(hint).into())
         }
-        many => {
-            let shown = many.iter().take(MAX_CANDIDATES);
-            let candidates = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
-            let message = format!("{} sessions match {text:?}", many.len());
-            let refusal =
-                Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).candidates(candidates.collect());
-            let more = many.len().saturating_sub(MAX_CANDIDATES);
-            let hint = "use the id of one of them, or type more words";
-            let hint = if more > 0 { format!("{hint}; {more} more are not shown") } else { hint.to_owned() };
-            Err(refusal.hint(hint).into())
+    }
+
+    /// Reads the session of a full id straight away, where that leaves nothing open.
+    ///
+    /// Listing every store takes most of a resume's time, and scripts name full ids.
+    fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
+        let Self { filter, wanted, env, .. } = *self;
+        // A session's own evidence is enough for all but a thorough look, which asks its neighbours too.
+        if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
+            return None;
+        }
+        let places = scan::locate_id(env, &filter.agents, text);
+        let Resolution::One(agent, id) = select::resolve(agent, text, names(&places)) else { return None };
+        let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
+        the_only(scan, &id).ok().filter(|session| session.launch_dir().is_some())
+    }
+
+    /// Takes the session at a place of the listing that `list` shows with the same filters.
+    fn by_number(&mut self, number: usize) -> Result<Option<Session>, Refusal> {
+        let listed = self.nth_listed(number - 1, |_| true);
+        listed.map(|session| again(&session, self.wanted, self.env)).transpose()
+    }
+
+    /// Reads what `list` shows with these filters, and takes one of those that are meant, counted from 0 in its order.
+    fn nth_listed(&mut self, nth: usize, is_meant: impl Fn(&Session) -> bool) -> Option<Session> {
+        let (filter, env) = (self.filter, self.env);
+        let shown = Filter { all: false, ..filter.clone() };
+        let line = |session: &Session| Line::of(session, SortKey::Active, &shown);
+        let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+        let places = scan::locate(env, &filter.agents);
+        let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
+        let first = places.first(env, &shown, wanted, nth + 1, passes, line);
+        let mut shelf = first.unwrap_or_else(|| ManyPlaces::from(places).shelve(env, filter, wanted, true, line));
+        crate::commands::warn_of_problems(self.ui, &shelf.problems);
+        let mut cards = shelf.take_cards();
+        listing::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
+        cards.iter().map(|card| shelf.get(card)).filter(is_meant).nth(nth)
+    }
+
+    fn latest(&mut self) -> Result<Session, Refusal> {
+        // What anybody may have written is never taken unasked.
+        let newest = self.nth_listed(0, |session| !session.copy().is_planted());
+        again(&newest.ok_or_else(nothing_passes)?, self.wanted, self.env)
+    }
+
+    /// Takes what the current directory itself stands for, or else the newest session that worked there.
+    fn here(&mut self) -> anyhow::Result<Target> {
+        let Self { filter, wanted, env, .. } = *self;
+        let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
+        let found = self.by_path(&dir);
+        let is_missing = |error: &anyhow::Error| {
+            error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
+        };
+        match found {
+            Err(error) if is_missing(&error) => {
+                let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
+                let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
+                let newest = Finder::new(&filter, wanted, env, self.ui).latest();
+                let session = newest.map_err(|refusal| nowhere::instead(refusal.into(), &filter, env))?;
+                Ok(Target::Session(Box::new(session)))
+            }
+            found => found,
         }
     }
 }
@@ -230,34 +285,6 @@ fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
     let mut found: Vec<usize> = (0..sessions.len()).filter(is_meant).collect();
     found.sort_by_key(|at| Reverse(sessions[*at].recency()));
     found
-}
-
-/// Reads the session of a full id straight away, where that leaves nothing open.
-///
-/// Listing every store takes most of a resume's time, and scripts name full ids.
-fn by_full_id(agent: Option<AgentKind>, text: &str, filter: &Filter, wanted: Wanted, env: &Env) -> Option<Session> {
-    // A session's own evidence is enough for all but a thorough look, which asks its neighbours too.
-    if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
-        return None;
-    }
-    let places = scan::locate_id(env, &filter.agents, text);
-    let Resolution::One(agent, id) = select::resolve(agent, text, names(&places)) else { return None };
-    let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
-    the_only(scan, &id).ok().filter(|session| session.launch_dir().is_some())
-}
-
-/// Takes the session at a place of the listing that `list` shows with the same filters.
-fn by_number(
-    number: usize,
-    filter: &Filter,
-    wanted: Wanted,
-    env: &Env,
-    ui: &mut Ui,
-) -> Result<Option<Session>, Refusal> {
-    match nth_listed(number - 1, |_| true, filter, env, ui) {
-        Some(session) => again(&session, wanted, env).map(Some),
-        None => Ok(None),
-    }
 }
 
 /// Reads a session of a listing once more, as far as is wanted.
@@ -281,27 +308,6 @@ pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Sess
         return Ok(found);
     }
     read(scan::locate(env, &[session.agent]))
-}
-
-/// Reads what `list` shows with these filters, and takes one of those that are meant, counted from 0 in its order.
-fn nth_listed(
-    nth: usize,
-    is_meant: impl Fn(&Session) -> bool,
-    filter: &Filter,
-    env: &Env,
-    ui: &mut Ui,
-) -> Option<Session> {
-    let shown = Filter { all: false, ..filter.clone() };
-    let line = |session: &Session| Line::of(session, SortKey::Active, &shown);
-    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-    let places = scan::locate(env, &filter.agents);
-    let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
-    let first = places.first(env, &shown, wanted, nth + 1, passes, line);
-    let mut shelf = first.unwrap_or_else(|| ManyPlaces::from(places).shelve(env, filter, wanted, true, line));
-    crate::commands::warn_of_problems(ui, &shelf.problems);
-    let mut cards = shelf.take_cards();
-    listing::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
-    cards.iter().map(|card| shelf.get(card)).filter(is_meant).nth(nth)
 }
 
 /// Takes out the sessions that do not pass the filters.
@@ -340,30 +346,6 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
             );
             Err(Refusal::new(Exit::Failure, RefusalCode::Unreadable, format!("cannot read session {id}: {why}")))
         }
-    }
-}
-
-fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Session, Refusal> {
-    // What anybody may have written is never taken unasked.
-    let newest = nth_listed(0, |session| !session.copy().is_planted(), filter, env, ui);
-    again(&newest.ok_or_else(nothing_passes)?, wanted, env)
-}
-
-/// Takes what the current directory itself stands for, or else the newest session that worked there.
-fn here(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
-    let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
-    let found = by_path(&dir, filter, wanted, env, ui);
-    let is_missing =
-        |error: &anyhow::Error| error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound);
-    match found {
-        Err(error) if is_missing(&error) => {
-            let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
-            let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
-            let session =
-                latest(&filter, wanted, env, ui).map_err(|refusal| nowhere::instead(refusal.into(), &filter, env))?;
-            Ok(Target::Session(Box::new(session)))
-        }
-        found => found,
     }
 }
 

@@ -2,114 +2,120 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Target;
 use super::copies::{holds, take_copy};
+use super::{Finder, Target};
 use crate::agent::{self, PointerWriter};
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::scan::{self, Wanted};
-use crate::session::select::{self, CopySelector, Filter, SortKey};
+use crate::scan;
+use crate::session::select::{self, CopySelector, SortKey};
 use crate::session::{Located, Pointer, SessionKind};
-use crate::system::env::Env;
 use crate::system::reach;
-use crate::view::ui::Ui;
 
-pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
-    for writer in agent::pointer_writers() {
-        let app_dir = match path.file_name() {
-            Some(name) if name == writer.file_name() => path.parent().unwrap_or(path),
-            _ => path,
-        };
-        if let Some(pointer) = writer.pointer_in(app_dir, env)? {
-            return by_pointer(*writer, pointer, wanted, env, ui);
+impl Finder<'_> {
+    /// Finds the session that is stored at a path, or that an app's pointer leads to.
+    pub(super) fn by_path(&mut self, path: &Path) -> anyhow::Result<Target> {
+        let Self { filter, wanted, env, .. } = *self;
+        for writer in agent::pointer_writers() {
+            let app_dir = match path.file_name() {
+                Some(name) if name == writer.file_name() => path.parent().unwrap_or(path),
+                _ => path,
+            };
+            if let Some(pointer) = writer.pointer_in(app_dir, env)? {
+                return self.by_pointer(*writer, pointer);
+            }
         }
-    }
-    let Ok(path) = reach::canonicalize(path) else {
-        return Err(
-            Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("{} does not exist", path.display())).into()
-        );
-    };
-    let mut places = scan::locate(env, &filter.agents);
-    if !places.places.iter().any(|place| holds(place, &path)) {
-        // Some agents have no other id than the path.
-        places = scan::locate_id(env, &filter.agents, &path.to_string_lossy());
-    }
-    // A sub-agent's file lies in the directory of the session that made it, so the deepest place is meant.
-    let holding = places.places.iter().filter(|place| holds(place, &path));
-    let named = holding.max_by_key(|place| place.path.components().count()).cloned();
-    let Some(named) = named else {
-        let refusal =
-            Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("no session is stored at {}", path.display()));
-        let hint = if reach::is_dir(&path) == Some(true) {
-            format!(
-                "run `rejoin list --dir {}` to see the sessions that were started there",
-                crate::format::shell::word(&path.to_string_lossy())
+        let Ok(path) = reach::canonicalize(path) else {
+            return Err(Refusal::new(
+                Exit::NotFound,
+                RefusalCode::NotFound,
+                format!("{} does not exist", path.display()),
             )
-        } else {
-            "for stores elsewhere, name their home directory with --home DIR".to_owned()
+            .into());
         };
-        return Err(refusal.hint(hint).into());
-    };
-    let in_it = places.places.iter().filter(|place| place.path == named.path).count();
-    if in_it > 1 {
-        let message = format!("{} holds {in_it} sessions", named.path.display());
-        let hint = format!("use the id of one; run `rejoin list --agent {}` to see them", named.agent());
-        return Err(Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).hint(hint).into());
+        let mut places = scan::locate(env, &filter.agents);
+        if !places.places.iter().any(|place| holds(place, &path)) {
+            // Some agents have no other id than the path.
+            places = scan::locate_id(env, &filter.agents, &path.to_string_lossy());
+        }
+        // A sub-agent's file lies in the directory of the session that made it, so the deepest place is meant.
+        let holding = places.places.iter().filter(|place| holds(place, &path));
+        let named = holding.max_by_key(|place| place.path.components().count()).cloned();
+        let Some(named) = named else {
+            let refusal = Refusal::new(
+                Exit::NotFound,
+                RefusalCode::NotFound,
+                format!("no session is stored at {}", path.display()),
+            );
+            let hint = if reach::is_dir(&path) == Some(true) {
+                format!(
+                    "run `rejoin list --dir {}` to see the sessions that were started there",
+                    crate::format::shell::word(&path.to_string_lossy())
+                )
+            } else {
+                "for stores elsewhere, name their home directory with --home DIR".to_owned()
+            };
+            return Err(refusal.hint(hint).into());
+        };
+        let in_it = places.places.iter().filter(|place| place.path == named.path).count();
+        if in_it > 1 {
+            let message = format!("{} holds {in_it} sessions", named.path.display());
+            let hint = format!("use the id of one; run `rejoin list --agent {}` to see them", named.agent());
+            return Err(Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).hint(hint).into());
+        }
+        let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
+        let mut session = super::the_only(scan, &named.id)?;
+        if session.copies.len() > 1 {
+            take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
+        }
+        Ok(Target::Session(Box::new(session)))
     }
-    let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
-    let mut session = super::the_only(scan, &named.id)?;
-    if session.copies.len() > 1 {
-        take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
-    }
-    Ok(Target::Session(Box::new(session)))
-}
 
-/// Goes where a pointer leads: to the stored id wherever its agent keeps it, else to the directory's newest session.
-fn by_pointer(
-    writer: &dyn PointerWriter,
-    pointer: Pointer,
-    wanted: Wanted,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<Target> {
-    let owner = pointer.agent.session_owner();
-    let places = scan::locate(env, &[owner]);
-    match &pointer.session_id {
-        Some(id) if places.places.iter().any(|place| place.id == *id) => {
-            ui.note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
-            let scan = places.read_some(env, wanted, |place| place.id == *id);
-            let mut session = super::the_only(scan, id)?;
-            scan::tie(&mut session, pointer);
-            return Ok(Target::Session(Box::new(session)));
+    /// Goes where a pointer leads: to the stored id wherever its agent keeps it, else to the directory's newest session.
+    fn by_pointer(&mut self, writer: &dyn PointerWriter, pointer: Pointer) -> anyhow::Result<Target> {
+        let Self { wanted, env, ref mut ui, .. } = *self;
+        let owner = pointer.agent.session_owner();
+        let places = scan::locate(env, &[owner]);
+        match &pointer.session_id {
+            Some(id) if places.places.iter().any(|place| place.id == *id) => {
+                ui.note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
+                let scan = places.read_some(env, wanted, |place| place.id == *id);
+                let mut session = super::the_only(scan, id)?;
+                scan::tie(&mut session, pointer);
+                return Ok(Target::Session(Box::new(session)));
+            }
+            Some(id) => {
+                let title = agent::about(owner).title;
+                ui.note(&format!(
+                    "{} points to {id}, but no project of {title} has that session.",
+                    pointer.path.display()
+                ));
+            }
+            None => ui.note(&format!("{} names no session.", pointer.path.display())),
         }
-        Some(id) => {
-            let title = agent::about(owner).title;
-            ui.note(&format!("{} points to {id}, but no project of {title} has that session.", pointer.path.display()));
-        }
-        None => ui.note(&format!("{} names no session.", pointer.path.display())),
-    }
-    let app_dirs: Vec<PathBuf> = crate::commands::directory_names(&pointer.dir, env);
-    let is_of_app = |place: &Located| {
-        let Some(project) = place.project.as_deref() else { return false };
-        !place.is_subagent && app_dirs.iter().any(|dir| writer.may_be_filed_under(project, dir))
-    };
-    let mut sessions = places.read_some(env, wanted, is_of_app).sessions;
-    sessions.retain(|session| {
-        session.copy().transcript_bytes >= writer.meaningful_bytes()
-            && !matches!(session.copy().kind, SessionKind::Empty | SessionKind::Subagent)
-    });
-    select::sort(&mut sessions, SortKey::Active, false);
-    match sessions.into_iter().next() {
-        Some(session) => {
-            ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id));
-            Ok(Target::Session(Box::new(session)))
-        }
-        None => {
-            ui.note(&format!(
-                "{} has no session of at least {} bytes either.",
-                pointer.dir.display(),
-                writer.meaningful_bytes()
-            ));
-            Ok(Target::LostApp(pointer))
+        let app_dirs: Vec<PathBuf> = crate::commands::directory_names(&pointer.dir, env);
+        let is_of_app = |place: &Located| {
+            let Some(project) = place.project.as_deref() else { return false };
+            !place.is_subagent && app_dirs.iter().any(|dir| writer.may_be_filed_under(project, dir))
+        };
+        let mut sessions = places.read_some(env, wanted, is_of_app).sessions;
+        sessions.retain(|session| {
+            session.copy().transcript_bytes >= writer.meaningful_bytes()
+                && !matches!(session.copy().kind, SessionKind::Empty | SessionKind::Subagent)
+        });
+        select::sort(&mut sessions, SortKey::Active, false);
+        match sessions.into_iter().next() {
+            Some(session) => {
+                ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id));
+                Ok(Target::Session(Box::new(session)))
+            }
+            None => {
+                ui.note(&format!(
+                    "{} has no session of at least {} bytes either.",
+                    pointer.dir.display(),
+                    writer.meaningful_bytes()
+                ));
+                Ok(Target::LostApp(pointer))
+            }
         }
     }
 }

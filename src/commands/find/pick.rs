@@ -5,12 +5,11 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use super::backend::SessionBackend;
-use super::{Target, again};
+use super::{Finder, Target, again};
 use crate::agent::command::Request;
 use crate::commands::nowhere;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::launch::resume::Options;
-use crate::scan::Wanted;
 use crate::session::Session;
 use crate::session::select::{CopySelector, Filter, Selector};
 use crate::system::env::Env;
@@ -90,30 +89,29 @@ pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, env: &En
     }
 }
 
-/// Returns what was found, or what a person picks where a selector means several sessions.
-pub(crate) fn or_picked(
-    found: anyhow::Result<Target>,
-    verb: &'static str,
-    selector: &Selector,
-    filter: &Filter,
-    wanted: Wanted,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<Target> {
-    let error = match found {
-        Err(error) => error,
-        found => return found,
-    };
-    let Some(words) = words_to_pick(&error, selector, env) else { return Err(error) };
-    let purpose = Purpose { verb, takes_several: false, is_checked: false };
-    let (options, request) = (Options::default(), Request::default());
-    let wish =
-        Wish { filter, purpose, words: &words, options: &options, request: &request, copy: None, is_started: false };
-    match picked(wish, env, ui)? {
-        Answer::Sessions(sessions, _) => {
-            let session = sessions.first().context("nothing was picked")?;
-            Ok(Target::Session(Box::new(again(session, wanted, env)?)))
+impl Finder<'_> {
+    /// Returns what was found, or lets the user pick a session if the selector means several.
+    pub(crate) fn or_picked(
+        &mut self,
+        found: anyhow::Result<Target>,
+        verb: &'static str,
+        selector: &Selector,
+    ) -> anyhow::Result<Target> {
+        let error = match found {
+            Err(error) => error,
+            found => return found,
+        };
+        let Self { filter, env, wanted, .. } = *self;
+        let Some(words) = words_to_pick(&error, selector, env) else { return Err(error) };
+        let purpose = Purpose { verb, takes_several: false, is_checked: false };
+        let (options, request, words) = (&Options::default(), &Request::default(), words.as_str());
+        let wish = Wish { filter, purpose, words, options, request, copy: None, is_started: false };
+        match picked(wish, env, self.ui)? {
+            Answer::Sessions(sessions, _) => {
+                let session = sessions.first().context("nothing was picked")?;
+                Ok(Target::Session(Box::new(again(session, wanted, env)?)))
+            }
+            Answer::Left(exit) => Err(Refusal::new(exit, RefusalCode::NothingPicked, "nothing was picked").into()),
         }
-        Answer::Left(exit) => Err(Refusal::new(exit, RefusalCode::NothingPicked, "nothing was picked").into()),
     }
 }
