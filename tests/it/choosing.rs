@@ -249,7 +249,7 @@ fn the_sixth_resume_in_a_minute_waits_and_the_last_launch_is_remembered() {
     }
     launched(&world);
     let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    assert!(text.contains("resumed 5 times in the last minute") && text.contains("wait 60 s"), "{text}");
+    assert!(text.contains("resumed 5 times in the last minute") && text.contains("wait 1m"), "{text}");
     assert!(world.launched().is_none());
     world.with("REJOIN_NOW", "2026-03-01T12:01:00Z").rejoin(["resume", &id(1)]).code(0);
     world.rejoin(["resume", &id(1), "--no-limit", "--", "--model", "m"]).code(0);

@@ -20,20 +20,43 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> T {
     }
 }
 
-/// Reads a field that may be `null` but must be there.
-fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    Option::deserialize(deserializer)
+/// Reads a field that must be there, though it may be `null`.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    T::deserialize(deserializer)
 }
 
-/// Reads a time, which is RFC 3339 in UTC.
-fn utc<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let text: Option<String> = Option::deserialize(deserializer)?;
-    match &text {
-        Some(text) if !text.ends_with('Z') || text.parse::<jiff::Timestamp>().is_err() => {
-            Err(serde::de::Error::custom(format!("{text} is not an RFC 3339 time in UTC")))
-        }
-        _ => Ok(text),
+/// A time, which is RFC 3339 in UTC.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Time(String);
+
+impl std::ops::Deref for Time {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
     }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.parse::<jiff::Timestamp>() {
+            Ok(_) if text.ends_with('Z') => Ok(Self(text)),
+            _ => Err(serde::de::Error::custom(format!("{text} is not an RFC 3339 time in UTC"))),
+        }
+    }
+}
+
+/// Declares an answer or a part of one: every field must be there, and no other.
+macro_rules! answer {
+    ($(#[$outer:meta])* $name:ident $(<$($of:ident),*>)? { $($(#[$meta:meta])* $field:ident: $type:ty);* }) => {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        $(#[$outer])*
+        pub(crate) struct $name $(<$($of),*>)? {
+            $($(#[$meta])* #[serde(deserialize_with = "crate::contract::present")] pub(crate) $field: $type),*
+        }
+    };
 }
 
 macro_rules! words {
@@ -126,111 +149,30 @@ pub(crate) enum Version {
     One,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LaunchDir {
-    pub(crate) path: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) path_bytes_base64: Option<String>,
-    pub(crate) source: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) exists: Option<bool>,
-}
+answer!(LaunchDir { path: String; path_bytes_base64: Option<String>; source: String; exists: Option<bool> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Copy {
-    pub(crate) path: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) path_bytes_base64: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) project: Option<String>,
-    pub(crate) chosen: bool,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) why: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) compared: Option<Compared>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) diverged_at_record: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) messages: Option<u64>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) active_at: Option<String>,
-    pub(crate) size_bytes: u64,
-}
+answer!(Copy {
+    path: String; path_bytes_base64: Option<String>; project: Option<String>; chosen: bool; why: Option<String>;
+    compared: Option<Compared>; diverged_at_record: Option<u64>; messages: Option<u64>; active_at: Option<Time>;
+    size_bytes: u64
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Pointer {
-    pub(crate) agent: Agent,
-    pub(crate) path: String,
-    pub(crate) dir: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) session_id: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) name: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) written_at: Option<String>,
-}
+answer!(Pointer {
+    agent: Agent; path: String; dir: String; session_id: Option<String>; name: Option<String>; written_at: Option<Time>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Resume {
-    pub(crate) argv: Vec<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) dir: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) dir_bytes_base64: Option<String>,
-    pub(crate) unset: Vec<String>,
-    pub(crate) set: BTreeMap<String, String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) then_type: Option<String>,
-}
+answer!(Resume {
+    argv: Vec<String>; dir: Option<String>; dir_bytes_base64: Option<String>; unset: Vec<String>;
+    set: BTreeMap<String, String>; then_type: Option<String>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Session {
-    pub(crate) agent: Agent,
-    pub(crate) id: String,
-    pub(crate) kind: Kind,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) title: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) first_prompt: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) launch_dir: Option<LaunchDir>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) start_dir: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) last_dir: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) project: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) created_at: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) active_at: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) active_source: Option<String>,
-    pub(crate) size_bytes: u64,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) prompts: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) replies: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) model: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) git_branch: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) parent_id: Option<String>,
-    pub(crate) liveness: Liveness,
-    pub(crate) pinned: bool,
-    pub(crate) health: Vec<String>,
-    pub(crate) copies: Vec<Copy>,
-    pub(crate) pointers: Vec<Pointer>,
-    pub(crate) resumable: bool,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) resume: Option<Resume>,
-}
+answer!(Session {
+    agent: Agent; id: String; kind: Kind; title: Option<String>; first_prompt: Option<String>; launch_dir: Option<LaunchDir>;
+    start_dir: Option<String>; last_dir: Option<String>; project: Option<String>; created_at: Option<Time>;
+    active_at: Option<Time>; active_source: Option<String>; size_bytes: u64; prompts: Option<u64>; replies: Option<u64>;
+    model: Option<String>; git_branch: Option<String>; parent_id: Option<String>; liveness: Liveness; pinned: bool;
+    health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
+});
 
 impl Session {
     /// Returns the launch directory, if there is one.
@@ -244,300 +186,91 @@ impl Session {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Problem {
-    pub(crate) path: String,
-    pub(crate) reason: String,
-}
+answer!(Problem { path: String; reason: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SessionList {
-    pub(crate) format_version: Version,
-    pub(crate) kind: ListKind,
-    pub(crate) sessions: Vec<Session>,
-    pub(crate) hidden: u64,
-    pub(crate) beyond_limit: u64,
-    pub(crate) dangling_pointers: Vec<Pointer>,
-    pub(crate) problems: Vec<Problem>,
-}
+answer!(SessionList {
+    format_version: Version; kind: ListKind; sessions: Vec<Session>; hidden: u64; beyond_limit: u64;
+    dangling_pointers: Vec<Pointer>; problems: Vec<Problem>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AgentList {
-    pub(crate) format_version: Version,
-    pub(crate) kind: AgentsKind,
-    pub(crate) stores: Vec<Store>,
-    pub(crate) pointers: Vec<Pointers>,
-}
+answer!(AgentList { format_version: Version; kind: AgentsKind; stores: Vec<Store>; pointers: Vec<Pointers> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Remedy {
-    pub(crate) command: String,
-    pub(crate) effect: String,
-}
+answer!(Remedy { command: String; effect: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Store {
-    pub(crate) agent: Agent,
-    pub(crate) name: String,
-    pub(crate) root: PathOf,
-    pub(crate) exists: bool,
-    pub(crate) is_default: bool,
-    pub(crate) sessions: u64,
-    pub(crate) others: u64,
-    pub(crate) size_bytes: u64,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) active_at: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) version: Option<String>,
-    pub(crate) shared_with: Vec<PathOf>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) tested_version: Option<String>,
-}
+answer!(Store {
+    agent: Agent; name: String; root: PathOf; exists: bool; is_default: bool; sessions: u64; others: u64; size_bytes: u64;
+    active_at: Option<Time>; version: Option<String>; shared_with: Vec<PathOf>; tested_version: Option<String>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Pointers {
-    pub(crate) agent: Agent,
-    pub(crate) of: Agent,
-    pub(crate) pointers: u64,
-    pub(crate) dangling: u64,
-}
+answer!(Pointers { agent: Agent; of: Agent; pointers: u64; dangling: u64 });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Header<K> {
-    pub(crate) format_version: Version,
-    pub(crate) kind: K,
-}
+answer!(
+    #[serde(bound(deserialize = "K: Deserialize<'de>"))]
+    Header<K> { format_version: Version; kind: K });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ListSummary {
-    pub(crate) kind: SummaryKind,
-    pub(crate) sessions: u64,
-    pub(crate) hidden: u64,
-    pub(crate) beyond_limit: u64,
-    pub(crate) dangling_pointers: Vec<Pointer>,
-    pub(crate) problems: Vec<Problem>,
-}
+answer!(ListSummary {
+    kind: SummaryKind; sessions: u64; hidden: u64; beyond_limit: u64; dangling_pointers: Vec<Pointer>;
+    problems: Vec<Problem>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Message {
-    pub(crate) role: Role,
-    pub(crate) text: String,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) at: Option<String>,
-}
+answer!(Message { role: Role; text: String; at: Option<Time> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Evidence {
-    pub(crate) dir: String,
-    pub(crate) source: String,
-    pub(crate) detail: String,
-    pub(crate) counts: bool,
-}
+answer!(Evidence { dir: String; source: String; detail: String; counts: bool });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Details {
-    pub(crate) format_version: Version,
-    pub(crate) kind: DetailsKind,
-    pub(crate) session: Session,
-    pub(crate) sources: BTreeMap<String, String>,
-    pub(crate) evidence: Vec<Evidence>,
-    pub(crate) notes: Vec<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) messages: Option<Vec<Message>>,
-}
+answer!(Details {
+    format_version: Version; kind: DetailsKind; session: Session; sources: BTreeMap<String, String>; evidence: Vec<Evidence>;
+    notes: Vec<String>; messages: Option<Vec<Message>>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ShowSummary {
-    pub(crate) kind: SummaryKind,
-    pub(crate) messages: u64,
-}
+answer!(ShowSummary { kind: SummaryKind; messages: u64 });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Refusal {
-    pub(crate) code: String,
-    pub(crate) exit: i32,
-    pub(crate) message: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) hint: Option<String>,
-}
+answer!(Refusal { code: String; exit: i32; message: String; hint: Option<String> });
 
-/// A git worktree that would be made again.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Worktree {
-    pub(crate) dir: String,
-    pub(crate) repository: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) branch: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) commit: Option<String>,
-}
+answer!(
+    /// A git worktree that would be made again.
+    Worktree { dir: String; repository: String; branch: Option<String>; commit: Option<String> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ResumePlan {
-    pub(crate) format_version: Version,
-    pub(crate) kind: PlanKind,
-    pub(crate) agent: Agent,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) id: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) path: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) why: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) launch_dir: Option<LaunchDir>,
-    pub(crate) resume: Resume,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) program: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) worktree: Option<Worktree>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) backfill: Option<String>,
-    pub(crate) refusals: Vec<Refusal>,
-}
+answer!(ResumePlan {
+    format_version: Version; kind: PlanKind; agent: Agent; id: Option<String>; path: Option<String>; why: Option<String>;
+    launch_dir: Option<LaunchDir>; resume: Resume; program: Option<String>; worktree: Option<Worktree>;
+    backfill: Option<String>; refusals: Vec<Refusal>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LastLaunch {
-    pub(crate) format_version: Version,
-    pub(crate) kind: LastLaunchKind,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) at: Option<String>,
-    pub(crate) agent: Agent,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) id: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) path: Option<String>,
-    pub(crate) dir: String,
-    pub(crate) argv: Vec<String>,
-}
+answer!(LastLaunch {
+    format_version: Version; kind: LastLaunchKind; at: Option<Time>; agent: Agent; id: Option<String>; path: Option<String>;
+    dir: String; argv: Vec<String>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PathOf {
-    pub(crate) path: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) path_bytes_base64: Option<String>,
-}
+answer!(PathOf { path: String; path_bytes_base64: Option<String> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SessionId {
-    pub(crate) agent: Agent,
-    pub(crate) id: String,
-}
+answer!(SessionId { agent: Agent; id: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Repair {
-    pub(crate) kind: RepairKind,
-    pub(crate) paths: Vec<PathOf>,
-}
+answer!(Repair { kind: RepairKind; paths: Vec<PathOf> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Finding {
-    pub(crate) code: String,
-    pub(crate) severity: Severity,
-    pub(crate) agents: Vec<Agent>,
-    pub(crate) sessions: Vec<SessionId>,
-    pub(crate) paths: Vec<PathOf>,
-    pub(crate) evidence: String,
-    pub(crate) measured: String,
-    pub(crate) expected: String,
-    pub(crate) remedy: String,
-    pub(crate) remedies: Vec<Remedy>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) repair: Option<Repair>,
-}
+answer!(Finding {
+    code: String; severity: Severity; agents: Vec<Agent>; sessions: Vec<SessionId>; paths: Vec<PathOf>; evidence: String;
+    measured: String; expected: String; remedy: String; remedies: Vec<Remedy>; repair: Option<Repair>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DoctorReport {
-    pub(crate) format_version: Version,
-    pub(crate) kind: DoctorKind,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) errors: u64,
-    pub(crate) warnings: u64,
-    pub(crate) infos: u64,
-    pub(crate) repairable: u64,
-    pub(crate) sessions: u64,
-    pub(crate) read_at_both_ends: u64,
-}
+answer!(DoctorReport {
+    format_version: Version; kind: DoctorKind; findings: Vec<Finding>; errors: u64; warnings: u64; infos: u64;
+    repairable: u64; sessions: u64; read_at_both_ends: u64
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DoctorSummary {
-    pub(crate) kind: SummaryKind,
-    pub(crate) errors: u64,
-    pub(crate) warnings: u64,
-    pub(crate) infos: u64,
-    pub(crate) repairable: u64,
-    pub(crate) sessions: u64,
-    pub(crate) read_at_both_ends: u64,
-}
+answer!(DoctorSummary {
+    kind: SummaryKind; errors: u64; warnings: u64; infos: u64; repairable: u64; sessions: u64; read_at_both_ends: u64
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Check {
-    pub(crate) code: String,
-    pub(crate) severities: Vec<Severity>,
-    pub(crate) meaning: String,
-}
+answer!(Check { code: String; severities: Vec<Severity>; meaning: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DoctorChecks {
-    pub(crate) format_version: Version,
-    pub(crate) kind: DoctorChecksKind,
-    pub(crate) checks: Vec<Check>,
-}
+answer!(DoctorChecks { format_version: Version; kind: DoctorChecksKind; checks: Vec<Check> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Candidate {
-    pub(crate) agent: Agent,
-    pub(crate) id: String,
-    pub(crate) path: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) dir: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) title: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) active_at: Option<String>,
-    pub(crate) size_bytes: u64,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) messages: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) copy: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) differs: Option<String>,
-    pub(crate) select: String,
-}
+answer!(Candidate {
+    agent: Agent; id: String; path: String; dir: Option<String>; title: Option<String>; active_at: Option<Time>;
+    size_bytes: u64; messages: Option<u64>; copy: Option<u64>; differs: Option<String>; select: String
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Error {
-    pub(crate) format_version: Version,
-    pub(crate) kind: ErrorKind,
-    pub(crate) code: String,
-    pub(crate) exit: i32,
-    pub(crate) message: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) hint: Option<String>,
-    pub(crate) candidates: Vec<Candidate>,
-}
+answer!(Error {
+    format_version: Version; kind: ErrorKind; code: String; exit: i32; message: String; hint: Option<String>;
+    candidates: Vec<Candidate>
+});

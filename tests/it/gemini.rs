@@ -82,7 +82,7 @@ fn a_large_file_of_either_generation_is_known_by_its_ends() {
         let session = answer.code(0).sessions().remove(0);
         assert_eq!(said(&session), (Some("Late title"), Some("the first"), None, None), "document: {is_document}");
         assert_eq!(session.model.as_deref(), Some("model-g"));
-        assert!(session.active_at.is_some_and(|at| at.as_str() > "2026-02-01T23:00:00Z"));
+        assert!(session.active_at.as_deref().is_some_and(|at| at > "2026-02-01T23:00:00Z"));
         assert!(peak < 64 * 1024, "{peak} KiB");
         assert_eq!(said(&all(&world)[0]), (Some("Late title"), Some("the first"), Some(401), Some(401)));
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Agent, Kind, Liveness, Message, Problem, Version, nullable, utc};
+use super::{Agent, Kind, Liveness, Message, Problem, Time, Version};
 
 words!(ListKind: ArchiveList);
 words!(ShowKind: ArchivedSession);
@@ -11,132 +11,40 @@ words!(FaultCode: DamagedManifest DamagedBlob MissingBlob);
 words!(EntryRole: Own Shared Companion);
 words!(EntryType: File Dir Link Rows);
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Path {
-    pub(crate) path: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) path_bytes_base64: Option<String>,
-}
+answer!(Path { path: String; path_bytes_base64: Option<String> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct State {
-    pub(crate) state: u64,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) archived_at: Option<String>,
-    pub(crate) hostname: String,
-    pub(crate) rejoin_version: String,
-    pub(crate) liveness: Liveness,
-    pub(crate) files: u64,
-    pub(crate) size_bytes: u64,
-    pub(crate) manifest: Path,
-}
+answer!(State {
+    state: u64; archived_at: Option<Time>; hostname: String; rejoin_version: String; liveness: Liveness; files: u64;
+    size_bytes: u64; manifest: Path
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Archived {
-    pub(crate) agent: Agent,
-    pub(crate) id: String,
-    pub(crate) kind: Kind,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) title: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) first_prompt: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) launch_dir: Option<Path>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) start_dir: Option<Path>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) last_dir: Option<Path>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) project: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) created_at: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) active_at: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) prompts: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) replies: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) model: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) git_branch: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) parent_id: Option<String>,
-    pub(crate) paths: Vec<String>,
-    pub(crate) states: Vec<State>,
-}
+answer!(Archived {
+    agent: Agent; id: String; kind: Kind; title: Option<String>; first_prompt: Option<String>; launch_dir: Option<Path>;
+    start_dir: Option<Path>; last_dir: Option<Path>; project: Option<String>; created_at: Option<Time>;
+    active_at: Option<Time>; prompts: Option<u64>; replies: Option<u64>; model: Option<String>; git_branch: Option<String>;
+    parent_id: Option<String>; paths: Vec<String>; states: Vec<State>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct List {
-    pub(crate) format_version: Version,
-    pub(crate) kind: ListKind,
-    pub(crate) archive: Path,
-    pub(crate) sessions: Vec<Archived>,
-    pub(crate) hidden: u64,
-    pub(crate) beyond_limit: u64,
-    pub(crate) problems: Vec<Problem>,
-}
+answer!(List {
+    format_version: Version; kind: ListKind; archive: Path; sessions: Vec<Archived>; hidden: u64; beyond_limit: u64;
+    problems: Vec<Problem>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Entry {
-    pub(crate) path: String,
-    pub(crate) role: EntryRole,
-    #[serde(rename = "type")]
-    pub(crate) node: EntryType,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) size_bytes: Option<u64>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) sha256: Option<String>,
-    pub(crate) mode: u32,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) modified_at: Option<String>,
-}
+answer!(Entry {
+    path: String; role: EntryRole; #[serde(rename = "type")] node: EntryType; size_bytes: Option<u64>;
+    sha256: Option<String>; mode: u32; modified_at: Option<Time>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Show {
-    pub(crate) format_version: Version,
-    pub(crate) kind: ShowKind,
-    pub(crate) archive: Path,
-    pub(crate) session: Archived,
-    pub(crate) entries: Vec<Entry>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) messages: Option<Vec<Message>>,
-}
+answer!(Show {
+    format_version: Version; kind: ShowKind; archive: Path; session: Archived; entries: Vec<Entry>;
+    messages: Option<Vec<Message>>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Hurt {
-    pub(crate) agent: Agent,
-    pub(crate) id: String,
-    pub(crate) state: u64,
-    pub(crate) path: Path,
-}
+answer!(Hurt { agent: Agent; id: String; state: u64; path: Path });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Fault {
-    pub(crate) code: FaultCode,
-    pub(crate) path: Path,
-    pub(crate) reason: String,
-    pub(crate) hurt: Vec<Hurt>,
-}
+answer!(Fault { code: FaultCode; path: Path; reason: String; hurt: Vec<Hurt> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Verify {
-    pub(crate) format_version: Version,
-    pub(crate) kind: VerifyKind,
-    pub(crate) archive: Path,
-    pub(crate) faults: Vec<Fault>,
-    pub(crate) sessions: u64,
-    pub(crate) states: u64,
-    pub(crate) blobs: u64,
-    pub(crate) stored_bytes: u64,
-    pub(crate) unneeded_files: u64,
-}
+answer!(Verify {
+    format_version: Version; kind: VerifyKind; archive: Path; faults: Vec<Fault>; sessions: u64; states: u64; blobs: u64;
+    stored_bytes: u64; unneeded_files: u64
+});

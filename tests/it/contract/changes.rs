@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Agent, Evidence, PathOf, Version, nullable, utc};
+use super::{Agent, Evidence, PathOf, Time, Version};
 
 words!(RunListKind: RunList);
 words!(RunState: Running Interrupted Done Undone Purged);
@@ -13,23 +13,13 @@ words!(StepAction: Trash Write MakeDir Put Move);
 words!(Guard: Clock WholeAgent MoreThanHalf);
 words!(KeptFor: NotAskedFor Live MaybeLive Unparsable UnknownFormat Future Pinned Excluded Undated Recent NotEmpty KeepLast KeepRule Newer Parent ItsAgents);
 
-/// The answer of every command that changes files; `D` is what only that command has, `I` what only its items have.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ChangeOf<D, I> {
-    pub(crate) format_version: Version,
-    pub(crate) kind: ChangeKind,
-    pub(crate) verb: String,
-    pub(crate) items: Vec<ChangeItem<I>>,
-    pub(crate) not_planned: Vec<Unplanned>,
-    pub(crate) totals: Totals,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) fingerprint: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) run: Option<String>,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) details: D,
-}
+answer!(
+    /// The answer of every command that changes files; `D` is what only that command has, `I` what only its items have.
+    #[serde(bound(deserialize = "D: Deserialize<'de>, I: Deserialize<'de>"))]
+    ChangeOf<D, I> {
+    format_version: Version; kind: ChangeKind; verb: String; items: Vec<ChangeItem<I>>; not_planned: Vec<Unplanned>;
+    totals: Totals; fingerprint: Option<String>; run: Option<String>; warnings: Vec<String>; details: D
+});
 
 pub(crate) type Change = ChangeOf<(), ()>;
 pub(crate) type Archive = ChangeOf<ArchiveDetails, ArchiveItem>;
@@ -51,172 +41,50 @@ impl<D, I> std::ops::Deref for ChangeOf<D, I> {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Totals {
-    pub(crate) planned: u64,
-    pub(crate) done: u64,
-    pub(crate) unchanged: u64,
-    pub(crate) skipped: u64,
-    pub(crate) refused: u64,
-    pub(crate) failed: u64,
-    pub(crate) freed_bytes: u64,
-}
+answer!(Totals { planned: u64; done: u64; unchanged: u64; skipped: u64; refused: u64; failed: u64; freed_bytes: u64 });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ChangeItem<I = ()> {
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) agent: Option<Agent>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) id: Option<String>,
-    pub(crate) code: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) reason: Option<String>,
-    pub(crate) steps: Vec<Step>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) command: Option<Vec<String>>,
-    pub(crate) size_bytes: u64,
-    pub(crate) result: ChangeResult,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) error: Option<String>,
-    pub(crate) details: I,
-}
+answer!(
+    #[serde(bound(deserialize = "I: Deserialize<'de>"))]
+    ChangeItem<I> {
+    agent: Option<Agent>; id: Option<String>; code: String; reason: Option<String>; steps: Vec<Step>;
+    command: Option<Vec<String>>; size_bytes: u64; result: ChangeResult; error: Option<String>; details: I
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Step {
-    pub(crate) action: StepAction,
-    pub(crate) path: String,
-}
+answer!(Step { action: StepAction; path: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Unplanned {
-    pub(crate) about: String,
-    pub(crate) reason: String,
-}
+answer!(Unplanned { about: String; reason: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ArchiveDetails {
-    pub(crate) archive: PathOf,
-    pub(crate) size_bytes: u64,
-    pub(crate) stored_bytes: u64,
-    pub(crate) removed_bytes: u64,
-}
+answer!(ArchiveDetails { archive: PathOf; size_bytes: u64; stored_bytes: u64; removed_bytes: u64 });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ArchiveItem {
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) in_use: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) state: Option<u64>,
-    pub(crate) files: u64,
-    pub(crate) stored_bytes: u64,
-}
+answer!(ArchiveItem { in_use: Option<String>; state: Option<u64>; files: u64; stored_bytes: u64 });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BackfillItem {
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) working_dir: Option<String>,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) created_at: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) source: Option<String>,
-    pub(crate) evidence: Vec<Evidence>,
-}
+answer!(BackfillItem {
+    working_dir: Option<String>; created_at: Option<Time>; source: Option<String>; evidence: Vec<Evidence>
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CleanupDetails {
-    #[serde(deserialize_with = "utc")]
-    pub(crate) cutoff: Option<String>,
-    pub(crate) subagents: u64,
-    pub(crate) permanent: bool,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) archive: Option<PathOf>,
-    pub(crate) archived: u64,
-    pub(crate) archived_bytes: u64,
-    pub(crate) left_to_agent: Vec<LeftToAgent>,
-    pub(crate) kept: Vec<Kept>,
-    pub(crate) purged_runs: Vec<String>,
-    pub(crate) purged_bytes: u64,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) refused: Option<Guard>,
-    pub(crate) locked: bool,
-}
+answer!(CleanupDetails {
+    cutoff: Option<Time>; subagents: u64; permanent: bool; archive: Option<PathOf>; archived: u64; archived_bytes: u64;
+    left_to_agent: Vec<LeftToAgent>; kept: Vec<Kept>; purged_runs: Vec<String>; purged_bytes: u64; refused: Option<Guard>;
+    locked: bool
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LeftToAgent {
-    pub(crate) agent: Agent,
-    pub(crate) id: String,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) active_at: Option<String>,
-    pub(crate) reason: String,
-}
+answer!(LeftToAgent { agent: Agent; id: String; active_at: Option<Time>; reason: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Kept {
-    pub(crate) reason: KeptFor,
-    pub(crate) sessions: u64,
-}
+answer!(Kept { reason: KeptFor; sessions: u64 });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FixDetails {
-    pub(crate) undecided: Vec<super::Finding>,
-}
+answer!(FixDetails { undecided: Vec<super::Finding> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct HookDetails {
-    pub(crate) scope: String,
-    pub(crate) path: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) command: Option<String>,
-    pub(crate) diff: Vec<String>,
-}
+answer!(HookDetails { scope: String; path: String; command: Option<String>; diff: Vec<String> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MoveDetails {
-    pub(crate) directories: Vec<MovedDirectory>,
-}
+answer!(MoveDetails { directories: Vec<MovedDirectory> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MovedDirectory {
-    pub(crate) from: String,
-    pub(crate) to: String,
-}
+answer!(MovedDirectory { from: String; to: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PurgeItem {
-    pub(crate) run: String,
-}
+answer!(PurgeItem { run: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SaveItem {
-    pub(crate) messages: u64,
-    pub(crate) left_out: u64,
-}
+answer!(SaveItem { messages: u64; left_out: u64 });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct UndoDetails {
-    pub(crate) run: String,
-    pub(crate) verb: String,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) at: Option<String>,
-    pub(crate) mended: Vec<String>,
-}
+answer!(UndoDetails { run: String; verb: String; at: Option<Time>; mended: Vec<String> });
 
 impl<D, I> ChangeOf<D, I> {
     /// Returns the fingerprint of the plan.
@@ -252,72 +120,22 @@ impl Cleanup {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Run {
-    pub(crate) run: String,
-    pub(crate) verb: String,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) at: Option<String>,
-    pub(crate) state: RunState,
-    pub(crate) done: u64,
-    pub(crate) undone: u64,
-    pub(crate) left: u64,
-    pub(crate) stuck: u64,
-    pub(crate) undoable: bool,
-}
+answer!(Run {
+    run: String; verb: String; at: Option<Time>; state: RunState; done: u64; undone: u64; left: u64; stuck: u64;
+    undoable: bool
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunList {
-    pub(crate) format_version: Version,
-    pub(crate) kind: RunListKind,
-    pub(crate) runs: Vec<Run>,
-}
+answer!(RunList { format_version: Version; kind: RunListKind; runs: Vec<Run> });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TrashEntry {
-    pub(crate) entry: String,
-    pub(crate) run: String,
-    pub(crate) verb: String,
-    #[serde(deserialize_with = "utc")]
-    pub(crate) at: Option<String>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) agent: Option<Agent>,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) id: Option<String>,
-    pub(crate) code: String,
-    pub(crate) reason: String,
-    pub(crate) paths: Vec<String>,
-    pub(crate) size_bytes: u64,
-}
+answer!(TrashEntry {
+    entry: String; run: String; verb: String; at: Option<Time>; agent: Option<Agent>; id: Option<String>; code: String;
+    reason: String; paths: Vec<String>; size_bytes: u64
+});
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TrashList {
-    pub(crate) format_version: Version,
-    pub(crate) kind: TrashListKind,
-    pub(crate) entries: Vec<TrashEntry>,
-    pub(crate) size_bytes: u64,
-}
+answer!(TrashList { format_version: Version; kind: TrashListKind; entries: Vec<TrashEntry>; size_bytes: u64 });
 
 words!(MoveMapKind: MoveMap);
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct GoneDirectory {
-    pub(crate) from: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) to: Option<String>,
-    pub(crate) sessions: u64,
-    pub(crate) why: String,
-}
+answer!(GoneDirectory { from: String; to: Option<String>; sessions: u64; why: String });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MoveMap {
-    pub(crate) format_version: Version,
-    pub(crate) kind: MoveMapKind,
-    pub(crate) directories: Vec<GoneDirectory>,
-}
+answer!(MoveMap { format_version: Version; kind: MoveMapKind; directories: Vec<GoneDirectory> });

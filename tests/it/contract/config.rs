@@ -3,27 +3,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{PathOf, Version, nullable};
+use super::{PathOf, Version};
 
 words!(ConfigKind: Config);
 words!(Source: File Environment Default);
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Config {
-    pub(crate) format_version: Version,
-    pub(crate) kind: ConfigKind,
-    pub(crate) settings: Vec<Setting>,
-    pub(crate) file: PathOf,
-    pub(crate) exists: bool,
-}
+answer!(Config { format_version: Version; kind: ConfigKind; settings: Vec<Setting>; file: PathOf; exists: bool });
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Setting {
-    pub(crate) key: String,
-    pub(crate) value: Value,
-    pub(crate) source: Source,
-    #[serde(deserialize_with = "nullable")]
-    pub(crate) line: Option<usize>,
-}
+answer!(Setting { key: String; value: Value; source: Source; line: Option<usize> });
