@@ -51,6 +51,10 @@ pub(crate) enum Mix {
     ClaudeInPlace,
     /// Claude Code's alone, in sizes as people have them: most are small, one in a hundred has 10 to 100 MB.
     ClaudeOfAllSizes,
+    /// Transcripts of Claude Code of about 17 kB, and no other file.
+    Small,
+    /// Transcripts of Claude Code of 60 MB, and no other file.
+    Huge,
     /// Those of every agent that keeps its sessions below the home, in equal parts.
     All,
 }
@@ -65,6 +69,8 @@ struct Agent {
 
 const CLAUDE: Agent = Agent { name: "claude", store: ".claude", write: Generator::claude };
 const CLAUDE_OF_ALL_SIZES: Agent = Agent { write: Generator::claude_of_any_size, ..CLAUDE };
+const SMALL: Agent = Agent { write: Generator::claude_small, ..CLAUDE };
+const HUGE: Agent = Agent { write: Generator::claude_huge, ..CLAUDE };
 const AMPLIFIER: Agent = Agent { name: "amplifier", store: ".amplifier", write: Generator::amplifier };
 
 const ALL: &[Agent] = &[
@@ -96,6 +102,8 @@ impl Mix {
             Self::Two | Self::TwoWithCopies => &[CLAUDE, CLAUDE, AMPLIFIER],
             Self::Claude | Self::ClaudeInPlace => &[CLAUDE],
             Self::ClaudeOfAllSizes => &[CLAUDE_OF_ALL_SIZES],
+            Self::Small => &[SMALL],
+            Self::Huge => &[HUGE],
             Self::All => ALL,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
 //! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, and with
-//! `-- --agents` each agent by itself. `-- --write DIR SESSIONS [all|claude|in-place|sizes]` only writes a home, for a look with
+//! `-- --agents` each agent by itself. `-- --write DIR SESSIONS [all|claude|in-place|sizes|small|huge]` only writes a home, for a look with
 //! other tools; `-- --plot` draws how time and memory grow (12 GB), and `-- --check FILE` holds ratios of a small home against
 //! those of a file, which `-- --keep FILE` writes. Each run is followed by one of the floor, or of `list` where that is what counts, so that what else the
 //! machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of each kind is run
@@ -55,6 +55,8 @@ fn main() -> io::Result<()> {
             Some("claude") => Mix::Claude,
             Some("in-place") => Mix::ClaudeInPlace,
             Some("sizes") => Mix::ClaudeOfAllSizes,
+            Some("small") => Mix::Small,
+            Some("huge") => Mix::Huge,
             _ => Mix::All,
         };
         let home = Home::generate_in(Path::new(dir), mix, sessions.parse().map_err(io::Error::other)?)?;

@@ -13,6 +13,9 @@ const LARGE: usize = 1024 * 1024;
 
 /// Where sizes differ as people's do, one session in so many is huge.
 const HUGE_ONE_IN: usize = 100;
+/// How large every session is in a home of small ones, and of huge ones.
+const SMALL: usize = 10_500;
+const HUGE: usize = 60_000_000;
 
 impl Generator {
     pub(super) fn claude(&mut self, project: &Project, number: usize) -> io::Result<String> {
@@ -30,13 +33,32 @@ impl Generator {
         self.claude_of(project, number, wanted)
     }
 
+    pub(super) fn claude_small(&mut self, project: &Project, _: usize) -> io::Result<String> {
+        let wanted = SMALL / 2 + self.random(SMALL);
+        self.claude_transcript(project, wanted).map(|session| session.id)
+    }
+
+    pub(super) fn claude_huge(&mut self, project: &Project, _: usize) -> io::Result<String> {
+        self.claude_transcript(project, HUGE).map(|session| session.id)
+    }
+
     fn claude_of(&mut self, project: &Project, number: usize, wanted: usize) -> io::Result<String> {
-        let dir = self.claude_project(project);
-        fs::create_dir_all(&dir)?;
+        let mut session = self.claude_transcript(project, wanted)?;
         if number == 0 {
             // Else nearly all of them would be about to be deleted, and `doctor` would have to say so of each.
             self.write(&self.root.join(".claude/settings.json"), r#"{"cleanupPeriodDays":36500}"#, FIRST_START)?;
         }
+        if number % 10 == 3 {
+            let dir = self.claude_project(project).join(&session.id);
+            self.claude_belongings(&dir, &mut session)?;
+        }
+        Ok(session.id)
+    }
+
+    /// Writes a transcript of about this size, and no other file.
+    fn claude_transcript(&mut self, project: &Project, wanted: usize) -> io::Result<Session> {
+        let dir = self.claude_project(project);
+        fs::create_dir_all(&dir)?;
         let mut session = self.session(project);
         let mut text = String::with_capacity(wanted + 8_192);
         self.claude_start(&mut text, &mut session);
@@ -45,10 +67,7 @@ impl Generator {
         }
         self.claude_end(&mut text, &mut session);
         self.write(&dir.join(format!("{}.jsonl", session.id)), &text, session.at)?;
-        if number % 10 == 3 {
-            self.claude_belongings(&dir.join(&session.id), &mut session)?;
-        }
-        Ok(session.id)
+        Ok(session)
     }
 
     /// Files a session in another project as well: the same bytes, or only the first half of the records.
