@@ -92,7 +92,7 @@ pub(crate) struct StoreNotes {
     /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
     /// Names that sessions were given, by session id.
-    pub names: HashMap<String, Fact<String>>,
+    pub names: HashMap<String, Fact<Arc<str>>>,
     /// Which file the agent's own list names, by session id.
     pub files: HashMap<String, PathBuf>,
     /// Whether the agent's own list says that it is archived, by session id.

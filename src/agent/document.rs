@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
@@ -91,7 +92,7 @@ impl Sum {
     /// Puts what a list shows of the conversation into a copy.
     pub(super) fn fill(&self, copy: &mut Copy) {
         copy.transcript_bytes = self.bytes;
-        let transcript = |text: &String| Fact::new(text.clone(), "transcript");
+        let transcript = |text: &String| Fact::<Arc<str>>::new(text.as_str(), "transcript");
         copy.first_prompt = copy.first_prompt.take().or_else(|| self.first_prompt.as_ref().map(transcript));
         copy.model = self.model.as_ref().map(transcript).or_else(|| copy.model.take());
         copy.mark_if(self.is_broken, Health::InvalidContent);

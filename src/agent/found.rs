@@ -13,9 +13,6 @@ use crate::system::fsio;
 use crate::system::links;
 use crate::system::reach::{self, NO_ANSWER};
 
-/// How many projects are walked before what was found is put together. Tests have few.
-const PROJECTS_AT_ONCE: usize = if cfg!(test) { 2 } else { 256 };
-
 /// What a walk through a store gave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
@@ -112,15 +109,6 @@ impl Found {
 
     /// Walks the directories right below `root` in parallel; each is a project with its name.
     pub(crate) fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
-        Self::in_projects_sparing(root, &mut |_| (), walk)
-    }
-
-    /// Does the same, and shows what was found so far to `spare` after some projects; it may take that.
-    pub(crate) fn in_projects_sparing(
-        root: &Path,
-        spare: &mut dyn FnMut(&mut Vec<Located>),
-        walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync,
-    ) -> Self {
         let mut found = Self::default();
         let projects: Vec<PathBuf> =
             found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
@@ -131,11 +119,7 @@ impl Found {
             }
             Vec::<()>::new()
         };
-        // Not all at once, so that no more than a few are held twice while they are put together.
-        for some in projects.chunks(PROJECTS_AT_ONCE) {
-            found.in_each(some, &walk);
-            spare(&mut found.places);
-        }
+        found.in_each(&projects, &walk);
         found
     }
 }

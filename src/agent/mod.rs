@@ -146,12 +146,6 @@ pub(crate) trait Agent: Listed + Sync {
     /// read for it, and no more; of a database the ids are read.
     fn locate(&self, store: &Arc<Store>) -> Found;
 
-    /// Does the same, and shows what was found so far again and again to `spare`, which may take all of it. Only an agent whose
-    /// notes need no places may do so.
-    fn locate_sparing(&self, store: &Arc<Store>, _spare: &mut dyn FnMut(&mut Vec<Located>)) -> Found {
-        self.locate(store)
-    }
-
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found;
 

@@ -31,7 +31,7 @@ const MAX_NAME: usize = 40;
 /// Corrects the emptiness of a copy that [`Agent::read`] or [`Agent::count`] found empty: every record of its files is
 /// looked at once more.
 pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
-    if copy.kind != SessionKind::Empty && !copy.health.contains(&Health::EmptySession) {
+    if copy.kind != SessionKind::Empty && !copy.health.contains(Health::EmptySession) {
         return;
     }
     let mut seen = Seen::default();
@@ -44,7 +44,7 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
         let note = seen.note(agent);
         mark(copy, note);
     } else if seen.damaged > 0 {
-        copy.health.remove(&Health::EmptySession);
+        copy.health.remove(Health::EmptySession);
         copy.note_bad_lines(true);
         be_listed(copy);
     }
@@ -52,7 +52,7 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
 
 /// Marks a copy as written in a format that is not understood.
 pub(super) fn mark(copy: &mut Copy, note: String) {
-    copy.health.remove(&Health::EmptySession);
+    copy.health.remove(Health::EmptySession);
     copy.health.insert(Health::UnknownFormat);
     // Reading and counting may each find the same.
     if !copy.notes.contains(&note) {

@@ -21,16 +21,16 @@ use crate::system::fsio;
 pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
     let holdings = archive.holdings();
     let is_held = |session: &&&Session| is_held(session, &holdings, archive);
-    sessions.par_iter().filter(is_held).map(|session| (session.agent, session.id.clone())).collect()
+    sessions.par_iter().filter(is_held).map(|session| (session.agent, session.id().to_owned())).collect()
 }
 
 /// Returns the same of one session, without a look at what else the archive has.
 pub(crate) fn is_whole(session: &Session, archive: &Archive) -> bool {
-    is_held(session, &archive.snapshots(session.agent, &session.id), archive)
+    is_held(session, &archive.snapshots(session.agent, session.id()), archive)
 }
 
 fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
-    let Some(snapshot) = holdings.newest(session.agent, &session.id) else { return false };
+    let Some(snapshot) = holdings.newest(session.agent, session.id()) else { return false };
     let manifest = &snapshot.manifest;
     let Some(agent) = agent::by_kind(session.agent) else { return false };
     let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);

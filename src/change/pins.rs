@@ -67,7 +67,7 @@ impl Pins {
     /// Notes in sessions whether they are pinned.
     pub(crate) fn mark(&self, sessions: &mut [Session]) {
         for session in sessions {
-            session.is_pinned = self.has(session.agent, &session.id);
+            session.is_pinned = self.has(session.agent, session.id());
         }
     }
 

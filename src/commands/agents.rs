@@ -15,27 +15,27 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = Filter::of_agents(&args.agents.agent);
     let showing = ui.watch("Reading");
-    let mut places = scan::locate_many(env, &args.agents.agent).watched(showing.watcher());
+    let mut places = scan::locate(env, &args.agents.agent).watched(showing.watcher());
     let shared = std::mem::take(&mut places.shared);
-    let shelf = places.shelve(env, &filter, Wanted::GLANCE, true, |_| ());
+    let scan = places.read_with_pointers(env, &filter, Wanted::GLANCE);
     drop(showing);
-    super::warn_of_problems(ui, &shelf.problems);
+    super::warn_of_problems(ui, &scan.problems);
     let owners: Vec<_> = args.agents.agent.iter().map(|agent| agent.session_owner()).collect();
     let mut tied: BTreeMap<AgentKind, usize> = BTreeMap::new();
-    let sessions = shelf.cards().iter().map(|card| shelf.get(card)).inspect(|session| {
-        session.pointers.iter().for_each(|pointer| *tied.entry(pointer.agent).or_default() += 1);
-    });
-    let stores = stores::facts(sessions, &shared, &owners, env);
+    for pointer in scan.sessions.iter().flat_map(|session| &session.pointers) {
+        *tied.entry(pointer.agent).or_default() += 1;
+    }
+    let stores = stores::facts(&scan.sessions, &shared, &owners, env);
     let pointers = agent::pointer_writers().iter().map(|writer| {
         let kind = writer.kind();
         let tied = tied.get(&kind).copied().unwrap_or_default();
-        let dangling = shelf.dangling.iter().filter(|pointer| pointer.agent == kind).count();
+        let dangling = scan.dangling.iter().filter(|pointer| pointer.agent == kind).count();
         Pointers { agent: kind, of: kind.session_owner(), pointers: tied + dangling, dangling }
     });
     let pointers = pointers.filter(|pointers| pointers.pointers > 0).collect();
     let answer = Agents { stores, pointers };
     ui.answer(args.format, env, &answer)?;
     // As in `list`: giving each session's memory back takes longer than it is worth.
-    std::mem::forget(shelf);
+    std::mem::forget(scan);
     Ok(Exit::Ok)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,7 +13,7 @@ use crate::archive::verify;
 use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, write as apply};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
-use crate::commands::listing::{self, Line};
+use crate::commands::listing;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::subagents::inner;
 use crate::commands::{find, nowhere, words};
@@ -56,16 +56,15 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     let filter = super::filter(&named, true, env);
     if args.sessions.is_empty() {
         let showing = ui.watch("Reading");
-        let watcher = showing.watcher();
-        let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
-        scan.add_those_in_dirs(env, &filter, Wanted::GLANCE, &watcher);
+        let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+        let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
         drop(showing);
         super::warn_of_problems(ui, &scan.problems);
         let inner = inner(&scan.sessions);
         let mut retentions = HashMap::new();
         let until = args.expiring.map(|days| env.later(SignedDuration::from_hours(24 * i64::from(days))));
         scan.sessions.retain(|session| {
-            !inner.contains(&(session.agent, session.id.clone()))
+            !inner.contains(&(session.agent, session.id().to_owned()))
                 && session.copy().kind != SessionKind::Empty
                 && filter.matches(session)
                 && until.is_none_or(|until| expires(session, until, &mut retentions, env))
@@ -86,17 +85,17 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     drop(showing);
     let inner = inner(&others);
     let mut known: HashSet<(AgentKind, String)> = HashSet::new();
-    sessions.retain(|session| known.insert((session.agent, session.id.clone())));
+    sessions.retain(|session| known.insert((session.agent, session.id().to_owned())));
     // The agent looks for them by their parent's name.
     let mut rest: Vec<Session> =
         others.into_iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
-    rest.retain(|session| !inner.contains(&(session.agent, session.id.clone())));
+    rest.retain(|session| !inner.contains(&(session.agent, session.id().to_owned())));
     while let Some(at) = rest.iter().position(|session| {
         let parent = session.copy().parent_id.clone();
         parent.is_some_and(|parent| known.contains(&(session.agent, parent)))
     }) {
         let session = rest.swap_remove(at);
-        if known.insert((session.agent, session.id.clone())) {
+        if known.insert((session.agent, session.id().to_owned())) {
             sessions.push(session);
         }
     }
@@ -145,19 +144,13 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let holdings = archive.holdings();
     super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-    let sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     let layout = listing::layout(args, || ShortIds::of(&sessions), env);
-    let line = |session: &Session| {
-        Line::of(session, args.order(), filter).only_if(args.words.is_empty() || words::are_in(query, session, env))
-    };
-    let mut ranked: Vec<(Line, Session)> = sessions.into_iter().map(|session| (line(&session), session)).collect();
-    let by_name = |(_, a): &(Line, Session), (_, b): &(Line, Session)| (a.agent, &a.id).cmp(&(b.agent, &b.id));
-    let dir = |(_, session): &(Line, Session)| session.launch_dir().map(Path::to_owned);
-    let hidden = listing::put_in_order(&mut ranked, |(line, _)| line, by_name);
-    let beyond_limit = listing::cut(&mut ranked, dir, args, env);
-    let sessions: Vec<Session> = ranked.into_iter().map(|(_, session)| session).collect();
+    sessions.retain(|session| args.words.is_empty() || words::are_in(query, session, env));
+    let hidden = listing::put_in_order(&mut sessions, filter, args.order());
+    let beyond_limit = listing::cut(&mut sessions, args, env);
     let states = sessions.iter().filter_map(|session| {
-        let states = holdings.sessions.get(&(session.agent, session.id.clone()))?;
+        let states = holdings.sessions.get(&(session.agent, session.id().to_owned()))?;
         Some((states.as_slice(), &states.last()?.manifest))
     });
     let states = states.collect();

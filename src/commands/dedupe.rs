@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         .into());
     };
     if session.copies.len() == 1 {
-        ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id));
+        ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id()));
     }
     find::take_copy(&mut session, &args.keep, env).map_err(|mut refusal| {
         // What this command takes is not called as elsewhere.
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         refusal
     })?;
     let change = repair::keep_first(&session).map_err(|why| {
-        let message = format!("{} session {} cannot be reduced to one copy: {why}", session.agent, session.id);
+        let message = format!("{} session {} cannot be reduced to one copy: {why}", session.agent, session.id());
         Refusal::new(Exit::Refused, RefusalCode::NotRemovable, message)
     })?;
     super::change::carry_out(&change, &args.change, args.format, env, ui)

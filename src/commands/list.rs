@@ -1,16 +1,16 @@
 //! `rejoin list`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::agent;
 use crate::cli::{ListArgs, ListForm};
-use crate::commands::listing::{Line, Shown, cut, layout, put_in_order, says_more, short_ids};
+use crate::commands::listing::{cut, layout, put_in_order, says_more};
 use crate::commands::{nowhere, words};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{self, Card, ManyPlaces, Wanted};
-use crate::session::select::SortKey;
+use crate::scan::{self, Scan, Wanted};
+use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Kin, Session};
 use crate::system::env::Env;
 use crate::view::render::list as render;
@@ -27,41 +27,33 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     filter.kin = kin(&filter.dirs, env);
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
-    let line = |session: &Session| {
-        Line::of(session, args.order(), &filter).only_if(args.words.is_empty() || words::are_in(&query, session, env))
-    };
+    let is_meant = |session: &Session| args.words.is_empty() || words::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
-    let mut shelf = match count_of_first(args, env) {
-        None => {
-            let places = scan::locate_many(env, &filter.agents).watched(showing.watcher());
-            places.shelve(env, &filter, wanted, true, line)
-        }
-        Some(count) => {
-            let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-            let first = places.first(env, &filter, wanted, count, passes, line);
-            first.unwrap_or_else(|| ManyPlaces::from(places).shelve(env, &filter, wanted, true, line))
-        }
-    };
+    let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+    let first = count_of_first(args, env).and_then(|count| places.first(env, &filter, wanted, count, passes));
+    let scan = first.unwrap_or_else(|| places.read_with_pointers(env, &filter, wanted));
     drop(showing);
-    super::warn_of_problems(ui, &shelf.problems);
+    super::warn_of_problems(ui, &scan.problems);
 
-    let layout = layout(args, || short_ids(&shelf), env);
+    let layout = layout(args, || ShortIds::of(&scan.sessions), env);
     let pins = super::pins(env, ui);
-    let mut cards = shelf.take_cards();
-    let read = cards.len();
-    let dir = |card: &Card<Line>| shelf.get(card).launch_dir().map(Path::to_owned);
-    let hidden = put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
-    let beyond_limit = cut(&mut cards, dir, args, env);
+    let Scan { mut sessions, mut dangling, problems } = scan;
+    let read = sessions.len();
+    sessions.retain(is_meant);
+    let hidden = put_in_order(&mut sessions, &filter, args.order());
+    let beyond_limit = cut(&mut sessions, args, env);
+    for session in &mut sessions {
+        session.is_pinned = pins.has(session.agent, session.id());
+        session.kin = filter.kin_of(session);
+    }
 
     let looked_in = if read == 0 { agent::roots(env, &filter.agents) } else { Vec::new() };
-    let (mut dangling, problems) = (std::mem::take(&mut shelf.dangling), std::mem::take(&mut shelf.problems));
     // What leads to no session has no words of one.
     dangling.retain(|_| args.words.is_empty());
-    let shown = Shown { shelf: &shelf, cards, pins, filter: &filter };
-    let sessions = &shown;
-    let listing = Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, problems };
+    let listing =
+        Listing { env, layout, sessions: &sessions, read, looked_in, hidden, beyond_limit, dangling, problems };
     ui.answer(args.format.json_or_table(), env, &listing)?;
-    let has_none = listing.sessions.count() == 0 && hidden == 0 && read > 0;
+    let has_none = listing.sessions.is_empty() && hidden == 0 && read > 0;
     let is_nowhere =
         has_none && (args.filter.place.dir.is_some() || says_more(args, env)) && nowhere::note(&filter, env, ui);
     if says_more(args, env) && !is_nowhere {
@@ -70,7 +62,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     from_config.iter().for_each(|note| ui.note(note));
     // The process ends here; giving back each session's memory by itself would take longer than printing it.
     std::mem::forget(listing);
-    std::mem::forget((shown.cards, shelf));
+    std::mem::forget(sessions);
     Ok(Exit::Ok)
 }
 

@@ -8,7 +8,6 @@ use crate::format::{command_line, nearly, text};
 use crate::scan::{self, Wanted};
 use crate::session::select::Filter;
 use crate::system::env::Env;
-use crate::system::watch::Watcher;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Ui;
 
@@ -54,9 +53,7 @@ fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)>
     let place = Filter { agents: Vec::new(), since: None, before: None, ..filter.clone() };
     let agents = Filter { agents: filter.agents.clone(), ..Filter::default() };
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-    let mut scan = scan::locate(env, &[]).read_all(env, wanted);
-    scan.add_those_in_dirs(env, filter, wanted, &Watcher::default());
-    scan.add_pointers(env);
+    let mut scan = scan::locate(env, &[]).read_with_pointers(env, filter, wanted);
     if scan.sessions.iter().any(|session| place.matches(session)) {
         return None;
     }

@@ -25,7 +25,7 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     }
     let filter = super::place_filter(&args.place, env);
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("pin", &args.sessions)?;
-    let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id)).collect();
+    let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id().to_owned())).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()
     })?;
@@ -52,9 +52,7 @@ fn passing<'p>(pins: &'p Pins, filter: &Filter, env: &Env) -> Vec<Name<'p>> {
         let is_named = |place: &Located| names.iter().any(|name| (name.agent, name.id) == (place.agent(), &place.id));
         let mut sessions = scan::locate(env, &filter.agents).read_some(env, Wanted::GLANCE, is_named).sessions;
         sessions.retain(|session| filter.matches(session));
-        names.retain(|name| {
-            sessions.iter().any(|session| (session.agent, session.id.as_str()) == (name.agent, name.id))
-        });
+        names.retain(|name| sessions.iter().any(|session| (session.agent, session.id()) == (name.agent, name.id)));
     }
     names
 }

@@ -162,7 +162,8 @@ fn without_end(path: &Path) -> PathBuf {
 fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let filter = Filter::of_agents(&args.agents.agent);
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
-    let only: BTreeSet<(AgentKind, String)> = named.into_iter().map(|session| (session.agent, session.id)).collect();
+    let only: BTreeSet<(AgentKind, String)> =
+        named.iter().map(|session| (session.agent, session.id().to_owned())).collect();
     let showing = ui.watch("Reading");
     let scan = scan::locate(env, &args.agents.agent).watched(showing.watcher()).read_all(env, WANTED);
     drop(showing);

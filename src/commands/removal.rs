@@ -58,7 +58,7 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));
     let meant: HashSet<_> = abouts.by_ref().filter_map(About::session).collect();
     // What goes with a session is not asked about by itself.
-    let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id.as_str()));
+    let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
     let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
     let about = confirm::removal(&sessions, env);
     let (what, size) = (text::count(change.items.len(), "session"), text::size(change.freed_bytes()));
@@ -124,12 +124,12 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {
         let session: &Session = session;
-        let found = summaries.find(session.agent, &session.id);
+        let found = summaries.find(session.agent, session.id());
         if found.is_empty() {
             // It lies in no store, as the databases of some agents do.
             let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));
             let why = its_agents.and_then(Result::err).unwrap_or_else(|| "it is gone".to_owned());
-            let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id);
+            let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id());
             return Err(refuse(message).into());
         }
         roots.extend(found);

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &RenameArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let filter = super::place_filter(&args.place, env);
     let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one(&args.session)?.session()?;
     let change = retitle::plan(&session, &args.title).map_err(|why| {
-        let message = format!("{} session {} cannot be renamed: {why}", session.agent, session.id);
+        let message = format!("{} session {} cannot be renamed: {why}", session.agent, session.id());
         Refusal::new(Exit::Refused, RefusalCode::NotRenamable, message)
     })?;
     super::change::carry_out(&change, &args.change, args.format, env, ui)

@@ -190,7 +190,7 @@ fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui)
         is_silent = resume.is_unsure && resume.plan.has_prompt && !written::has_grown(&before, &after, session);
     }
     if is_silent && ended.status() == 0 {
-        let id = resume.session.as_ref().map_or("", |session| session.id.as_str());
+        let id = resume.session.as_ref().map_or("", |session| session.id());
         let message = format!("{} ended without an error, but it added nothing to session {id}", program.display());
         let hint = format!(
             "check what it is with `{} --version`",

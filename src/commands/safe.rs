@@ -86,5 +86,5 @@ fn outer(sessions: &[Session]) -> Vec<&Session> {
 }
 
 fn key(session: &Session) -> Key {
-    (session.agent, session.id.clone())
+    (session.agent, session.id().to_owned())
 }

@@ -1,23 +1,20 @@
 //! `rejoin search`
 
-use std::borrow::Cow;
 use std::io;
 use std::ops::ControlFlow;
 
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
-use crate::change::pins::Pins;
 use crate::cli::{Format, SearchArgs};
-use crate::commands::listing::{self, Line, Shown};
-use crate::commands::{find, nowhere, resume};
+use crate::commands::{find, listing, nowhere, resume};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
-use crate::scan::{self, Wanted};
-use crate::session::select::{self, ShortIds, SortKey};
-use crate::session::{Copy, InOrder, Problem, Session};
+use crate::scan::{self, Scan, Wanted};
+use crate::session::select::{Filter, ShortIds, SortKey};
+use crate::session::{Copy, Problem, Session};
 use crate::system::env::Env;
 use crate::system::in_order::in_order;
 use crate::view::render::search as render;
@@ -37,23 +34,24 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let pattern = pattern(args)?;
     // What somebody gave a name is what most are looking for.
     let is_first = |session: &Session| args.role.is_empty() && search::is_named(session.copy(), &pattern);
+    let put_in_order = |sessions: &mut Vec<Session>, filter: &Filter| {
+        let hidden = listing::put_in_order(sessions, filter, SortKey::Active);
+        sessions.sort_by_cached_key(|session| !is_first(session));
+        hidden
+    };
+    let filter = super::filter(&args.filter, args.all, env);
     if !args.archived {
-        let filter = super::filter(&args.filter, args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
-        let places = scan::locate_many(env, &filter.agents).watched(showing.watcher());
-        let line = |session: &Session| Line::of(session, SortKey::Active, &filter).first(is_first(session));
-        let mut shelf = places.shelve(env, &filter, wanted, false, line);
+        let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+        let Scan { mut sessions, problems, .. } = places.read_with_dirs(env, &filter, wanted);
         drop(showing);
-        let problems = std::mem::take(&mut shelf.problems);
         super::warn_of_problems(ui, &problems);
-        let short = wants_short(args, env).then(|| listing::short_ids(&shelf));
-        let mut cards = shelf.take_cards();
-        let hidden = listing::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
-        let sessions = Shown { shelf: &shelf, cards, pins: Pins::default(), filter: &filter };
+        let short = wants_short(args, env).then(|| ShortIds::of(&sessions));
+        let hidden = put_in_order(&mut sessions, &filter);
         let search = Search { args, pattern, archive: None, short, env };
         let exit = search.all(&sessions, hidden, problems, ui)?;
-        if sessions.count() == 0 && hidden == 0 {
+        if sessions.is_empty() && hidden == 0 {
             nowhere::note(&filter, env, ui);
         }
         return Ok(exit);
@@ -64,17 +62,10 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     super::warn_of_problems(ui, &problems);
-    let filter = super::filter(&args.filter, args.all, env);
     let short = wants_short(args, env).then(|| ShortIds::of(&sessions));
-    sessions.retain(|session| filter.matches(session));
-    let matching = sessions.len();
-    sessions.retain(|session| filter.shows_kind(session));
-    let hidden = matching - sessions.len();
-    select::sort(&mut sessions, SortKey::Active, false);
-    let archive = Some((&archive, &holdings));
-    sessions.sort_by_cached_key(|session| !is_first(session));
-    let search = Search { args, pattern, archive, short, env };
-    search.all(&sessions.as_slice(), hidden, problems, ui)
+    let hidden = put_in_order(&mut sessions, &filter);
+    let search = Search { args, pattern, archive: Some((&archive, &holdings)), short, env };
+    search.all(&sessions, hidden, problems, ui)
 }
 
 /// Opens the picker where the text is typed, and what was said is searched at once.
@@ -131,7 +122,7 @@ impl Search<'_> {
     /// not searched.
     fn all<'s>(
         &'s self,
-        sessions: &'s dyn InOrder,
+        sessions: &'s [Session],
         hidden: usize,
         mut problems: Vec<Problem>,
         ui: &mut Ui,
@@ -145,7 +136,7 @@ impl Search<'_> {
         }
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
-        watcher.begin(sessions.count());
+        watcher.begin(sessions.len());
         let mut show = |part: &mut Vec<Result<Match<'s>, Problem>>| -> anyhow::Result<ControlFlow<()>> {
             searched += part.len();
             showing.clear();
@@ -168,8 +159,8 @@ impl Search<'_> {
             Ok(if count >= limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let mut part = Vec::with_capacity(PART);
-        let work = |at| self.one(sessions.at(at));
-        let wanted = if limit > 0 { sessions.count() } else { 0 };
+        let work = |at| self.one(&sessions[at]);
+        let wanted = if limit > 0 { sessions.len() } else { 0 };
         in_order(
             wanted,
             AHEAD,
@@ -182,7 +173,7 @@ impl Search<'_> {
         )?;
         let _ = show(&mut part)?;
         drop(showing);
-        let is_limited = beyond > 0 || searched < sessions.count();
+        let is_limited = beyond > 0 || searched < sessions.len();
         let summary = Summary { searched, hidden, is_limited, problems: &problems };
         match format {
             Format::Json => render::json(ui.data(), pattern, &matches, &summary)?,
@@ -207,20 +198,20 @@ impl Search<'_> {
             (Format::Json, _) => Ok(()),
             (Format::Ndjson, _) => render::ndjson(ui.data(), one),
             (Format::Table, Some(short)) => {
-                render::text(ui.data(), self.env, &styles, short.get(&one.session), one, form)
+                render::text(ui.data(), self.env, &styles, short.get(one.session), one, form)
             }
             (Format::Table, None) if self.args.sessions => render::name(ui.data(), one),
             (Format::Table, None) => render::lines(ui.data(), one, form),
         }
     }
 
-    fn one<'s>(&self, session: Cow<'s, Session>) -> Result<Match<'s>, Problem> {
+    fn one<'s>(&self, session: &'s Session) -> Result<Match<'s>, Problem> {
         let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
         let Some((archive, holdings)) = self.archive else {
             let found = self.look(session.copy());
             return Ok(Match { session, state: None, found });
         };
-        let states = holdings.sessions.get(&(session.agent, session.id.clone()));
+        let states = holdings.sessions.get(&(session.agent, session.id().to_owned()));
         let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
         let manifest = &newest.manifest;
         let unpacked = Unpacked::of(manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;

@@ -21,8 +21,8 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let filter = super::filter(&args.filter, true, env);
     let showing = ui.watch("Reading");
     let watcher = showing.watcher();
-    let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
-    scan.add_those_in_dirs(env, &filter, Wanted::GLANCE, &watcher);
+    let places = scan::locate(env, &filter.agents).watched(watcher.clone());
+    let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
     scan.sessions.retain(|session| session.copy().kind != SessionKind::Empty && filter.matches(session));
     watcher.begin(scan.sessions.len());
     let read = |session: &mut Session| {
@@ -84,7 +84,7 @@ fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
         is_subagent: kind == SessionKind::Subagent,
         agent: session.agent.name(),
         project: dir.map(|dir| dir.value.to_string_lossy().into_owned()),
-        model: copy.model.as_ref().map(|model| model.value.clone()),
+        model: copy.model.as_ref().map(|model| model.value.to_string()),
         prompts: copy.prompts.unwrap_or(0),
         replies: copy.replies.unwrap_or(0),
         size_bytes: copy.size().unwrap_or(0),

@@ -86,7 +86,7 @@ impl<'s> Copies<'s> {
     }
 
     fn at(&self, session: &Session, path: &Path) -> Option<(usize, &'s Copy)> {
-        self.0.get(&(&*session.id, path)).copied()
+        self.0.get(&(&*session.id(), path)).copied()
     }
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
     let kept = session.copy();
     let item = |copy: &Copy| {
         let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;
-        if copy.health.contains(&Health::UnknownFormat) {
+        if copy.health.contains(Health::UnknownFormat) {
             let path = copy.place.path.display();
             return Err(format!("the records of {path} are in an unknown format; `rejoin archive` keeps them first"));
         }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +12,9 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::session::select::{Rank, SortKey};
-use crate::session::{AgentKind, Choice, Copy, Fact, Health, Liveness, Located, Session, SessionKind, Store};
+use crate::session::{
+    AgentKind, Choice, Copy, Fact, Health, HealthSet, Liveness, Located, Session, SessionKind, Store,
+};
 
 /// Where a fact of another host comes from: it told.
 const SOURCE: &str = "host";
@@ -98,7 +99,7 @@ pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place>
 
 /// Returns where a session belongs.
 pub(crate) fn place_of(session: &Session, sort: SortKey) -> Place {
-    (Rank::of(session, sort), session.agent, session.id.clone())
+    (Rank::of(session, sort), session.agent, session.id().to_owned())
 }
 
 fn main() -> SessionKind {
@@ -119,9 +120,9 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     if copies.is_empty() {
         copies.push(Copy::new(place(Path::new(""))));
     }
-    let fact = |value: Option<String>| value.map(|value| Fact::new(value, SOURCE));
+    let fact = |value: Option<String>| value.map(|value| Fact::<Arc<str>>::new(value, SOURCE));
     let health = |code: &Cow<'_, str>| serde_json::from_value::<Health>((&**code).into()).ok();
-    let health: BTreeSet<Health> = row.health.iter().filter_map(health).collect();
+    let health: HealthSet = row.health.iter().filter_map(health).collect();
     let first = &mut copies[0];
     first.kind = row.kind;
     first.title = fact(row.title);
@@ -140,14 +141,13 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         Some("maybe") => Liveness::Maybe { why: format!("{host} says so") },
         _ => Liveness::Idle,
     };
-    first.health.clone_from(&health);
+    first.health = health;
     let launch_dir_exists = row.launch_dir.as_ref().and_then(|dir| dir.exists);
     first.launch_dir = row.launch_dir.map(|dir| Fact::new(dir.path, SOURCE));
     Ok(Session {
         agent: row.agent,
-        id: row.id,
         copies,
-        choice: Choice::new(format!("{host} chose it"), true),
+        choice: Choice::new(format!("{host} chose it"), true).into(),
         pointers: Vec::new(),
         launch_dir_exists,
         health,
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(session.launch_dir(), Some(Path::new("/p")));
         assert_eq!(session.launch_dir_exists, Some(false));
         assert_eq!(session.copies.len(), 2);
-        assert_eq!(session.health, BTreeSet::from([Health::MissingDirectory]));
+        assert_eq!(session.health, HealthSet::from_iter([Health::MissingDirectory]));
         let bare = super::session(r#"{"agent":"pi","id":"x"}"#, &host).expect("a session");
         assert_eq!((bare.copy().size(), bare.active_at()), (None, None));
         assert!(super::session(r#"{"agent":"of the future","id":"x"}"#, &host).is_err());

@@ -13,7 +13,7 @@ use crate::system::reach;
 
 /// Returns the name that means just this session, for a shell.
 pub(crate) fn name(session: &Session) -> String {
-    shell::word(&format!("{}:{}", session.agent, session.id)).into_owned()
+    shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
 }
 
 /// Returns the command that resumes just this session.
@@ -27,7 +27,7 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
         Liveness::Idle => Ok(None),
         Liveness::Maybe { why } => Ok(Some(format!("the session may be in use: {why}"))),
         Liveness::Live { pid } => {
-            let message = format!("{} session {} is in use by process {pid}", session.agent, session.id);
+            let message = format!("{} session {} is in use by process {pid}", session.agent, session.id());
             Err(Refusal::new(Exit::Refused, RefusalCode::Live, message)
                 .hint(format!("end it there first, or resume it anyway with `{} --force`", resume(session))))
         }
@@ -38,7 +38,7 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
 pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<String>, Refusal> {
     let Some(agent) = agent::by_kind(session.agent) else { return Ok(None) };
     agent.check_program(session.copy(), env).map_err(|unable| {
-        let message = format!("{} session {} cannot be resumed: {}", session.agent, session.id, unable.why);
+        let message = format!("{} session {} cannot be resumed: {}", session.agent, session.id(), unable.why);
         Refusal::new(Exit::Refused, RefusalCode::WrongProgram, message).hint(unable.hint)
     })
 }
@@ -52,7 +52,7 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let agent = session.agent;
     let message = format!(
         "session {} lies in {}, which {agent} has not registered, so anybody may have written it",
-        session.id,
+        session.id(),
         copy.place.path.display()
     );
     let name = name(session);
@@ -71,7 +71,7 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     let project = copy.place.project.as_deref().unwrap_or_default();
     let message = format!(
         "session {} records the directory {}, but that is not the directory of its project {project}",
-        session.id,
+        session.id(),
         dir.value.display()
     );
     let name = name(session);
@@ -91,7 +91,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
     let message = format!(
         "{} continues session {} only in {}; in {} it asks whether to copy it",
         session.agent,
-        session.id,
+        session.id(),
         own.display(),
         real.display()
     );
@@ -105,9 +105,9 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
 
 /// Refuses when a session, or all together, were resumed too often in the last minute.
 pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
-    let Some(too_many) = log::limit(launches, session.agent, &session.id, env.now) else { return Ok(()) };
+    let Some(too_many) = log::limit(launches, session.agent, &session.id(), env.now) else { return Ok(()) };
     let TooMany { count, of_one, wait } = too_many;
-    let what = if of_one { format!("session {} was", session.id) } else { "sessions were".to_owned() };
+    let what = if of_one { format!("session {} was", session.id()) } else { "sessions were".to_owned() };
     let message = format!("{what} resumed {count} times in the last minute");
     let wait = humantime::format_duration(wait);
     let hint = format!("wait {wait}, or run `{} --no-limit`; something may be resuming in a loop", resume(session));

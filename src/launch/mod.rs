@@ -40,7 +40,7 @@ pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Pl
     if env.foreign_home {
         set.insert("HOME", env.home.clone().into_os_string());
     }
-    let dir = copy.launch_dir.as_ref().map(|fact| fact.value.clone());
+    let dir = copy.launch_dir.as_ref().map(|fact| fact.value.to_path_buf());
     let has_prompt = request.prompt.is_some();
     Ok(Plan { argv: command.argv, dir, unset, set, then_type: command.then_type, has_prompt })
 }

@@ -73,7 +73,7 @@ impl Resume {
             return Err(Refusal::new(
                 Exit::Refused,
                 RefusalCode::NotResumable,
-                format!("no agent resumes {}", session.id),
+                format!("no agent resumes {}", session.id()),
             ));
         };
         agent.verify(&mut session.copies[0], env);
@@ -85,14 +85,14 @@ impl Resume {
             && let Some(cwd) = env.cwd.clone().filter(encodes)
         {
             let detail = "the caller's directory".into();
-            session.copies[0].evidence.push(Evidence { dir: cwd, source: "caller", detail, counts: true });
+            session.copies[0].evidence.push(Evidence { dir: cwd.into(), source: "caller", detail, counts: true });
             agent.decide_launch_dir(&mut session.copies[0]);
         }
         let mut plan = super::plan(&session, request, env).map_err(|why| {
             Refusal::new(
                 Exit::Refused,
                 RefusalCode::NotResumable,
-                format!("{} session {} cannot be resumed: {why}", session.agent, session.id),
+                format!("{} session {} cannot be resumed: {why}", session.agent, session.id()),
             )
         })?;
         let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
@@ -102,7 +102,7 @@ impl Resume {
             if project.is_some() && !encodes(&dir) {
                 warnings.push(format!(
                     "{} is not filed under {}, so {} may not find it there",
-                    session.id,
+                    session.id(),
                     dir.display(),
                     session.agent
                 ));
@@ -119,7 +119,7 @@ impl Resume {
         };
         let health = session.copy().health.iter();
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
-        warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
+        warnings.extend(health.map(|health| format!("{}: {}", session.id(), health.meaning())));
         warnings.extend(agent.warning(session.copy(), env));
         let agent = session.agent;
         Ok(Self {
@@ -211,7 +211,7 @@ impl Resume {
                 checked => refusals.extend(checked.err()),
             },
             None => {
-                let id = self.session.as_ref().map_or("", |session| session.id.as_str());
+                let id = self.session.as_ref().map_or("", |session| session.id());
                 let message = format!("the directory of session {id} is unknown");
                 let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
                 let hint = format!("go to the directory where it belongs and run `{command} --in .`");
@@ -258,7 +258,7 @@ impl Resume {
 
     fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
         let Some((session, dir)) = self.session.as_ref().zip(self.plan.dir.as_deref()) else { return Ok(None) };
-        let branch = session.copy().git_branch.as_ref().map(|branch| branch.value.as_str());
+        let branch = session.copy().git_branch.as_ref().map(|branch| &*branch.value);
         checkouts.lost_worktree(dir, remote, branch)
     }
 
@@ -272,7 +272,7 @@ impl Resume {
         let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
         let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
         let refuse = |code, why| {
-            let message = format!("session {} cannot be resumed in {}: {why}", session.id, dir.display());
+            let message = format!("session {} cannot be resumed in {}: {why}", session.id(), dir.display());
             Refusal::new(Exit::Refused, code, message)
         };
         agent.check_start(session.copy(), dir).map_err(|why| refuse(RefusalCode::WouldStartAnew, why))?;
@@ -337,7 +337,7 @@ impl Resume {
             format_version: log::VERSION,
             at: env.now,
             agent: self.agent,
-            id: session.map(|session| session.id.clone()),
+            id: session.map(|session| session.id().to_owned()),
             path: session.map(|session| session.copy().place.path.to_path_buf()),
             dir: dir.to_owned(),
             argv: self.plan.argv.clone(),

@@ -68,12 +68,12 @@ pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> O
         .0
         .iter()
         .filter(|(place, _)| *place != path)
-        .flat_map(|(place, seen)| changes(before.0.get(place), seen, &asked.id))
+        .flat_map(|(place, seen)| changes(before.0.get(place), seen, asked.id()))
         .collect();
     changes.sort_by_key(|change| change.kind);
     let first = changes.first()?;
     let mut message = match first.kind {
-        Kind::Copy => format!("the agent continued session {} in another place", asked.id),
+        Kind::Copy => format!("the agent continued session {} in another place", asked.id()),
         Kind::New => format!("the agent started a new session, {}", first.id),
         Kind::Other => format!("the agent may have continued another session, {}", first.id),
     };

@@ -10,7 +10,7 @@ use rayon::slice::ParallelSliceMut as _;
 
 use super::outside::asked_dirs;
 use super::reader::{Notes, Reader};
-use super::{Places, Scan, Shelf, Wanted, group, is_asked_for, read};
+use super::{Places, Scan, Wanted, group, is_asked_for, read};
 use crate::agent::{self, Agent, Found};
 use crate::session::select::{Filter, Rank, SortKey};
 use crate::session::{AgentKind, Located, Problem, Session};
@@ -40,20 +40,19 @@ impl Places {
     /// Reads the sessions that come first by activity: as many as are wanted of those that pass, and perhaps some more.
     ///
     /// `None` where all have to be read to know them.
-    pub(crate) fn first<T: Send>(
+    pub(crate) fn first(
         &self,
         env: &Env,
         filter: &Filter,
         wanted: Wanted,
         count: usize,
         passes: impl Fn(&Session) -> bool,
-        say: impl Fn(&Session) -> T,
-    ) -> Option<Shelf<T>> {
+    ) -> Option<Scan> {
         if self.places.len() <= FEW || env.clock_is_set || depends_on_others(env, filter) {
             return None;
         }
         let first = self.names_of_first(env, filter, wanted, count, passes)?;
-        self.read_first(env, wanted, first).map(|scan| Shelf::of(scan, say))
+        self.read_first(env, wanted, first)
     }
 
     /// Finds out which sessions come first, and what could not be read meanwhile.
@@ -77,7 +76,7 @@ impl Places {
                 waiting[begin..end].iter().map(of_place).filter(|name| seen.insert(*name)).collect();
             for session in self.read_named(env, &names, wanted, &mut problems)? {
                 if passes(&session) {
-                    lines.push((Rank::of(&session, SortKey::Active), session.agent, session.id));
+                    lines.push((Rank::of(&session, SortKey::Active), session.agent, session.id().to_owned()));
                 }
             }
             lines.sort();
@@ -88,7 +87,7 @@ impl Places {
             begin = end;
             match needed {
                 Some(needed) if needed <= end => {
-                    let first = lines.iter().map(|(_, agent, id)| (*agent, id.as_str()));
+                    let first = lines.iter().map(|(_, agent, id)| (*agent, &**id));
                     let first: HashSet<_> = first.collect();
                     let names = self.places.iter().map(name).filter(|name| first.contains(name)).collect();
                     return Some((names, problems));
@@ -178,7 +177,7 @@ mod tests {
     use proptest::test_runner::TestRunner;
 
     use super::*;
-    use crate::scan::{locate, locate_many};
+    use crate::scan::locate;
     use crate::session::select::sort;
     use crate::system::env::tests::fixed;
 
@@ -258,10 +257,8 @@ mod tests {
         }
     }
 
-    fn shown(shelf: &Shelf<()>, count: usize, filter: &Filter) -> Vec<Session> {
-        let mut sessions: Vec<Session> = shelf.cards().iter().map(|card| shelf.get(card)).collect();
+    fn shown(mut sessions: Vec<Session>, count: usize, filter: &Filter) -> Vec<Session> {
         sessions.retain(|session| filter.matches(session) && filter.shows_kind(session));
-        sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
         sort(&mut sessions, SortKey::Active, false);
         sessions.truncate(count);
         sessions
@@ -280,10 +277,11 @@ mod tests {
         assert!(!depends_on_others(&env, filter));
         let first = places.names_of_first(&env, filter, wanted, count, passes);
         let first = first.and_then(|first| places.read_first(&env, wanted, first));
-        let Some(first) = first.map(|scan| Shelf::of(scan, |_| ())) else { return false };
-        let all = locate_many(&env, &[]).shelve(&env, filter, wanted, true, |_| ());
+        let Some(first) = first else { return false };
+        let all = places.read_with_pointers(&env, filter, wanted);
         assert_eq!(first.problems, all.problems);
-        assert_eq!(format!("{:?}", shown(&first, count, filter)), format!("{:?}", shown(&all, count, filter)));
+        let [first, all] = [first, all].map(|scan| format!("{:?}", shown(scan.sessions, count, filter)));
+        assert_eq!(first, all);
         true
     }
 
@@ -300,29 +298,6 @@ mod tests {
         });
         run.expect("the same sessions");
         assert!(taken.into_inner() > 8, "most worlds of this sort have one");
-    }
-
-    #[test]
-    fn what_is_packed_while_it_is_found_is_read_as_what_is_not() {
-        let worlds = prop::collection::vec(transcript(), 8..120);
-        let mut runner = TestRunner::new(ProptestConfig::with_cases(32));
-        let run = runner.run(&worlds, |transcripts| {
-            let home = tempfile::tempdir().expect("a directory");
-            let mut env = fixed();
-            (env.home, env.foreign_home, env.now) = (home.path().to_owned(), true, now());
-            transcripts.iter().for_each(|transcript| write(home.path(), env.now, transcript));
-            let many = locate_many(&env, &[]);
-            prop_assert_eq!(many.len(), locate(&env, &[]).places.len());
-            prop_assert!(many.len() < 100 || !many.packed.is_empty());
-            let scan = locate(&env, &[]).read_all(&env, Wanted::GLANCE);
-            let shelf = many.shelve(&env, &Filter::default(), Wanted::GLANCE, false, |_| ());
-            let mut sessions: Vec<Session> = shelf.cards().iter().map(|card| shelf.get(card)).collect();
-            sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
-            prop_assert_eq!(format!("{sessions:?}"), format!("{:?}", scan.sessions));
-            prop_assert_eq!(&shelf.problems, &scan.problems);
-            Ok(())
-        });
-        run.expect("the same sessions");
     }
 
     /// A home whose files were written in place, an hour between any two.

@@ -5,7 +5,6 @@ pub(crate) mod aliases;
 mod commits;
 mod first;
 pub(crate) mod git;
-mod many;
 pub(crate) mod moved;
 mod needle;
 mod outside;
@@ -14,7 +13,6 @@ mod probe;
 mod reader;
 pub(crate) mod relocated;
 pub(crate) mod search;
-mod shelf;
 mod siblings;
 pub(crate) mod stores;
 pub(crate) mod worktree;
@@ -30,18 +28,18 @@ use foldhash::{HashMap, HashSet};
 use rayon::iter::{
     IntoParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
+use rayon::slice::ParallelSliceMut as _;
 
 use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
-use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store};
+use crate::session::select::Filter;
+use crate::session::{AgentKind, Copy, HealthSet, Located, Pointer, Problem, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::system::watch::Watcher;
 
-pub(crate) use many::{ManyPlaces, locate_many};
 pub(crate) use outside::tie;
-use reader::{Notes, Reader};
-pub(crate) use shelf::{Card, Shelf};
+use reader::Notes;
 use siblings::{add_hashed_evidence, add_project_evidence};
 
 /// Every copy of every agent by name, nothing opened yet.
@@ -51,6 +49,8 @@ pub(crate) struct Places {
     pub places: Vec<Located>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// Stores whose links lead to sessions of others.
+    pub shared: BTreeSet<aliases::Shared>,
     /// Receives how many copies were read.
     pub watcher: Watcher,
     /// Looks at the transcripts that are read whole or in part.
@@ -70,8 +70,6 @@ pub(crate) struct Scan {
 
 /// The longest transcript that is counted without being asked: 64 MiB take a third of a second.
 pub(crate) const LONG_TO_COUNT: u64 = 64 * 1024 * 1024;
-/// How many copies are read at once to save memory.
-const PART: usize = 16 * 1024;
 
 /// What a scan reads.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +114,7 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
     }
     places.problems.extend(silent_stores(env, agents));
     if follows_links || aliases::are_several(places.places.iter().map(|place| &*place.store)) {
-        aliases::drop_aliases(&mut places.places);
+        places.shared = aliases::drop_aliases(&mut places.places);
     }
     aliases::drop_repeated(&mut places.problems);
     places
@@ -177,8 +175,23 @@ impl Places {
 
     /// Reads every copy.
     pub(crate) fn read_all(self, env: &Env, wanted: Wanted) -> Scan {
-        let Self { places, problems, watcher, inspector } = self;
+        let Self { places, problems, watcher, inspector, .. } = self;
         read(env, places, &[], wanted, problems, &watcher, &inspector)
+    }
+
+    /// Reads every copy, and the sessions outside of the stores that [`Scan::add_those_in_dirs`] finds.
+    pub(crate) fn read_with_dirs(self, env: &Env, filter: &Filter, wanted: Wanted) -> Scan {
+        let watcher = self.watcher.clone();
+        let mut scan = self.read_all(env, wanted);
+        scan.add_those_in_dirs(env, filter, wanted, &watcher);
+        scan
+    }
+
+    /// Reads what [`Places::read_with_dirs`] reads, and the pointers to sessions.
+    pub(crate) fn read_with_pointers(self, env: &Env, filter: &Filter, wanted: Wanted) -> Scan {
+        let mut scan = self.read_with_dirs(env, filter, wanted);
+        scan.add_pointers(env);
+        scan
     }
 
     /// Reads every copy, and keeps of each only what `digest` makes of it, so that many need little memory. What only
@@ -189,22 +202,10 @@ impl Places {
         wanted: Wanted,
         digest: impl Fn(Copy) -> T + Sync,
     ) -> (Vec<T>, Vec<Problem>) {
-        let Self { mut places, mut problems, watcher, inspector } = self;
+        let Self { places, mut problems, watcher, inspector, .. } = self;
         watcher.begin(places.len());
         let mut notes = Notes::of(env, &places, [], wanted.counts, &mut problems);
-        let mut digests = Vec::with_capacity(places.len());
-        // Notes hold every copy of a database whole, so these come first and do not stay to the end.
-        places.sort_by_cached_key(|place| notes.hold(place));
-        let held = places.split_off(places.partition_point(|place| !notes.hold(place)));
-        let reader = Reader { env, notes: &notes, wanted, inspector: &inspector };
-        digests.extend(reader.digests(held, &mut problems, &watcher, &digest));
-        notes.forget_copies();
-        while !places.is_empty() {
-            let part = places.split_off(places.len().saturating_sub(PART));
-            places.shrink_to_fit();
-            let reader = Reader { env, notes: &notes, wanted, inspector: &inspector };
-            digests.extend(reader.digests(part, &mut problems, &watcher, &digest));
-        }
+        let digests = notes.read(env, places, wanted, &inspector, &mut problems, &watcher, digest);
         problems.sort();
         problems.dedup();
         (digests, problems)
@@ -212,7 +213,7 @@ impl Places {
 
     /// Reads the copies that `is_wanted` picks, and of the others what it takes to know their directories.
     pub(crate) fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
-        let Self { places, problems, watcher, inspector } = self;
+        let Self { places, problems, watcher, inspector, .. } = self;
         let (picked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(is_wanted);
         read(env, picked, &others, wanted, problems, &watcher, &inspector)
     }
@@ -229,10 +230,11 @@ fn read(
 ) -> Scan {
     // Before the notes, for which databases are read whole.
     watcher.begin(places.len());
-    let notes = Notes::of(env, &places, others.iter().map(|place| &*place.store), wanted.counts, &mut problems);
-    let mut copies = Reader { env, notes: &notes, wanted, inspector }.copies(places, &mut problems, watcher);
-    add_project_evidence(env, &mut copies, &[], others, &notes, wanted, watcher);
-    add_hashed_evidence(env, &mut copies, &[], watcher);
+    let others_stores = others.iter().map(|place| &*place.store);
+    let mut notes = Notes::of(env, &places, others_stores, wanted.counts, &mut problems);
+    let mut copies = notes.read(env, places, wanted, inspector, &mut problems, watcher, |copy| vec![copy]);
+    add_project_evidence(env, &mut copies, others, &notes, wanted, watcher);
+    add_hashed_evidence(env, &mut copies, watcher);
 
     let mut sessions = group(copies, wanted);
     look_at_launch_dirs(&mut sessions);
@@ -241,30 +243,25 @@ fn read(
     Scan { sessions, dangling: Vec::new(), problems }
 }
 
-/// Puts the copies of one id together, in order of agent and id.
-fn group(copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
-    // A copy takes many bytes, so each is moved once, when its place is known.
-    let mut keys: Vec<(AgentKind, &str, usize)> = Vec::with_capacity(copies.len());
-    keys.extend(copies.iter().enumerate().map(|(at, copy)| (copy.place.agent(), copy.place.id.as_str(), at)));
-    keys.sort_unstable();
-    let counts: Vec<usize> = keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(<[_]>::len).collect();
-    let order: Vec<usize> = keys.into_iter().map(|(_, _, at)| at).collect();
-    let mut copies: Vec<Option<Copy>> = copies.into_iter().map(Some).collect();
-    let mut in_order = order.into_iter().filter_map(|at| copies[at].take());
-    let of_one: Vec<Vec<Copy>> = counts
-        .into_iter()
-        .map(|count| {
-            let mut of_one = Vec::with_capacity(count);
-            of_one.extend(in_order.by_ref().take(count));
-            of_one
-        })
-        .collect();
+/// Merges the copies of one id, in order of agent and id.
+fn group(mut copies: Vec<Vec<Copy>>, wanted: Wanted) -> Vec<Session> {
+    fn name(copies: &[Copy]) -> (AgentKind, &str) {
+        (copies[0].place.agent(), &copies[0].place.id)
+    }
+    copies.par_sort_by(|a, b| name(a).cmp(&name(b)));
+    copies.dedup_by(|later, first| {
+        let is_same = name(later) == name(first);
+        if is_same {
+            first.append(later);
+        }
+        is_same
+    });
     // Several copies of one session may be read to their ends, to be compared.
-    of_one.into_par_iter().map(|copies| session(copies, wanted)).collect()
+    copies.into_par_iter().map(|copies| session(copies, wanted)).collect()
 }
 
 fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
-    let (agent, id) = (copies[0].place.agent(), copies[0].place.id.clone());
+    let agent = copies[0].place.agent();
     let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
     if let Some(reader) = reader {
         for copy in copies.iter_mut().filter(|copy| copy.prompts.is_none()) {
@@ -275,12 +272,11 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
     let choice = choose(&mut copies, |a, b| reader?.compare(a, b));
     Session {
         agent,
-        id,
         copies,
         choice,
         pointers: Vec::new(),
         launch_dir_exists: None,
-        health: BTreeSet::new(),
+        health: HealthSet::default(),
         is_pinned: false,
         kin: None,
     }
@@ -293,20 +289,16 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
     let exists: HashMap<OsString, Option<bool>> =
         dirs.into_par_iter().map(|dir| (dir.to_owned(), reach::is_dir(Path::new(dir)))).collect();
     sessions.par_iter_mut().for_each(|session| {
-        let known = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
-        note_unanswered(session, known);
-        session.launch_dir_exists = known.flatten();
+        let looked = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
+        // Sessions on a mount that does not answer are counted for the warning about it.
+        if let (Some(None), Some(dir)) = (looked, session.launch_dir())
+            && session.copy().kind.is_listed()
+        {
+            reach::note_session(dir, FixedState::default().hash_one((session.agent, session.id())));
+        }
+        session.launch_dir_exists = looked.flatten();
         session.assess();
     });
-}
-
-/// Notes a session whose directory was looked at without an answer, for the warning about its mount.
-fn note_unanswered(session: &Session, looked: Option<Option<bool>>) {
-    if let (Some(None), Some(dir)) = (looked, session.launch_dir())
-        && session.copy().kind.is_listed()
-    {
-        reach::note_session(dir, FixedState::default().hash_one((session.agent, &session.id)));
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! What lies outside of the agents' stores: sessions inside the directories that they worked in, and pointers to sessions.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::reader::{Notes, Reader};
-use super::shelf::Shelf;
 use super::{Scan, Wanted, group, is_asked_for, locate, look_at_launch_dirs};
 use crate::agent::{self, Inspector};
 use crate::session::select::Filter;
@@ -20,7 +19,8 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
         for copy in &mut session.copies {
             let counts = copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, cwd));
             let detail = pointer.path.display().to_string();
-            copy.evidence.insert(0, Evidence { dir: cwd.clone(), source: "pointer", detail: detail.into(), counts });
+            copy.evidence
+                .insert(0, Evidence { dir: cwd.as_path().into(), source: "pointer", detail: detail.into(), counts });
             agent.decide_launch_dir(copy);
         }
         look_at_launch_dirs(std::slice::from_mut(session));
@@ -32,29 +32,12 @@ impl Scan {
     /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
     /// and those in which the sessions that are known worked; `watcher` receives how many of them were read.
     pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted, watcher: &Watcher) {
-        self.add_in_dirs(env, filter, wanted, watcher, &mut Shelf::<()>::default());
-    }
-
-    /// Does the same where most of the sessions are on a shelf; those that may have other copies are taken from it.
-    pub(super) fn add_in_dirs<T: Send>(
-        &mut self,
-        env: &Env,
-        filter: &Filter,
-        wanted: Wanted,
-        watcher: &Watcher,
-        shelf: &mut Shelf<T>,
-    ) {
         let asked = asked_dirs(env, filter);
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
-            let (others, shelved);
-            let worked_in: HashSet<&OsStr> = match (agent.lies_anywhere(env), filter.agents.is_empty()) {
+            let others;
+            let worked_in = match (agent.lies_anywhere(env), filter.agents.is_empty()) {
                 (false, _) => HashSet::new(),
-                (true, true) => {
-                    shelved = shelf.dirs();
-                    let mut dirs = dirs_of(&self.sessions);
-                    dirs.extend(shelved.iter().map(OsString::as_os_str));
-                    dirs
-                }
+                (true, true) => dirs_of(&self.sessions),
                 // Only the agents that were asked for were read.
                 (true, false) => {
                     others = locate(env, &[]).watched(watcher.clone()).read_all(env, Wanted::GLANCE).sessions;
@@ -66,7 +49,6 @@ impl Scan {
             if found.places.is_empty() {
                 continue;
             }
-            self.sessions.extend(shelf.take_all(agent.kind()));
             let known = self.sessions.iter().filter(|session| session.agent == agent.kind());
             let known: HashSet<&Path> =
                 known.flat_map(|session| &session.copies).map(|copy| &*copy.place.path).collect();
@@ -80,12 +62,12 @@ impl Scan {
             let mut copies = reader.copies(found.places, &mut self.problems, watcher);
             let (of_agent, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
-            copies.extend(of_agent.into_iter().flat_map(|session| session.copies));
+            copies.extend(of_agent.into_iter().map(|session| session.copies));
             let mut sessions = group(copies, wanted);
             look_at_launch_dirs(&mut sessions);
             self.sessions = rest;
             self.sessions.append(&mut sessions);
-            self.sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+            self.sessions.sort_by(|a, b| (a.agent, a.id()).cmp(&(b.agent, b.id())));
         }
         self.problems.sort();
         self.problems.dedup();
@@ -95,27 +77,21 @@ impl Scan {
     ///
     /// Pointers whose session cannot be found are kept aside.
     pub(crate) fn add_pointers(&mut self, env: &Env) {
-        self.add_pointers_also_to(env, &mut Shelf::<()>::default());
-    }
-
-    /// Does the same where most of the sessions are on a shelf; those that a pointer names are taken from it.
-    pub(super) fn add_pointers_also_to<T>(&mut self, env: &Env, shelf: &mut Shelf<T>) {
         for writer in agent::pointer_writers() {
             let owner = writer.kind().session_owner();
-            let mut known: HashSet<&OsStr> = self
+            let known: HashSet<&OsStr> = self
                 .sessions
                 .iter()
                 .filter(|session| session.agent == owner && session.launch_dir_exists == Some(true))
                 .flat_map(|session| session.copy().directories().map(Path::as_os_str))
                 .collect();
-            known.extend(shelf.pointed_dirs.iter().map(OsString::as_os_str));
             let (pointers, mut found) = writer.pointers(env, &mut known.into_iter().map(Path::new));
             self.problems.append(&mut found.problems);
             // A session that is not found may be in a store that does not answer.
             let are_all_read = agent::by_kind(owner)
                 .is_none_or(|agent| super::stores_of(agent, env).count() == agent.stores(env).len());
             for pointer in pointers {
-                self.tie(pointer, shelf);
+                self.tie(pointer);
             }
             if !are_all_read {
                 self.dangling.retain(|pointer| pointer.agent.session_owner() != owner);
@@ -123,11 +99,10 @@ impl Scan {
         }
     }
 
-    fn tie<T>(&mut self, pointer: Pointer, shelf: &mut Shelf<T>) {
+    fn tie(&mut self, pointer: Pointer) {
         let id = pointer.session_id.clone().unwrap_or_default();
         let owner = pointer.agent.session_owner();
-        self.sessions.extend(shelf.take(owner, &id));
-        let named = self.sessions.iter_mut().find(|session| session.agent == owner && session.id == id);
+        let named = self.sessions.iter_mut().find(|session| session.agent == owner && session.id() == id);
         match named {
             Some(session) => tie(session, pointer),
             None => self.dangling.push(pointer),
@@ -143,6 +118,6 @@ pub(super) fn asked_dirs<'a>(env: &'a Env, filter: &'a Filter) -> Vec<&'a Path> 
 }
 
 /// Returns every directory that sessions record, as bytes, which compare faster than paths.
-pub(super) fn dirs_of(sessions: &[Session]) -> HashSet<&OsStr> {
+fn dirs_of(sessions: &[Session]) -> HashSet<&OsStr> {
     sessions.iter().flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect()
 }

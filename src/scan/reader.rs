@@ -1,9 +1,11 @@
 //! Reads copies in all threads, with the small files of each store, which are read once.
 
 use std::ffi::{OsStr, OsString};
-use std::sync::Arc;
+use std::hash::Hash;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::Wanted;
@@ -13,12 +15,31 @@ use crate::session::{Copy, Located, Problem, Store};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
+/// How many copies are read before the memory of their places is given back.
+const PART: usize = 16 * 1024;
+
 /// The small files of each store, and what has moved, read once.
+#[derive(Default)]
 pub(super) struct Notes {
     stores: HashMap<OsString, StoreNotes>,
     relocated: Relocated,
     /// What is known of a store without notes.
     nothing: StoreNotes,
+    /// Directories, models and branches, which most copies share with others.
+    dirs: Pool<Path>,
+    words: Pool<str>,
+}
+
+/// Equal values, each in memory once.
+type Pool<T> = Mutex<HashSet<Arc<T>>>;
+
+/// Replaces a value by the equal one of a pool.
+fn share<T: ?Sized + Eq + Hash>(pool: &Pool<T>, value: &mut Arc<T>) {
+    let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);
+    match pool.get(value) {
+        Some(known) => *value = Arc::clone(known),
+        None => drop(pool.insert(Arc::clone(value))),
+    }
 }
 
 impl Notes {
@@ -51,21 +72,33 @@ impl Notes {
             problems.push(problem);
             Relocated::default()
         });
-        Self { stores: notes, relocated, nothing: StoreNotes::default() }
+        Self { stores: notes, relocated, ..Self::default() }
     }
 
     /// Returns whether a copy was read whole with the others of its file.
-    pub(super) fn hold(&self, place: &Located) -> bool {
+    fn hold(&self, place: &Located) -> bool {
         self.stores.get(place.store.root.as_os_str()).is_some_and(|notes| notes.copies.contains_key(&*place.path))
     }
 
-    /// Returns whether any copy was.
-    pub(super) fn hold_any(&self) -> bool {
-        self.stores.values().any(|notes| !notes.copies.is_empty())
-    }
-
-    pub(super) fn forget_copies(&mut self) {
+    /// Reads copies as [`Reader::digests`] does. Those that the notes hold come first, and are forgotten before the rest is read.
+    #[expect(clippy::too_many_arguments, reason = "a reading of all copies needs all of these")]
+    pub(super) fn read<T: Send>(
+        &mut self,
+        env: &Env,
+        mut places: Vec<Located>,
+        wanted: Wanted,
+        inspector: &Inspector,
+        problems: &mut Vec<Problem>,
+        watcher: &Watcher,
+        digest: impl Fn(Copy) -> T + Sync,
+    ) -> Vec<T> {
+        let held: Vec<Located> = places.extract_if(.., |place| self.hold(place)).collect();
+        let reader = Reader { env, notes: self, wanted, inspector };
+        let mut digests = reader.digests(held, problems, watcher, &digest);
         self.stores.values_mut().for_each(|notes| notes.copies = Default::default());
+        let reader = Reader { env, notes: self, wanted, inspector };
+        digests.append(&mut reader.digests(places, problems, watcher, digest));
+        digests
     }
 }
 
@@ -79,27 +112,39 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads copies and reports each. The caller announces how many there are.
-    pub(super) fn copies(&self, places: Vec<Located>, problems: &mut Vec<Problem>, watcher: &Watcher) -> Vec<Copy> {
-        self.digests(places, problems, watcher, |copy| copy)
-    }
-
-    /// Does the same, and keeps of each copy only what `digest` makes of it.
-    pub(super) fn digests<T: Send>(
+    /// Reads copies and reports each. The caller announces how many there are. Every copy is in its own vector, where it stays.
+    pub(super) fn copies(
         &self,
         places: Vec<Located>,
         problems: &mut Vec<Problem>,
         watcher: &Watcher,
-        digest: impl Fn(Copy) -> T + Sync,
-    ) -> Vec<T> {
-        // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
-        let read = |place| self.copy(place).map(&digest);
-        let results: Vec<Result<T, Problem>> =
-            places.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
-        results.into_iter().filter_map(|result| result.map_err(|problem| problems.push(problem)).ok()).collect()
+    ) -> Vec<Vec<Copy>> {
+        self.digests(places, problems, watcher, |copy| vec![copy])
     }
 
-    pub(super) fn copy(&self, place: Located) -> Result<Copy, Problem> {
+    /// Reads copies as [`Reader::copies`] does, and keeps of each only what `digest` returns for it.
+    fn digests<T: Send>(
+        &self,
+        mut places: Vec<Located>,
+        problems: &mut Vec<Problem>,
+        watcher: &Watcher,
+        digest: impl Fn(Copy) -> T + Sync,
+    ) -> Vec<T> {
+        let mut digests = Vec::with_capacity(places.len());
+        // In parts, so that not every place is in memory until the last one was read.
+        while !places.is_empty() {
+            let part = places.split_off(places.len().saturating_sub(PART));
+            places.shrink_to_fit();
+            // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
+            let read = |place| self.copy(place).map(&digest);
+            let results: Vec<Result<T, Problem>> =
+                part.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
+            digests.extend(results.into_iter().filter_map(|it| it.map_err(|problem| problems.push(problem)).ok()));
+        }
+        digests
+    }
+
+    fn copy(&self, place: Located) -> Result<Copy, Problem> {
         let Self { env, notes, wanted, inspector } = self;
         let path = Arc::clone(&place.path);
         let store = notes.stores.get(place.store.root.as_os_str()).unwrap_or(&notes.nothing);
@@ -116,6 +161,14 @@ impl Reader<'_> {
                 agent.decide_launch_dir(&mut copy);
             }
             notes.relocated.apply(&mut copy);
+            let dirs = [&mut copy.launch_dir, &mut copy.start_dir, &mut copy.last_dir].into_iter().flatten();
+            let dirs = dirs.map(|fact| &mut fact.value);
+            copy.place.id.shrink_to_fit();
+            copy.evidence.shrink_to_fit();
+            dirs.chain(copy.evidence.iter_mut().map(|evidence| &mut evidence.dir))
+                .for_each(|dir| share(&notes.dirs, dir));
+            let words = [&mut copy.model, &mut copy.git_branch].into_iter().flatten();
+            words.for_each(|fact| share(&notes.words, &mut fact.value));
             Ok(copy)
         });
         copy.map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })

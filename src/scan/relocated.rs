@@ -134,10 +134,14 @@ impl Relocated {
             return;
         }
         let known = self.sessions.get(&copy.place.agent()).and_then(|sessions| sessions.get(&copy.place.id));
-        let recorded = copy.launch_dir.as_ref().map(|dir| dir.value.as_path());
+        let recorded = copy.launch_dir.as_ref().map(|dir| &*dir.value);
         let Some(known) = known.filter(|known| recorded == Some(&known.from)) else { return };
-        let evidence =
-            Evidence { dir: known.to.clone(), source: SOURCE, detail: "moved with rejoin move".into(), counts: true };
+        let evidence = Evidence {
+            dir: known.to.as_path().into(),
+            source: SOURCE,
+            detail: "moved with rejoin move".into(),
+            counts: true,
+        };
         copy.evidence.insert(0, evidence);
         if let Some(agent) = agent::by_kind(copy.place.agent()) {
             agent.decide_launch_dir(copy);
@@ -180,9 +184,9 @@ mod tests {
         relocated.add_session(AgentKind::Claude, "a", Path::new("/two"), Path::new("/three"));
         let launched = |recorded: &str| {
             let mut copy = copy("a");
-            let evidence = Evidence { dir: recorded.into(), source: "x", detail: "".into(), counts: true };
+            let evidence = Evidence { dir: Path::new(recorded).into(), source: "x", detail: "".into(), counts: true };
             copy.evidence.push(evidence);
-            copy.launch_dir = Some(Fact::new(recorded.into(), "x"));
+            copy.launch_dir = Some(Fact::new(Path::new(recorded), "x"));
             relocated.apply(&mut copy);
             copy.launch_dir.map(|dir| dir.value.display().to_string())
         };

@@ -52,13 +52,13 @@ impl StoreFacts {
 }
 
 /// What is known of a store while its sessions are counted.
-struct Sum {
+struct Sum<'s> {
     facts: StoreFacts,
     by: &'static dyn Agent,
     /// Files of several sessions, which are counted once.
     shared: BTreeSet<Arc<Path>>,
     /// The newest sessions; the very newest may have no record yet.
-    newest: Vec<Session>,
+    newest: Vec<&'s Session>,
 }
 
 /// How many of the newest sessions are asked for the version.
@@ -66,14 +66,14 @@ const ASKED: usize = 3;
 
 /// Says of each store of these agents, or of all where none is named, which of the sessions it holds.
 pub(crate) fn facts(
-    sessions: impl Iterator<Item = Session>,
+    sessions: &[Session],
     shared: &BTreeSet<Shared>,
     agents: &[AgentKind],
     env: &Env,
 ) -> Vec<StoreFacts> {
     let asked = agent::all().iter().filter(|agent| agents.is_empty() || agents.contains(&agent.kind()));
     let stores = asked.flat_map(|agent| agent.stores(env).into_iter().map(move |store| (*agent, store)));
-    let mut sums: Vec<Sum> = stores.map(|(agent, store)| Sum::of(agent, &store)).collect();
+    let mut sums: Vec<Sum<'_>> = stores.map(|(agent, store)| Sum::of(agent, &store)).collect();
     for Sum { facts, .. } in &mut sums {
         let others = shared.iter().filter(|(root, _)| *root == facts.root).map(|(_, other)| other.clone());
         facts.shared_with = others.collect();
@@ -88,7 +88,7 @@ pub(crate) fn facts(
     sums.into_iter().map(Sum::finish).collect()
 }
 
-impl Sum {
+impl<'s> Sum<'s> {
     fn of(by: &'static dyn Agent, store: &Store) -> Self {
         let facts = StoreFacts {
             agent: by.kind(),
@@ -107,7 +107,7 @@ impl Sum {
         Self { facts, by, shared: BTreeSet::new(), newest: Vec::new() }
     }
 
-    fn add(&mut self, session: Session, env: &Env) {
+    fn add(&mut self, session: &'s Session, env: &Env) {
         let facts = &mut self.facts;
         for copy in session.copies.iter().filter(|copy| copy.place.store.root == facts.root) {
             match copy.size() {
@@ -122,7 +122,7 @@ impl Sum {
         }
         facts.sessions += 1;
         let age = |session: &Session| Reverse(session.recency());
-        let at = self.newest.partition_point(|known| (age(known), &known.id) < (age(&session), &session.id));
+        let at = self.newest.partition_point(|known| (age(known), known.id()) < (age(session), session.id()));
         if at < ASKED {
             self.newest.insert(at, session);
             self.newest.truncate(ASKED);

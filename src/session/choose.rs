@@ -4,23 +4,26 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
 use crate::session::{Choice, Comparison, Copy, Health, SessionKind};
 
+/// The choices where there is one copy, shared by nearly all sessions: the second one if it is filed right.
+static OF_ONE: LazyLock<[Arc<Choice>; 2]> = LazyLock::new(|| {
+    ["it is the only copy", "it is filed under its launch directory"].map(|why| Choice::new(why, true).into())
+});
+
 /// Puts the copy to use first and says why it is the one.
 ///
 /// `compare` returns what the first copy has in common with the second, or `None` if they were not compared.
 /// File times play no part: copying a file changes them.
-pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Option<Comparison>) -> Choice {
+pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Option<Comparison>) -> Arc<Choice> {
     // Paths only make the order of equals the same every time; they decide nothing.
     copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
     if let [only] = copies {
-        return Choice::new(
-            if only.is_filed_right { "it is filed under its launch directory" } else { "it is the only copy" },
-            true,
-        );
+        return Arc::clone(&OF_ONE[usize::from(only.is_filed_right)]);
     }
     let count = copies.len();
     // Comparing reads whole files, so each pair is compared but once, and only a few of all pairs are.
@@ -61,7 +64,7 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
     let comparisons = others.map(|at| compared(first, at).map(Comparison::reversed));
     let comparisons = std::iter::once(None).chain(comparisons).collect();
     copies[..=first].rotate_right(1);
-    Choice { comparisons, ..choice }
+    Choice { comparisons, ..choice }.into()
 }
 
 /// How one copy stands to another.
@@ -111,7 +114,7 @@ fn standing(copy: &Copy) -> [(bool, Why); 5] {
         (!copy.is_planted(), Why::Registered),
         (has_conversation, Why::Conversation),
         (copy.kind != SessionKind::Archived, Why::NotArchived),
-        (!copy.health.contains(&Health::Unlisted), Why::Listed),
+        (!copy.health.contains(Health::Unlisted), Why::Listed),
         (copy.is_filed_right, Why::FiledRight),
     ]
 }
@@ -121,12 +124,12 @@ fn active_at(copy: &Copy) -> Option<Timestamp> {
 }
 
 fn launch_dir(copy: &Copy) -> Option<&Path> {
-    copy.launch_dir.as_ref().map(|dir| dir.value.as_path())
+    copy.launch_dir.as_ref().map(|dir| &*dir.value)
 }
 
 fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
     // Records that are not understood may be the conversation that the other copy lacks.
-    let is_unknown = [a, b].iter().any(|copy| copy.health.contains(&Health::UnknownFormat));
+    let is_unknown = [a, b].iter().any(|copy| copy.health.contains(Health::UnknownFormat));
     if is_unknown && comparison != Some(Comparison::Identical) {
         return Judgement::Open;
     }
@@ -185,7 +188,7 @@ mod tests {
         copy.transcript_bytes = 1;
         copy.prompts = Some(messages);
         copy.replies = Some(0);
-        let at = format!("2026-01-01T00:{minute:02}:00Z").parse().expect("a time");
+        let at = format!("2026-01-01T00:{minute:02}:00Z").parse::<Timestamp>().expect("a time");
         copy.active_at = Some(Fact::new(at, "transcript"));
         copy
     }
@@ -195,7 +198,7 @@ mod tests {
         let compare =
             |a: &Copy, b: &Copy| Some(if a.place.path < b.place.path { comparison } else { comparison.reversed() });
         let choice = choose(&mut copies, compare);
-        (choice.is_decided.then(|| copies[0].place.path.display().to_string()), choice.why.into())
+        (choice.is_decided.then(|| copies[0].place.path.display().to_string()), choice.why.clone().into())
     }
 
     const DIVERGED: Comparison = Comparison::Diverged { record: 3 };
@@ -237,7 +240,7 @@ mod tests {
                 late.health.insert(marked);
             }
             late.judge_times(now);
-            assert!(late.health.contains(&marked));
+            assert!(late.health.contains(marked));
             let mut copies = vec![late, copy("/2", true, 1, 4)];
             copies.iter_mut().for_each(|copy| copy.judge_times(now));
             let choice = choose(&mut copies, |_, _| None);
@@ -294,7 +297,7 @@ mod tests {
         let (path, why) = chosen(vec![copy("/2", true, 1, 4), copy("/1", true, 1, 4)], Comparison::Identical);
         assert_eq!((path.as_deref(), why.as_str()), (Some("/1"), "its copies are identical"));
         let mut elsewhere = copy("/2", true, 1, 4);
-        elsewhere.launch_dir = Some(Fact::new("/x".into(), "transcript"));
+        elsewhere.launch_dir = Some(Fact::new(Path::new("/x"), "transcript"));
         let (path, _) = chosen(vec![elsewhere, copy("/1", true, 1, 4)], Comparison::Identical);
         assert_eq!(path, None, "they would be resumed in different directories");
     }
@@ -304,7 +307,7 @@ mod tests {
         let mut backup = copy("/home/.claude-backup/x", true, 1, 4);
         let mut store = (*backup.place.store).clone();
         store.is_default = false;
-        backup.place.store = std::sync::Arc::new(store);
+        backup.place.store = Arc::new(store);
         let (path, _) = chosen(vec![backup, copy("/home/.claude/x", true, 1, 4)], Comparison::Identical);
         assert_eq!(path.as_deref(), Some("/home/.claude/x"));
     }

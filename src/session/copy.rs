@@ -1,13 +1,13 @@
 //! One copy of a session: what reading it gave.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::session::recorded;
-use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, Liveness, Located, SessionKind};
+use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
 
 /// A session that was written to this lately may be in use.
 const MAYBE_LIVE: Duration = Duration::from_secs(120);
@@ -23,15 +23,15 @@ pub(crate) struct Copy {
     /// What sort of session its content shows.
     pub kind: SessionKind,
     /// What the agent's own picker would show beyond the first prompt.
-    pub title: Option<Fact<String>>,
+    pub title: Option<Fact<Arc<str>>>,
     /// The first thing that a person typed.
-    pub first_prompt: Option<Fact<String>>,
+    pub first_prompt: Option<Fact<Arc<str>>>,
     /// Where `resume` starts the agent.
-    pub launch_dir: Option<Fact<PathBuf>>,
+    pub launch_dir: Option<Fact<Arc<Path>>>,
     /// Where the session was started.
-    pub start_dir: Option<Fact<PathBuf>>,
+    pub start_dir: Option<Fact<Arc<Path>>>,
     /// Where it last worked.
-    pub last_dir: Option<Fact<PathBuf>>,
+    pub last_dir: Option<Fact<Arc<Path>>>,
     /// When it was started.
     pub created_at: Option<Fact<Timestamp>>,
     /// The newest time inside the session.
@@ -53,9 +53,9 @@ pub(crate) struct Copy {
     /// Assistant messages, counted; `None` until the whole file was read.
     pub replies: Option<u64>,
     /// The model that answered last.
-    pub model: Option<Fact<String>>,
+    pub model: Option<Fact<Arc<str>>>,
     /// The branch it last worked on.
-    pub git_branch: Option<Fact<String>>,
+    pub git_branch: Option<Fact<Arc<str>>>,
     /// The session that it came from.
     pub parent_id: Option<String>,
     /// Whether some process uses it.
@@ -63,7 +63,7 @@ pub(crate) struct Copy {
     /// Whether the agent would look for it here when started in its launch directory.
     pub is_filed_right: bool,
     /// What is wrong with it.
-    pub health: BTreeSet<Health>,
+    pub health: HealthSet,
     /// What speaks for one launch directory or another, strongest first.
     pub evidence: Vec<Evidence>,
     /// Further words on it, a line each.
@@ -96,7 +96,7 @@ impl Copy {
             git_branch: None,
             liveness: Liveness::Idle,
             is_filed_right: false,
-            health: BTreeSet::new(),
+            health: HealthSet::default(),
             evidence: Vec::new(),
             notes: Vec::new(),
         }
@@ -162,7 +162,7 @@ impl Copy {
 
     /// Notes whether there are lines that cannot be read; a last one that was cut off is known already.
     pub(crate) fn note_bad_lines(&mut self, has_bad_lines: bool) {
-        self.mark_if(has_bad_lines && !self.health.contains(&Health::TornTranscript), Health::BadLines);
+        self.mark_if(has_bad_lines && !self.health.contains(Health::TornTranscript), Health::BadLines);
     }
 
     /// Notes that it holds a time that is still to come.
@@ -175,18 +175,18 @@ impl Copy {
 
     /// Returns whether its times can be true.
     pub(crate) fn is_dated(&self) -> bool {
-        !self.health.contains(&Health::FutureTime)
+        !self.health.contains(Health::FutureTime)
     }
 
     /// Returns whether its agent does not know it, so that anybody may have written it.
     pub(crate) fn is_planted(&self) -> bool {
-        self.health.contains(&Health::Planted)
+        self.health.contains(Health::Planted)
     }
 
     /// Returns every directory that the copy records, without repeats.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
-        let all = [&self.launch_dir, &self.start_dir, &self.last_dir]
-            .map(|fact| fact.as_ref().map(|fact| fact.value.as_path()));
+        let all =
+            [&self.launch_dir, &self.start_dir, &self.last_dir].map(|fact| fact.as_ref().map(|fact| &*fact.value));
         let [launch, start, last] = all;
         // Most often they are the same text, which is sooner seen than that they are the same path.
         let is = |dir: &Path, other: Option<&Path>| {

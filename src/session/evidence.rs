@@ -37,7 +37,7 @@ fn the_projects(evidence: &[Evidence]) -> Option<&Evidence> {
 
 /// The directories that the sessions of each project record, as far as they encode to it.
 #[derive(Debug, Default)]
-pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), BTreeMap<PathBuf, BTreeSet<String>>>);
+pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), BTreeMap<Arc<Path>, BTreeSet<String>>>);
 
 impl ProjectDirs {
     /// Adds what a copy records of its own.
@@ -74,7 +74,7 @@ mod tests {
     use crate::session::tests::copy;
 
     fn evidence(dir: &str, source: &'static str, counts: bool) -> Evidence {
-        Evidence { dir: dir.into(), source, detail: "".into(), counts }
+        Evidence { dir: Path::new(dir).into(), source, detail: "".into(), counts }
     }
 
     fn decided(list: Vec<Evidence>) -> (Option<String>, bool) {

@@ -1,6 +1,7 @@
 //! What can be wrong with a session: codes for scripts, marks for tables, sentences for people.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray as _;
 
 /// Something that is wrong with a session; the names are `doctor`'s finding codes.
 #[derive(
@@ -147,5 +148,47 @@ impl Health {
             }
             Self::FutureTime => "it holds a time that is still to come",
         }
+    }
+}
+
+/// A set of problems: one bit for each.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HealthSet(u32);
+
+impl HealthSet {
+    /// Adds a problem.
+    pub(crate) fn insert(&mut self, problem: Health) {
+        self.0 |= Self::bit(problem);
+    }
+
+    /// Removes a problem.
+    pub(crate) fn remove(&mut self, problem: Health) {
+        self.0 &= !Self::bit(problem);
+    }
+
+    /// Returns whether the set has a problem.
+    pub(crate) fn contains(self, problem: Health) -> bool {
+        self.0 & Self::bit(problem) != 0
+    }
+
+    /// Returns the problems in the order in which [`Health`] lists them.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Health> {
+        Health::VARIANTS.iter().copied().filter(move |problem| self.contains(*problem))
+    }
+
+    fn bit(problem: Health) -> u32 {
+        1 << problem as u32
+    }
+}
+
+impl FromIterator<Health> for HealthSet {
+    fn from_iter<I: IntoIterator<Item = Health>>(problems: I) -> Self {
+        Self(problems.into_iter().fold(0, |bits, problem| bits | Self::bit(problem)))
+    }
+}
+
+impl std::fmt::Debug for HealthSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
     }
 }

@@ -70,7 +70,7 @@ impl Mark {
             Self::Kin(kin) => session.kin == Some(*kin),
             Self::Health(health) => {
                 let is_empty = *health == Health::EmptySession && copy.kind == SessionKind::Empty;
-                is_empty || session.health.contains(health)
+                is_empty || session.health.contains(*health)
             }
         };
         Self::ALL.iter().copied().filter(is_marked).collect()
@@ -206,7 +206,7 @@ mod tests {
         both.copies[0].kind = SessionKind::Empty;
         both.copies[0].health.insert(Health::EmptySession);
         both.is_pinned = true;
-        both.health = [Health::EmptySession, Health::DuplicateSession].into();
+        both.health = [Health::EmptySession, Health::DuplicateSession].into_iter().collect();
         assert_eq!(letters(&both), "PEC");
         assert_eq!(words(&both), ["pinned", "empty", "2 copies"]);
     }

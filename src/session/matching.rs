@@ -55,7 +55,7 @@ impl Subject {
     /// Gathers what is compared; title and directory are given as they are shown, so that hits can be shown in them.
     pub(crate) fn of(session: &Session, title: &str, dir: &str, marks: &[String]) -> Self {
         let copy = session.copy();
-        let prompt = copy.first_prompt.as_ref().map(|prompt| prompt.value.as_str()).unwrap_or_default();
+        let prompt = copy.first_prompt.as_ref().map(|prompt| &*prompt.value).unwrap_or_default();
         let mut prompt: String = prompt.chars().take(PROMPT).collect();
         if let Some(dir) = session.launch_dir() {
             prompt.extend(["\n", &dir.to_string_lossy()]);
@@ -67,7 +67,7 @@ impl Subject {
             title: folded(title),
             dir: folded(dir),
             labels: folded(&format!("{} {}", session.agent, marks.join(" "))),
-            id: folded(&session.id),
+            id: folded(session.id()),
             prompt: folded(&prompt),
             dirs: copy.directories().map(|dir| folded(&dir.to_string_lossy())).collect(),
         }
@@ -297,8 +297,8 @@ mod tests {
     fn subject(title: &str, dir: &str, prompt: &str) -> Subject {
         let mut copy = copy("5d1f2e8a-aaaa");
         copy.first_prompt = Some(Fact::new(prompt.to_owned(), "t"));
-        copy.launch_dir = Some(Fact::new(dir.into(), "t"));
-        copy.active_at = Some(Fact::new("2026-03-01T12:00:00Z".parse().expect("a time"), "t"));
+        copy.launch_dir = Some(Fact::new(std::path::Path::new(dir), "t"));
+        copy.active_at = Some(Fact::new("2026-03-01T12:00:00Z".parse::<Timestamp>().expect("a time"), "t"));
         Subject::of(&session(vec![copy]), title, dir, &[Health::MissingDirectory.mark().to_owned(), "exec".to_owned()])
     }
 

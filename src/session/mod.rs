@@ -11,7 +11,6 @@ pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
 mod message;
-pub(crate) mod packed;
 mod place;
 pub(crate) mod recorded;
 pub(crate) mod repository;
@@ -21,8 +20,8 @@ pub(crate) mod usage;
 pub(crate) mod when;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -31,7 +30,7 @@ use serde::{Deserialize, Serialize, Serializer};
 pub(crate) use agents::AgentKind;
 pub(crate) use choice::{Choice, Comparison};
 pub(crate) use copy::{Copy, FILE_TIME_STEP};
-pub(crate) use health::Health;
+pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role};
 pub(crate) use place::{Located, Store};
 
@@ -121,8 +120,8 @@ pub(crate) struct Fact<T> {
 
 impl<T> Fact<T> {
     /// Names the source of a value.
-    pub(crate) fn new(value: T, source: &'static str) -> Self {
-        Self { value, source }
+    pub(crate) fn new(value: impl Into<T>, source: &'static str) -> Self {
+        Self { value: value.into(), source }
     }
 }
 
@@ -133,7 +132,7 @@ pub(crate) struct Evidence {
     /// The directory.
     #[serde(serialize_with = "lossy")]
     #[schemars(with = "String")]
-    pub dir: PathBuf,
+    pub dir: Arc<Path>,
     /// The kind of source.
     pub source: &'static str,
     /// Which file or which sessions say so.
@@ -172,41 +171,20 @@ pub(crate) struct Pointer {
 pub(crate) struct Session {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// The full id.
-    pub id: String,
     /// Every copy, the chosen one first; never empty.
     pub copies: Vec<Copy>,
     /// Why the first copy is the chosen one, and whether evidence decided it.
-    pub choice: Choice,
+    pub choice: Arc<Choice>,
     /// The files elsewhere that name it.
     pub pointers: Vec<Pointer>,
     /// Whether the launch directory exists; `None` if there is none or it was not checked.
     pub launch_dir_exists: Option<bool>,
     /// What is wrong with it.
-    pub health: BTreeSet<Health>,
+    pub health: HealthSet,
     /// Whether a person pinned it, so that no cleanup takes it.
     pub is_pinned: bool,
     /// What its directory is to the one that was asked for, where it is another.
     pub kin: Option<Kin>,
-}
-
-/// Sessions in their order, wherever they are kept.
-pub(crate) trait InOrder: Sync {
-    /// Returns how many there are.
-    fn count(&self) -> usize;
-
-    /// Returns the session at a place, counted from 0.
-    fn at(&self, place: usize) -> Cow<'_, Session>;
-}
-
-impl InOrder for &[Session] {
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn at(&self, place: usize) -> Cow<'_, Session> {
-        Cow::Borrowed(&self[place])
-    }
 }
 
 /// What a directory is to another one that holds the same work.
@@ -224,6 +202,11 @@ impl Session {
         &self.copies[0]
     }
 
+    /// Returns the full id.
+    pub(crate) fn id(&self) -> &str {
+        &self.copy().place.id
+    }
+
     /// Returns the machine that it lies on; `None` for this one.
     pub(crate) fn host(&self) -> Option<&str> {
         self.copy().place.store.host.as_deref()
@@ -232,7 +215,7 @@ impl Session {
     /// Puts a copy first, as a person asked.
     pub(crate) fn put_first(&mut self, at: usize) {
         self.copies[..=at].rotate_right(1);
-        self.choice = Choice::new("it was named", true);
+        self.choice = Choice::new("it was named", true).into();
         self.launch_dir_exists = None;
     }
 
@@ -245,19 +228,19 @@ impl Session {
             (has_no_directory, Health::UnknownDirectory),
             (self.launch_dir_exists == Some(false), Health::MissingDirectory),
         ];
-        let own = copy.health.iter().copied();
+        let own = copy.health.iter();
         self.health = own.chain(problems.into_iter().filter(|(is, _)| *is).map(|(_, problem)| problem)).collect();
     }
 
     /// Returns what people call it: its title, or else its first prompt.
     pub(crate) fn label(&self) -> Option<&str> {
         let copy = self.copy();
-        copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|fact| fact.value.as_str())
+        copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|fact| &*fact.value)
     }
 
     /// Returns where `resume` would start the agent.
     pub(crate) fn launch_dir(&self) -> Option<&Path> {
-        self.copy().launch_dir.as_ref().map(|fact| fact.value.as_path())
+        self.copy().launch_dir.as_ref().map(|fact| &*fact.value)
     }
 
     /// Returns the newest time inside the session.
@@ -305,7 +288,7 @@ pub(crate) mod tests {
 
     /// A copy for unit tests that has nothing but its id.
     pub(crate) fn copy(id: &str) -> Copy {
-        let store = std::sync::Arc::new(Store::usual(AgentKind::Claude, "/s"));
+        let store = Arc::new(Store::usual(AgentKind::Claude, "/s"));
         let path = PathBuf::from(format!("/s/projects/-p/{id}.jsonl"));
         Copy::new(Located { project: Some("-p".into()), ..Located::new(&store, id, path) })
     }
@@ -314,12 +297,11 @@ pub(crate) mod tests {
     pub(crate) fn session(copies: Vec<Copy>) -> Session {
         Session {
             agent: copies[0].place.agent(),
-            id: copies[0].place.id.clone(),
-            choice: Choice::new("it is the only copy", true),
+            choice: Choice::new("it is the only copy", true).into(),
             copies,
             pointers: Vec::new(),
             launch_dir_exists: None,
-            health: BTreeSet::new(),
+            health: HealthSet::default(),
             is_pinned: false,
             kin: None,
         }

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Parses a recorded directory; a relative one is none, because it would mean another directory to every caller.
-pub(crate) fn dir(text: &str) -> Option<PathBuf> {
-    Some(PathBuf::from(text)).filter(|dir| is_absolute(dir))
+pub(crate) fn dir(text: &str) -> Option<Arc<Path>> {
+    Some(Path::new(text)).filter(|dir| is_absolute(dir)).map(Arc::from)
 }
 
 /// Returns whether a path is absolute, on this system or on Windows.

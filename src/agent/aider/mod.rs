@@ -122,7 +122,7 @@ impl Agent for Aider {
         copy.mark_if(!origin::is_untracked(&dir, HISTORY), Health::Planted);
         copy.last_dir = Some(Fact::new(dir.clone(), "session"));
         let detail = "the directory of its file".into();
-        copy.evidence.push(Evidence { dir, source: "session", detail, counts: true });
+        copy.evidence.push(Evidence { dir: dir.into(), source: "session", detail, counts: true });
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }

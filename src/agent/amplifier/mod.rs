@@ -114,7 +114,8 @@ impl Agent for Amplifier {
                             continue;
                         };
                         let dir = env.expand(Path::new(&dir));
-                        let evidence = Evidence { dir, source: "pointer", detail: name.into(), counts: false };
+                        let evidence =
+                            Evidence { dir: dir.into(), source: "pointer", detail: name.into(), counts: false };
                         notes.dirs.entry(id).or_default().push(evidence);
                     }
                 }

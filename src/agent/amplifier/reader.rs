@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
     fn add_evidence(&mut self, dir: &str, source: &'static str, detail: &'static str) {
         let dir = self.context.env.expand(Path::new(dir));
         let counts = self.counts(&dir);
-        self.copy.evidence.push(Evidence { dir, source, detail: detail.into(), counts });
+        self.copy.evidence.push(Evidence { dir: dir.into(), source, detail: detail.into(), counts });
     }
 
     pub(super) fn read_metadata(&mut self) {
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
                     let detail = session_info::FILE_NAME.into();
                     self.copy
                         .evidence
-                        .insert(0, Evidence { dir: info.working_dir, source: "session-info", detail, counts });
+                        .insert(0, Evidence { dir: info.working_dir.into(), source: "session-info", detail, counts });
                     return;
                 }
                 Err(why) => why.to_string(),

@@ -68,7 +68,7 @@ impl Agent for Auggie {
             sum.text(key).filled().map(str::to_owned).or_else(|| behind.filled().map(str::to_owned))
         };
         let title = text("customTitle", &behind.custom_title).or_else(|| text("title", &behind.title));
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
         copy.title = title.filter(|title| !is_beginning_of(title, prompt)).map(|title| Fact::new(title, "session"));
         copy.parent_id = text("parentConversationId", &behind.parent_conversation_id);
         if copy.parent_id.is_some() && copy.kind == SessionKind::Main {
@@ -146,7 +146,7 @@ fn belongings(place: &Located, listed: &Beginnings) -> Belongings {
 }
 
 /// Returns the workspace that its own list files a session under: the first that a message names.
-fn first_workspace(path: &Path) -> Result<Option<PathBuf>, PathError> {
+fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
     let (file, _) = fsio::open_regular(path)?;
     let mut first = None;
     DOCUMENT.shape.each(file.take(MAX_HEAD), &mut |field| {

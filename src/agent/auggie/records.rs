@@ -2,7 +2,8 @@
 //!
 //! Facts: read in the package of Auggie 0.36.0.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -42,7 +43,7 @@ pub(super) fn member_of_names(line: &[u8]) -> Option<&str> {
 }
 
 /// Returns the directory that an exchange was had in, if it says so.
-pub(super) fn workspace(raw: &RawValue) -> Option<PathBuf> {
+pub(super) fn workspace(raw: &RawValue) -> Option<Arc<Path>> {
     let nodes = list(member(member(Some(raw), "exchange"), "request_nodes"));
     let folder = |node: &RawValue| {
         let folders = member(member(Some(node), "ide_state_node"), "workspace_folders");
@@ -121,8 +122,8 @@ mod tests {
     fn an_exchange_names_its_workspace_or_none() {
         let of = |node: &str| workspace(&raw(&format!(r#"{{"exchange":{{"request_nodes":[{{"type":0}},{node}]}}}}"#)));
         let node = |folders: &str| format!(r#"{{"type":4,"ide_state_node":{{"workspace_folders":{folders}}}}}"#);
-        assert_eq!(of(&node(r#"[{"repository_root":"/a","folder_root":"/b"}]"#)), Some("/a".into()));
-        assert_eq!(of(&node(r#"[{"folder_root":"/b"}]"#)), Some("/b".into()));
+        assert_eq!(of(&node(r#"[{"repository_root":"/a","folder_root":"/b"}]"#)), Some(Path::new("/a").into()));
+        assert_eq!(of(&node(r#"[{"folder_root":"/b"}]"#)), Some(Path::new("/b").into()));
         assert!(["[]", "[{}]", "7"].iter().all(|folders| of(&node(folders)).is_none()));
     }
 

@@ -59,11 +59,7 @@ impl Agent for Claude {
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        places::locate(store, &mut |_| ())
-    }
-
-    fn locate_sparing(&self, store: &Arc<Store>, spare: &mut dyn FnMut(&mut Vec<Located>)) -> Found {
-        places::locate(store, spare)
+        places::locate(store)
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
@@ -107,7 +103,7 @@ impl Agent for Claude {
 
         copy.set_active_by_file(copy.modified_at);
         context.bound_activity(&mut copy, changed);
-        decide_launch_dir(&mut copy, relocated.as_deref().map(Path::new));
+        decide_launch_dir(&mut copy, relocated.map(|dir| Arc::from(Path::new(&dir))).as_ref());
         copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
     }
@@ -253,7 +249,7 @@ impl Agent for Claude {
         evidence::decide(copy, |_| true);
         if copy.is_filed_right {
             // Evidence that was added since it was read has put it right.
-            copy.health.remove(&Health::MisfiledSession);
+            copy.health.remove(Health::MisfiledSession);
         }
     }
 
@@ -303,16 +299,18 @@ fn is_exec(entrypoint: &str) -> bool {
 }
 
 /// Takes the first recorded directory that encodes to the project, or else the start directory.
-fn decide_launch_dir(copy: &mut Copy, relocated: Option<&Path>) {
+fn decide_launch_dir(copy: &mut Copy, relocated: Option<&Arc<Path>>) {
     let Copy { evidence, start_dir, last_dir, place, .. } = copy;
     let project = place.project.as_deref().unwrap_or_default();
     let relocated = relocated.map(|dir| (dir, "relocated"));
-    let start = start_dir.as_ref().map(|fact| (&*fact.value, "transcript"));
-    let last = last_dir.as_ref().map(|fact| (&*fact.value, "last-directory"));
+    let start = start_dir.as_ref().map(|fact| (&fact.value, "transcript"));
+    let last = last_dir.as_ref().map(|fact| (&fact.value, "last-directory"));
     for (dir, source) in relocated.into_iter().chain(start).chain(last) {
-        if evidence.iter().all(|evidence| evidence.dir != dir) {
+        if evidence.iter().all(|evidence| evidence.dir != *dir) {
             let counts = Claude.is_filed_under(project, dir);
-            evidence.push(Evidence { dir: dir.to_owned(), source, detail: "transcript".into(), counts });
+            // Nearly every copy has one, and a vector grows by four.
+            evidence.reserve_exact(1);
+            evidence.push(Evidence { dir: Arc::clone(dir), source, detail: "transcript".into(), counts });
         }
     }
     evidence::decide(copy, |_| true);

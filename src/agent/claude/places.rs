@@ -52,9 +52,9 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .collect()
 }
 
-/// Finds every transcript in a store; `spare` may take them meanwhile.
-pub(super) fn locate(store: &Arc<Store>, spare: &mut dyn FnMut(&mut Vec<Located>)) -> Found {
-    Found::in_projects_sparing(&store.root.join("projects"), spare, |dir, project, found| {
+/// Finds every transcript in a store.
+pub(super) fn locate(store: &Arc<Store>) -> Found {
+    Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let mut side_dirs: HashSet<String> = HashSet::new();
         let mut files = Vec::new();
         for (entry, kind) in found.entries(dir) {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 use memchr::memmem;
 
@@ -95,7 +96,7 @@ impl Titles {
 
     /// Returns the title in the order of the picker (measured on 2.1.330). `is_own` says which records are in this transcript:
     /// a summary that ends at any other is of another session (2.1.197 ignores it, too).
-    pub(super) fn into_title(self, is_own: impl Fn(&str) -> bool) -> Option<Fact<String>> {
+    pub(super) fn into_title(self, is_own: impl Fn(&str) -> bool) -> Option<Fact<Arc<str>>> {
         let is_own = |summary: &Summary| summary.leaf.as_deref().is_none_or(&is_own);
         let summary = self.summaries.into_iter().rev().find(is_own).map(|summary| summary.text);
         let sources = [(self.custom, "custom-title"), (self.ai, "ai-title"), (summary, "summary")];

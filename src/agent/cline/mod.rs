@@ -147,7 +147,7 @@ impl Agent for Cline {
         if let (false, Some(prompt)) = (has_any, &copy.first_prompt) {
             let at = copy.created_at.as_ref().map(|at| at.value);
             // There is nothing to break off after it.
-            let _ = see(Message { role: Role::User, text: prompt.value.clone(), at });
+            let _ = see(Message { role: Role::User, text: prompt.value.to_string(), at });
         }
         Ok(())
     }
@@ -211,14 +211,14 @@ impl Agent for Cline {
 
 /// Puts what the first file says into a copy.
 fn fill(copy: &mut Copy, meta: &Meta<'_>) {
-    let of_session = |text: String| Fact::new(text, "session");
+    let of_session = |text: String| Fact::<Arc<str>>::new(text, "session");
     if !copy.place.is_subagent {
         if let Some(id) = meta.session_id.filled().filter(|id| *id != copy.place.id) {
             copy.health.insert(Health::InvalidContent);
             copy.notes.push(format!("its file says that its id is {id}"));
         }
         copy.first_prompt = meta.prompt().map(of_session);
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
         // Until somebody renames it, the title is the first line of the prompt.
         copy.title = meta.said("title").filter(|title| !is_beginning_of(title, prompt)).map(of_session);
         copy.created_at = meta.started_at().map(|at| Fact::new(at, "session"));

@@ -1,6 +1,7 @@
 //! What the two ends of a rollout tell, which is what a list needs.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -26,7 +27,7 @@ pub(super) struct Ends {
     pub(super) is_whole: bool,
     newest: Option<Timestamp>,
     late_turn: Turn,
-    row_dir: Option<PathBuf>,
+    row_dir: Option<Arc<Path>>,
     late_branch: Option<String>,
     is_torn: bool,
     records_from_end: u32,

@@ -262,7 +262,7 @@ impl Agent for Codex {
             SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             _ => {}
         }
-        if copy.health.contains(&Health::MissingFields) {
+        if copy.health.contains(Health::MissingFields) {
             return Err("it lacks the first record, and Codex needs that to load a session".to_owned());
         }
         if prompt.is_some() && self.joins(copy) {

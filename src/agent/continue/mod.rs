@@ -5,6 +5,7 @@
 pub(super) mod about;
 mod records;
 
+use jiff::Timestamp;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,11 +90,11 @@ impl Agent for Continue {
             copy.notes
                 .push(format!("its file says that its id is {id}, and Continue CLI would go on in that one's file"));
         }
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
         let named = sum.text("title");
         let named = title(&named).filter(|title| !is_beginning_of(title, prompt));
         copy.title = named.map(|title| Fact::new(title.to_owned(), "session"));
-        let made = context.notes.names.get(&copy.place.id).and_then(|made| made.value.parse().ok());
+        let made = context.notes.names.get(&copy.place.id).and_then(|made| made.value.parse::<Timestamp>().ok());
         copy.created_at = made.map(|at| Fact::new(at, "index"));
         // There is no time inside.
         copy.set_active_by_file(sum.modified);
@@ -139,7 +140,7 @@ impl Agent for Continue {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        if copy.health.contains(&Health::InvalidContent) {
+        if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_else(|| "its file is damaged".to_owned()));
         }
         let argv = ["cn", "--resume"].map(str::to_owned).to_vec();

@@ -1,6 +1,7 @@
 //! What `workspace.yaml` and the two ends of `events.jsonl` tell, which is what a list needs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -18,7 +19,7 @@ pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;
 /// What `workspace.yaml` tells.
 #[derive(Default)]
 pub(super) struct Workspace {
-    cwd: Option<PathBuf>,
+    cwd: Option<Arc<Path>>,
     branch: Option<String>,
     name: Option<String>,
     is_named_by_user: bool,
@@ -129,7 +130,7 @@ impl Ends {
         copy.git_branch = branches
             .map(|branch| Fact::new(branch, "events"))
             .or_else(|| workspace.branch.map(|branch| Fact::new(branch, "workspace")));
-        let dir = |context: Context| PathBuf::from(context.cwd);
+        let dir = |context: Context| Arc::<Path>::from(PathBuf::from(context.cwd));
         let (first, last) = (first.map(dir), last.map(dir));
         // A resume without an id goes on where it is started, and only the events say so.
         let moved = last.clone().filter(|last| Some(last) != first.as_ref()).map(|dir| (dir, "last-directory"));

@@ -110,9 +110,9 @@ impl Agent for Copilot {
         copy.kind = if prompts + replies == 0 { SessionKind::Empty } else { SessionKind::Main };
         // A long session may have been resumed elsewhere before what a glance sees.
         if let Some(last) =
-            last.filter(|last| copy.last_dir.as_ref().is_none_or(|dir| dir.value != Path::new(&last.cwd)))
+            last.filter(|last| copy.last_dir.as_ref().is_none_or(|dir| *dir.value != *Path::new(&last.cwd)))
         {
-            let dir = PathBuf::from(last.cwd);
+            let dir = Arc::<Path>::from(PathBuf::from(last.cwd));
             copy.last_dir = Some(Fact::new(dir.clone(), "events"));
             copy.evidence.retain(|evidence| evidence.dir != dir);
             copy.evidence.insert(0, recorded(dir, "last-directory", "events.jsonl"));
@@ -192,7 +192,7 @@ impl Agent for Copilot {
     }
 }
 
-fn recorded(dir: PathBuf, source: &'static str, file: &'static str) -> Evidence {
+fn recorded(dir: Arc<Path>, source: &'static str, file: &'static str) -> Evidence {
     Evidence { dir, source, detail: file.into(), counts: true }
 }
 

@@ -209,7 +209,7 @@ impl Agent for Crush {
         argv.extend(["--session".to_owned(), copy.place.id.clone()]);
         let data_dir = copy.place.path.parent();
         if let Some(data_dir) =
-            data_dir.filter(|dir| records::dir_above(dir) != copy.launch_dir.as_ref().map(|it| it.value.as_path()))
+            data_dir.filter(|dir| records::dir_above(dir) != copy.launch_dir.as_ref().map(|it| &*it.value))
         {
             // It would look in the directory's own `.crush`.
             let Some(data_dir) = data_dir.to_str() else {

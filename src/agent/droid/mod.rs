@@ -203,7 +203,7 @@ fn read_ends(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError
         copy.health.insert(Health::EmptySession);
     }
     // Until it has a better one, it takes the beginning of the first prompt.
-    let is_own = |title: &Fact<String>| !prompt.as_ref().is_some_and(|prompt| is_beginning_of(&title.value, prompt));
+    let is_own = |title: &Fact<Arc<str>>| !prompt.as_ref().is_some_and(|prompt| is_beginning_of(&title.value, prompt));
     copy.title = copy.title.take().filter(is_own);
     copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "transcript"));
     Ok(())

@@ -28,9 +28,9 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
     let mut notes = StoreNotes::default();
     let mut owners: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut note = |project: String, dir: &Path, source: &'static str, detail: String, counts: bool| {
-        let evidence = Evidence { dir: dir.to_owned(), source, detail: detail.into(), counts };
+        let evidence = Evidence { dir: dir.into(), source, detail: detail.into(), counts };
         let list: &mut Vec<Evidence> = notes.dirs.entry(project).or_default();
-        if list.iter().all(|known| known.dir != dir) {
+        if list.iter().all(|known| *known.dir != *dir) {
             list.push(evidence);
         }
     };

@@ -177,7 +177,7 @@ pub(super) fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
     if is_whole && is_empty {
         copy.health.insert(Health::EmptySession);
     } else {
-        copy.health.remove(&Health::EmptySession);
+        copy.health.remove(Health::EmptySession);
     }
     if copy.kind == SessionKind::Empty && saved::is_in(&copy.place) {
         // It was kept on purpose, and the client saves no chat in which nothing was said.

@@ -170,7 +170,7 @@ impl Agent for Goose {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        if copy.health.contains(&Health::Unlisted) {
+        if copy.health.contains(Health::Unlisted) {
             return Err(
                 "Goose imports the files of versions before 1.10 only when it creates sessions.db, and that does not hold this one"
                     .to_owned(),

@@ -201,7 +201,7 @@ fn place(store: &Arc<Store>, id: &str) -> Option<Located> {
 
 /// Returns the workspace that its settings name; a fork takes the directory that it is first resumed in.
 fn workspace(copy: &Copy) -> Option<&Path> {
-    copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| dir.value.as_path())
+    copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| &*dir.value)
 }
 
 /// Returns who holds the lock of a conversation.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::agent::gptme::records::{Config, Record, parent};
 use crate::error::PathError;
@@ -73,7 +74,7 @@ fn read_config(copy: &mut Copy, env: &Env) {
 
 /// Returns the directory that the settings mean. gptme writes `~` for the home, which in a copy of it is another one; the
 /// link beside the settings then tells what it was.
-fn workspace(written: &Path, dir: &Path, env: &Env) -> Option<Fact<PathBuf>> {
+fn workspace(written: &Path, dir: &Path, env: &Env) -> Option<Fact<Arc<Path>>> {
     let here = Some(env.expand(written)).filter(|dir| recorded::is_absolute(dir))?;
     let below = written.strip_prefix("~").ok().filter(|_| reach::is_dir(&here) == Some(false));
     let there = below.and_then(|below| link(&dir.join("workspace")).filter(|target| target.ends_with(below)));

@@ -3,6 +3,7 @@
 //! Facts: gptme 0.35.1, measured; sub-agents and local times by its code.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -60,7 +61,7 @@ impl<'a> Record<'a> {
     }
 
     /// Returns where the conversation began; a fork has copied that from another one.
-    pub(super) fn dir(&self) -> Option<PathBuf> {
+    pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let text = self.said_by("system")?;
         let dir = text.lines().find_map(|line| line.strip_prefix(DIRECTORY))?;
         recorded::dir(dir)

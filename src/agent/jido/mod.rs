@@ -158,7 +158,7 @@ impl Agent for Jido {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(refused)) {
+        if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(**refused)) {
             return Err(copy.notes.first().cloned().unwrap_or_else(|| refused.meaning().to_owned()));
         }
         if prompt.is_some() {
@@ -175,7 +175,7 @@ impl Agent for Jido {
 
     fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
         let is_signed = |copy: &&mut &mut Copy| {
-            !copy.health.contains(&Health::Unsigned) && !REFUSED.iter().any(|refused| copy.health.contains(refused))
+            !copy.health.contains(Health::Unsigned) && !REFUSED.iter().any(|refused| copy.health.contains(*refused))
         };
         let mut signed: Vec<_> = copies.iter_mut().filter(is_signed).collect();
         // Deriving a key takes a hundred times as long as checking a file with it.
@@ -303,7 +303,12 @@ impl<'a> Known<'a> {
             let dir = env.expand(Path::new(path));
             copy.start_dir = Some(Fact::new(dir.clone(), "session"));
             copy.last_dir = copy.start_dir.clone();
-            copy.evidence.push(Evidence { dir, source: "session", detail: "project_path".into(), counts: true });
+            copy.evidence.push(Evidence {
+                dir: dir.into(),
+                source: "session",
+                detail: "project_path".into(),
+                counts: true,
+            });
         }
         copy.created_at = self.created_at.map(|at| Fact::new(at, "created_at"));
         let closed = self.closed_at.map(|at| Fact::new(at, "closed_at"));

@@ -116,5 +116,5 @@ impl Agent for Kilo {
 }
 
 fn recorded(copy: &Copy) -> Option<&Path> {
-    copy.start_dir.as_ref().map(|dir| dir.value.as_path())
+    copy.start_dir.as_ref().map(|dir| &*dir.value)
 }

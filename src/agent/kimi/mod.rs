@@ -96,7 +96,7 @@ impl Agent for Kimi {
                     let hash = hash(path.as_bytes());
                     let project = if counts { hash } else { format!("{kaos}_{hash}") };
                     let detail = "kimi.json".into();
-                    let evidence = Evidence { dir: path.into(), source: "registry", detail, counts };
+                    let evidence = Evidence { dir: Path::new(&path).into(), source: "registry", detail, counts };
                     notes.dirs.entry(project).or_default().push(evidence);
                 }
             }

@@ -142,7 +142,7 @@ pub(super) fn read_state(copy: &mut Copy, files: &Files) {
             if state.archived.0 {
                 copy.kind = SessionKind::Archived;
             }
-            let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+            let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
             let title = state.title().filter(|title| !is_beginning_of(title, prompt));
             copy.title = copy.title.take().or_else(|| title.map(|title| Fact::new(title.to_owned(), "state")));
             Ok(())

@@ -132,7 +132,7 @@ impl Agent for KimiCode {
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
-        let Some(own) = copy.start_dir.as_ref().map(|own| own.value.as_path()) else { return Ok(()) };
+        let Some(own) = copy.start_dir.as_ref().map(|own| &*own.value) else { return Ok(()) };
         if reach::canonicalize(own).unwrap_or_else(|_| own.to_owned()) == reach::canonicalize(dir).unwrap_or_default() {
             Ok(())
         } else {

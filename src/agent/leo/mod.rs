@@ -150,7 +150,7 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
         written_at: raw.timestamp.get().and_then(|text| local_instant(text, &env.zone)),
         dir,
         // Only `rejoin save leo` records it; a relative one names nothing in particular.
-        cwd: raw.cwd.filled().and_then(recorded::dir),
+        cwd: raw.cwd.filled().and_then(recorded::dir).map(|dir| dir.to_path_buf()),
     }))
 }
 

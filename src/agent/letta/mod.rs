@@ -115,7 +115,7 @@ impl Agent for Letta {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         // Some messages of an unknown format may look like known ones; a number would claim to be that of all.
-        if copy.health.contains(&Health::UnsupportedVersion) {
+        if copy.health.contains(Health::UnsupportedVersion) {
             return Ok(());
         }
         let path = messages_path(&copy.place);
@@ -289,7 +289,7 @@ impl Ends {
                 let counts = !is_migrated;
                 copy.start_dir = counts.then(|| Fact::new(dir.clone(), "header"));
                 copy.last_dir = copy.start_dir.clone();
-                copy.evidence.push(Evidence { dir, source: "header", detail: "its header".into(), counts });
+                copy.evidence.push(Evidence { dir: dir.into(), source: "header", detail: "its header".into(), counts });
             }
             return;
         };

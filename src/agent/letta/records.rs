@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -108,7 +109,7 @@ struct Said<'a> {
 /// Where a process was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Start {
-    pub dir: PathBuf,
+    pub dir: Arc<Path>,
     pub branch: Option<String>,
 }
 
@@ -251,9 +252,12 @@ mod tests {
         let start = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.start());
         let told =
             "<system-reminder>\n- **Current working directory**: /w/a b\n- **Git repository**: Yes (branch: main)\n";
-        assert_eq!(start(&[told, "go"]), Some(Start { dir: "/w/a b".into(), branch: Some("main".to_owned()) }));
+        assert_eq!(
+            start(&[told, "go"]),
+            Some(Start { dir: Path::new("/w/a b").into(), branch: Some("main".to_owned()) })
+        );
         let plain = "<system-reminder>\n- **Current working directory**: /w/a\n- **Git repository**: No\n";
-        assert_eq!(start(&[plain, "go"]), Some(Start { dir: "/w/a".into(), branch: None }));
+        assert_eq!(start(&[plain, "go"]), Some(Start { dir: Path::new("/w/a").into(), branch: None }));
         assert_eq!(start(&["- **Current working directory**: /etc", "go"]), None, "anybody can type that");
         assert_eq!(start(&["<system-reminder>- **Current working directory**: etc"]), None, "relative to what?");
     }
@@ -267,7 +271,10 @@ mod tests {
         };
         let typed = entry(&user(&["<system-reminder>\n- **Current working directory**: /w/a\n", "go"]));
         let line = Line::parse(typed.as_bytes()).expect("an entry");
-        assert_eq!((line.prompt().as_deref(), line.start().map(|start| start.dir)), (Some("go"), Some("/w/a".into())));
+        assert_eq!(
+            (line.prompt().as_deref(), line.start().map(|start| start.dir)),
+            (Some("go"), Some(Path::new("/w/a").into()))
+        );
         let header = Line::parse(br#"{"type":"session","version":3,"id":"x","cwd":"/w/h"}"#).expect("a header");
         assert_eq!((header.header_dir(), header.prompt(), header.start()), (Some("/w/h".into()), None, None));
         assert_eq!(line.header_dir(), None);

@@ -179,7 +179,7 @@ impl Agent for Nanocoder {
 
 /// Takes the title. Unless a person gave it, it is the beginning of the last prompt, and only says more if that is not the first.
 fn set_title(copy: &mut Copy, sum: &Sum) {
-    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
     let is_given = inner::<Flag>(sum.member("titleManuallySet")).0;
     let says_more = |title: &&str| is_given || !is_beginning_of(title, prompt);
     let title = sum.text("title").filled().filter(says_more).map(str::to_owned);

@@ -6,6 +6,7 @@
 pub(super) mod about;
 mod projects;
 
+use jiff::Timestamp;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -164,7 +165,7 @@ impl Agent for Omp {
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
-        copy.health.remove(&Health::MisfiledSession);
+        copy.health.remove(Health::MisfiledSession);
         copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
     }
 
@@ -174,7 +175,7 @@ impl Agent for Omp {
             SessionKind::Archived => {
                 return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".to_owned());
             }
-            _ if copy.health.contains(&Health::InvalidContent) => {
+            _ if copy.health.contains(Health::InvalidContent) => {
                 return Err(copy.notes.first().cloned().unwrap_or_default());
             }
             _ => {}
@@ -336,7 +337,8 @@ fn packed(place: Located) -> Result<Copy, PathError> {
     let mut copy = Copy::new(place);
     (copy.size_bytes, copy.transcript_bytes) = (metadata.len(), metadata.len());
     copy.kind = SessionKind::Archived;
-    copy.active_at = metadata.modified().ok().and_then(|at| at.try_into().ok()).map(|at| Fact::new(at, "mtime"));
+    copy.active_at =
+        metadata.modified().ok().and_then(|at| at.try_into().ok()).map(|at: Timestamp| Fact::new(at, "mtime"));
     copy.notes.push("`omp gc` has packed it, so what was said in it is not read".to_owned());
     Ok(copy)
 }

@@ -171,7 +171,7 @@ impl Program {
 
     /// Returns the directory that the database names, unless that is the one which a program is started in.
     pub(in crate::agent) fn elsewhere<'c>(copy: &'c Copy, dir: &Path) -> Option<&'c Path> {
-        let own = copy.start_dir.as_ref().map(|own| own.value.as_path())?;
+        let own = copy.start_dir.as_ref().map(|own| &*own.value)?;
         let is_same = dir == own
             || reach::canonicalize(own).is_ok_and(|own| reach::canonicalize(dir).is_ok_and(|dir| dir == own));
         (!is_same).then_some(own)

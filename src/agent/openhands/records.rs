@@ -2,7 +2,8 @@
 //!
 //! Facts: OpenHands CLI 1.16.0 with SDK 1.21.0, measured.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -29,7 +30,7 @@ pub(super) struct State<'a> {
 
 impl State<'_> {
     /// Returns where it works.
-    pub(super) fn dir(&self) -> Option<PathBuf> {
+    pub(super) fn dir(&self) -> Option<Arc<Path>> {
         absolute(text_in(self.workspace, "working_dir").get())
     }
 
@@ -76,7 +77,7 @@ impl Event<'_> {
     }
 
     /// Returns where the conversation was started, which only the first event tells.
-    pub(super) fn dir(&self) -> Option<PathBuf> {
+    pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let context = text_in(self.dynamic_context, "text");
         absolute(context.get()?.lines().find_map(|line| line.strip_prefix(DIRECTORY)))
     }
@@ -119,7 +120,7 @@ pub(super) fn is_id(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn absolute(dir: Option<&str>) -> Option<PathBuf> {
+fn absolute(dir: Option<&str>) -> Option<Arc<Path>> {
     dir.and_then(recorded::dir)
 }
 
@@ -162,7 +163,7 @@ mod tests {
         let first = |text: &str| event(&serde_json::json!({"dynamic_context": {"text": text}}).to_string()).dir();
         assert_eq!(
             first("x\nYour current working directory is: /home/me/my app\nUser"),
-            Some("/home/me/my app".into())
+            Some(Path::new("/home/me/my app").into())
         );
         assert_eq!(first("Your current working directory is: app"), None);
         assert_eq!(first("nothing"), None);

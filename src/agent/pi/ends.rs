@@ -1,6 +1,7 @@
 //! What the two ends of a file tell, which is what a list needs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use memchr::memmem;
@@ -47,7 +48,7 @@ pub(super) struct Ends {
 
 struct Header {
     id: String,
-    cwd: Option<PathBuf>,
+    cwd: Option<Arc<Path>>,
     created_at: Option<Timestamp>,
     forked_from: Option<String>,
 }

@@ -116,12 +116,12 @@ impl Agent for Pi {
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
-        copy.health.remove(&Health::MisfiledSession);
+        copy.health.remove(Health::MisfiledSession);
         copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        if copy.health.contains(&Health::InvalidContent) {
+        if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default());
         }
         // A beginning of an id may be another session's: ids start with the time, and Pi takes the first that fits.

@@ -268,7 +268,7 @@ impl Agent for Qwen {
     }
 
     fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
-        copy.health.contains(&Health::TornTranscript).then(|| {
+        copy.health.contains(Health::TornTranscript).then(|| {
             "Qwen Code goes on in the cut-off line, and loses what was said before at its next resume; run `rejoin doctor --fix \
              --check torn-transcript` first, which ends that line"
                 .to_owned()

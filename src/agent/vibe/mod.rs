@@ -129,7 +129,7 @@ impl Agent for Vibe {
         let newest = if is_unified { unified::read(&mut copy, has_meta, context.env)? } else { old::read(&mut copy)? };
         let known = copy.active_at.as_ref().map(|at| at.value);
         copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
         copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
         copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
         copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
@@ -275,9 +275,9 @@ fn read_meta(copy: &mut Copy, env: &Env) -> bool {
         copy.notes.push("meta.json cannot be read as JSON".to_owned());
         return false;
     };
-    let fact = |text: &Text<'_>| text.filled().map(|text| Fact::new(text.to_owned(), "meta"));
+    let fact = |text: &Text<'_>| text.filled().map(|text| Fact::<Arc<str>>::new(text, "meta"));
     copy.title = fact(&meta.title);
-    copy.git_branch = fact(&meta.git_branch).filter(|branch| branch.value != "HEAD");
+    copy.git_branch = fact(&meta.git_branch).filter(|branch| *branch.value != *"HEAD");
     copy.model = meta.model().map(|model| Fact::new(model, "meta"));
     copy.parent_id = meta.parent_session_id.filled().map(str::to_owned);
     copy.created_at = meta.started_at().map(|at| Fact::new(at, "meta"));
@@ -300,7 +300,7 @@ fn read_meta(copy: &mut Copy, env: &Env) -> bool {
 fn add_dir(copy: &mut Copy, dir: &str, source: &'static str, file: &'static str, env: &Env) {
     let dir = env.expand(Path::new(dir));
     copy.last_dir = Some(Fact::new(dir.clone(), source));
-    copy.evidence.push(Evidence { dir, source, detail: file.into(), counts: true });
+    copy.evidence.push(Evidence { dir: dir.into(), source, detail: file.into(), counts: true });
 }
 
 /// Takes what `runtime-state.json` says, which is more than `meta.json` does of where a session comes from.

@@ -1,6 +1,5 @@
 //! The facts of a session: noted when it is archived, and shown as a session again.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CopyAt, FORMAT_VERSION, KIND, Manifest};
 use crate::format::path_text::PathText;
-use crate::session::{Choice, Copy, Fact, Located, Session, SessionKind, Store};
+use crate::session::{Choice, Copy, Fact, HealthSet, Located, Session, SessionKind, Store};
 use crate::system::env::Env;
 
 /// Where facts come from that were read from a manifest.
@@ -44,7 +43,7 @@ impl Facts {
     pub(crate) fn count(&mut self, copy: &Copy) {
         self.size_bytes = self.size_bytes.max(copy.size_bytes);
         (self.prompts, self.replies) = (copy.prompts, copy.replies);
-        self.model = copy.model.as_ref().map(|model| model.value.clone());
+        self.model = copy.model.as_ref().map(|model| model.value.to_string());
     }
 }
 
@@ -52,8 +51,8 @@ impl Manifest {
     /// Describes a session; its entries are still to be added.
     pub(crate) fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
         let copy = session.copy();
-        let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
-        let dir = |fact: &Option<Fact<PathBuf>>| fact.as_ref().map(|fact| PathText(fact.value.clone()));
+        let text = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| fact.value.to_string());
+        let dir = |fact: &Option<Fact<Arc<Path>>>| fact.as_ref().map(|fact| PathText(fact.value.to_path_buf()));
         Self {
             format_version: FORMAT_VERSION.to_owned(),
             kind: KIND.to_owned(),
@@ -62,7 +61,7 @@ impl Manifest {
             archived_at: now,
             number: 1,
             agent: session.agent,
-            id: session.id.clone(),
+            id: session.id().to_owned(),
             home: PathText(home.to_owned()),
             stores: Vec::new(),
             copies: Vec::new(),
@@ -95,12 +94,11 @@ impl Manifest {
         let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
         Session {
             agent: self.agent,
-            id: self.id.clone(),
             copies,
-            choice: Choice::new("it was archived like this", true),
+            choice: Choice::new("it was archived like this", true).into(),
             pointers: Vec::new(),
             launch_dir_exists: None,
-            health: BTreeSet::new(),
+            health: HealthSet::default(),
             is_pinned: false,
             kin: None,
         }
@@ -134,7 +132,7 @@ impl Manifest {
 
     fn copy(&self, at: &CopyAt, root: PathBuf) -> Copy {
         let facts = &self.facts;
-        let text = |text: &Option<String>| text.clone().map(|text| Fact::new(text, SOURCE));
+        let text = |text: &Option<String>| text.as_deref().map(|text| Fact::<Arc<str>>::new(text, SOURCE));
         let dir = |dir: &Option<PathText>| dir.clone().map(|dir| Fact::new(dir.0, SOURCE));
         let time = |at: Option<Timestamp>| at.map(|at| Fact::new(at, SOURCE));
         let mut copy = Copy::new(Located {

@@ -171,6 +171,6 @@ pub(crate) mod tests {
         });
         let read = Manifest::parse(&serde_json::to_vec(&written).expect("JSON")).expect("a manifest");
         assert_eq!(read, written);
-        assert_eq!(read.session().id, "a");
+        assert_eq!(read.session().id(), "a");
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> Item {
     let copy = session.copy();
     let (action, reason) = decide(session, copy, given);
     Item {
-        id: session.id.clone(),
+        id: session.id().to_owned(),
         session_dir: copy.place.path.to_path_buf(),
         action,
         reason,
@@ -69,8 +69,8 @@ pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> Item {
 }
 
 fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Action, String) {
-    let is_missing = copy.health.contains(&Health::SessionInfoMissing);
-    let is_invalid = copy.health.contains(&Health::SessionInfoInvalid);
+    let is_missing = copy.health.contains(Health::SessionInfoMissing);
+    let is_invalid = copy.health.contains(Health::SessionInfoInvalid);
     if !is_missing && !is_invalid {
         return (Action::Keep, "its session-info.json is good".to_owned());
     }
@@ -97,7 +97,7 @@ fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Acti
         None => match copy.launch_dir.as_ref().filter(|_| copy.is_filed_right) {
             Some(dir) => {
                 let from = copy.evidence.iter().find(|evidence| evidence.counts && evidence.dir == dir.value);
-                (dir.value.clone(), dir.source, format!("from {}", from.map_or(dir.source, |from| &*from.detail)))
+                (dir.value.to_path_buf(), dir.source, format!("from {}", from.map_or(dir.source, |from| &*from.detail)))
             }
             None => return (Action::Refuse { wants_dir: true }, no_evidence(&copy.evidence)),
         },
@@ -127,12 +127,13 @@ mod tests {
     fn amplifier(health: Health) -> Session {
         let mut copy = copy("a");
         copy.health.insert(health);
-        copy.created_at = Some(Fact::new("2026-02-01T10:00:00Z".parse().expect("a time"), "metadata"));
+        copy.created_at = Some(Fact::new("2026-02-01T10:00:00Z".parse::<Timestamp>().expect("a time"), "metadata"));
         session(vec![copy])
     }
 
     fn with_evidence(mut session: Session, dir: &str, counts: bool) -> Session {
-        let evidence = Evidence { dir: dir.into(), source: "metadata", detail: "metadata.json".into(), counts };
+        let evidence =
+            Evidence { dir: Path::new(dir).into(), source: "metadata", detail: "metadata.json".into(), counts };
         session.copies[0].evidence.push(evidence);
         crate::session::evidence::decide(&mut session.copies[0], |_| false);
         session
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn evidence_that_encodes_to_the_project_is_written_with_the_sessions_own_time() {
         let item = plan(&with_evidence(amplifier(Health::SessionInfoMissing), "/x", true), None);
-        let created_at = "2026-02-01T10:00:00Z".parse().expect("a time");
+        let created_at = "2026-02-01T10:00:00Z".parse::<Timestamp>().expect("a time");
         assert_eq!(item.action, Action::Write { working_dir: "/x".into(), created_at, source: "metadata" });
         assert_eq!(item.reason, "its session-info.json is missing; from metadata.json");
     }
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn a_copy_that_evidence_does_not_choose_is_left_alone() {
         let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
-        session.choice = Choice::new("nothing tells it from the next copy", false);
+        session.choice = Choice::new("nothing tells it from the next copy", false).into();
         assert_eq!(plan(&session, None).action, Action::Refuse { wants_dir: false });
     }
 }

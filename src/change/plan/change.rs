@@ -104,7 +104,7 @@ impl About {
 
 impl From<&Session> for About {
     fn from(session: &Session) -> Self {
-        Self::Session(session.agent, session.id.as_str().into())
+        Self::Session(session.agent, session.id().into())
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
         planned.left.append(&mut part.left);
         for (session, copies) in &part.kept {
             for MovingCopy { from, to, .. } in copies {
-                relocated.add_session(session.agent, &session.id, from, to);
+                relocated.add_session(session.agent, session.id(), from, to);
             }
         }
     }
@@ -140,18 +140,18 @@ fn too_long(item: &Item) -> Option<String> {
 
 /// Names a session for people.
 fn name(session: &Session) -> String {
-    format!("{} {}", session.agent, session.id)
+    format!("{} {}", session.agent, session.id())
 }
 
 /// Returns whether a session goes; fails with the reason if its directory has moved, and it cannot go.
 fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<MovingSession<'s>>, String> {
-    let is_asked_for = wish.only.is_empty() || wish.only.contains(&(session.agent, session.id.clone()));
+    let is_asked_for = wish.only.is_empty() || wish.only.contains(&(session.agent, session.id().to_owned()));
     // What lies in its parent's directory goes with that.
     if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
     }
     let going = |copy: &'s Copy| -> Option<MovingCopy<'s>> {
-        let from = copy.launch_dir.as_ref()?.value.as_path();
+        let from = &*copy.launch_dir.as_ref()?.value;
         Some(MovingCopy { copy, from, to: wish.mapping.to(from)? })
     };
     let copies: Vec<MovingCopy<'_>> = session.copies.iter().filter_map(going).collect();
@@ -161,7 +161,7 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
             to.display()
         ));
     }
-    let selector = || format!("{}:{}", session.agent, session.id);
+    let selector = || format!("{}:{}", session.agent, session.id());
     let Some(first) = copies.first() else { return Ok(None) };
     if first.copy.launch_dir.as_ref().is_some_and(|dir| dir.source == FROM_PROJECT) {
         let why = "it records no directory of its own";

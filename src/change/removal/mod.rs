@@ -80,7 +80,7 @@ impl Summaries {
             let agent = copy.place.agent();
             let dir = copy.launch_dir.as_ref().filter(|_| recorded.contains(&agent));
             if let (Some(dir), Ok(mut dirs)) = (dir, recorded_dirs.lock()) {
-                dirs.insert((agent, dir.value.clone()));
+                dirs.insert((agent, dir.value.to_path_buf()));
             }
             Box::new(Summary::of(copy, filter, rules))
         });

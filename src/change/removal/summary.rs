@@ -63,8 +63,9 @@ impl Summary {
             active_at,
             size_bytes: copy.size_bytes,
             transcript_bytes: copy.transcript_bytes,
-            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(health)) || is_nothing_but_damage(&copy),
-            is_unknown_format: copy.health.contains(&Health::UnknownFormat),
+            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(&health))
+                || is_nothing_but_damage(&copy),
+            is_unknown_format: copy.health.contains(Health::UnknownFormat),
             title,
             dir: dir.map(|dir| dir.value.to_string_lossy().into()),
             is_asked_for: is_of_dir && is_of_agent(filter),
@@ -89,6 +90,6 @@ impl Summary {
 
 /// Returns whether a copy has damaged records, and no prompt that was understood.
 fn is_nothing_but_damage(copy: &Copy) -> bool {
-    let is_damaged = copy.health.contains(&Health::TornTranscript) || copy.health.contains(&Health::BadLines);
+    let is_damaged = copy.health.contains(Health::TornTranscript) || copy.health.contains(Health::BadLines);
     is_damaged && copy.first_prompt.is_none()
 }

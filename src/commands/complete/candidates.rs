@@ -49,12 +49,12 @@ fn of_sessions(sessions: &[Session], typed: &str) -> Vec<CompletionCandidate> {
     let label = |session: &Session| session.label().unwrap_or_default().to_owned();
     if let Some((agent, _)) = typed.split_once(':') {
         let own = sessions.iter().filter(|session| session.agent.name() == agent);
-        let begun = own.map(|session| (format!("{agent}:{}", session.id), label(session)));
+        let begun = own.map(|session| (format!("{agent}:{}", session.id()), label(session)));
         let begun = begun.filter(|(name, _)| name.starts_with(typed));
         return begun.take(MAX_CANDIDATES).map(|(name, label)| candidate(name, &label)).collect();
     }
-    let begun = sessions.iter().filter(|session| session.id.starts_with(typed)).take(MAX_CANDIDATES);
-    let ids = begun.map(|session| candidate(&session.id, &format!("{} {}", session.agent, label(session))));
+    let begun = sessions.iter().filter(|session| session.id().starts_with(typed)).take(MAX_CANDIDATES);
+    let ids = begun.map(|session| candidate(session.id(), &format!("{} {}", session.agent, label(session))));
     let agents: BTreeSet<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let agents = agents.into_iter().filter(|_| !typed.is_empty());
     ids.chain(agents.map(|agent| candidate(format!("{agent}:"), "only its sessions"))).collect()

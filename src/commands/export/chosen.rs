@@ -85,16 +85,16 @@ fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen
     let mut known = HashSet::new();
     let mut chosen = Vec::new();
     for session in sessions {
-        if !known.insert((session.agent, session.id.clone())) {
+        if !known.insert((session.agent, session.id().to_owned())) {
             continue;
         }
-        let mut below = of_parent.get(&(session.agent, session.id.clone())).cloned().unwrap_or_default();
+        let mut below = of_parent.get(&(session.agent, session.id().to_owned())).cloned().unwrap_or_default();
         let mut at = 0;
         // One that names itself as its parent is there once.
-        let mut seen: HashSet<String> = below.iter().map(|session| session.id.clone()).collect();
+        let mut seen: HashSet<String> = below.iter().map(|session| session.id().to_owned()).collect();
         while let Some(session) = below.get(at) {
-            let made = of_parent.get(&(session.agent, session.id.clone())).into_iter().flatten();
-            let new: Vec<Session> = made.filter(|session| seen.insert(session.id.clone())).cloned().collect();
+            let made = of_parent.get(&(session.agent, session.id().to_owned())).into_iter().flatten();
+            let new: Vec<Session> = made.filter(|session| seen.insert(session.id().to_owned())).cloned().collect();
             below.extend(new);
             at += 1;
         }

@@ -73,12 +73,12 @@ fn directory(
         match saved {
             Ok(()) => entries.push(entry(one, name, said.get(), env)),
             Err(error) => {
-                warnings.push(format!("{} session {}: {error:#}", one.session.agent, one.session.id));
+                warnings.push(format!("{} session {}: {error:#}", one.session.agent, one.session.id()));
                 exit = Exit::Partial;
             }
         }
         if let Some(error) = left_out.take() {
-            warnings.push(format!("{} session {}: {error}", one.session.agent, one.session.id));
+            warnings.push(format!("{} session {}: {error}", one.session.agent, one.session.id()));
             exit = Exit::Partial;
         }
         progress.at(at + 1);

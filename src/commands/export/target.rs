@@ -87,7 +87,7 @@ fn refuse_stores(path: &Path, chosen: &[Chosen], env: &Env) -> Result<(), Refusa
 pub(super) fn names(chosen: &[Chosen], format: ExportFormat, env: &Env) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut name = |session: &Session| {
-        let id: String = session.id.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        let id: String = session.id().chars().filter(char::is_ascii_alphanumeric).take(8).collect();
         let title = in_a_name(session.label().unwrap_or("untitled"));
         let stem = [&day(session, env), session.agent.name(), &title, &id].join("-");
         let numbered = |number: u32| if number == 1 { stem.clone() } else { format!("{stem}-{number}") };

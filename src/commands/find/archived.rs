@@ -44,12 +44,15 @@ pub(crate) fn archived<'h>(
     let found = match selector {
         Selector::Latest => {
             sessions.retain(|session| session.copy().kind.is_listed());
-            sessions.iter().max_by_key(|session| session.recency()).map(|session| (session.agent, session.id.clone()))
+            sessions
+                .iter()
+                .max_by_key(|session| session.recency())
+                .map(|session| (session.agent, session.id().to_owned()))
         }
         Selector::Path(path) => {
             let path = env.absolute(path);
             let is_at = |session: &&Session| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
-            sessions.iter().find(is_at).map(|session| (session.agent, session.id.clone()))
+            sessions.iter().find(is_at).map(|session| (session.agent, session.id().to_owned()))
         }
         Selector::Id { agent, text } => by_text(*agent, text, &sessions, env)?,
     };
@@ -89,7 +92,7 @@ fn by_text(
 ) -> Result<Option<(AgentKind, String)>, Refusal> {
     let names = sessions.iter().map(|session| Name {
         agent: session.agent,
-        id: &session.id,
+        id: session.id(),
         is_subagent: session.copy().kind == SessionKind::Subagent,
     });
     let several = |found: &mut dyn Iterator<Item = &Session>, names_agent: bool| {
@@ -104,7 +107,7 @@ fn by_text(
         Resolution::One(agent, id) => return Ok(Some((agent, id))),
         Resolution::Many(keys) => {
             let is_one =
-                |session: &&Session| keys.iter().any(|(agent, id)| (session.agent, &session.id) == (*agent, id));
+                |session: &&Session| keys.iter().any(|(agent, id)| (session.agent, session.id()) == (*agent, id));
             return Err(several(&mut sessions.iter().filter(is_one), true));
         }
         Resolution::None => {}
@@ -113,7 +116,7 @@ fn by_text(
     let titled: Vec<usize> = select::by_title(text, sessions).into_iter().filter(is_of).collect();
     match titled.as_slice() {
         [] => Ok(None),
-        [only] => Ok(Some((sessions[*only].agent, sessions[*only].id.clone()))),
+        [only] => Ok(Some((sessions[*only].agent, sessions[*only].id().to_owned()))),
         many => Err(several(&mut many.iter().map(|at| &sessions[*at]), true)),
     }
 }

@@ -27,7 +27,7 @@ use crate::scan::{self, Places, Wanted};
 use crate::session::select::{self, CopySelector, Filter, SortKey};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
-use crate::system::watch::Watcher;
+
 use crate::view::pick::{Backend, How, Ready, Refused};
 use crate::view::render::show;
 use crate::view::ui::Styles;
@@ -62,8 +62,7 @@ impl Backend for SessionBackend {
             let scan = some.read_all(env, Wanted { sizes: false, ..Wanted::GLANCE });
             hand_over(self.in_order(scan.sessions), None);
         }
-        let mut scan = places.read_all(env, Wanted::GLANCE);
-        scan.add_those_in_dirs(env, &self.filter, Wanted::GLANCE, &Watcher::default());
+        let mut scan = places.read_with_dirs(env, &self.filter, Wanted::GLANCE);
         scan.add_pointers(env);
         let problems = scan.problems.len();
         hand_over(self.in_order(scan.sessions), Some(problems));
@@ -96,9 +95,9 @@ impl Backend for SessionBackend {
         let change = |pins: &mut Pins| {
             for session in sessions {
                 if is_wanted {
-                    pins.add(session.agent, &session.id, self.env.now)
+                    pins.add(session.agent, session.id(), self.env.now)
                 } else {
-                    pins.remove(session.agent, &session.id)
+                    pins.remove(session.agent, session.id())
                 };
             }
         };
@@ -235,7 +234,7 @@ pub(crate) fn options_with(options: &Options, how: &How) -> Options {
 }
 
 fn name(session: &Session) -> String {
-    shell::word(&format!("{}:{}", session.agent, session.id)).into_owned()
+    shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
 }
 
 fn show_it(session: &Session) -> Ready {

@@ -12,14 +12,14 @@ use crate::view::render::table;
 
 /// Lists the copies of a session as candidates; what to type names the agent where the id alone does not.
 pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec<Candidate> {
-    let id = if names_agent { format!("{}:{}", session.agent, session.id) } else { session.id.clone() };
+    let id = if names_agent { format!("{}:{}", session.agent, session.id()) } else { session.id().to_owned() };
     let several = session.copies.len() > 1;
     let candidate = |(at, copy): (usize, &Copy)| Candidate {
         agent: session.agent.name().to_owned(),
-        id: session.id.clone(),
+        id: session.id().to_owned(),
         path: copy.place.path.to_string_lossy().into_owned(),
         dir: copy.launch_dir.as_ref().map(|dir| dir.value.to_string_lossy().into_owned()),
-        title: copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|title| title.value.clone()),
+        title: copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|title| title.value.to_string()),
         active_at: copy.active_at.as_ref().map(|at| at.value.to_string()),
         size_bytes: copy.size_bytes,
         messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
@@ -52,7 +52,7 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
             1 => "1 copy".to_owned(),
             copies => format!("{copies} copies"),
         };
-        let message = format!("session {} has no copy {wanted}; it has {count}", session.id);
+        let message = format!("session {} has no copy {wanted}; it has {count}", session.id());
         return Err(
             Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).candidates(candidates(session, false, env))
         );
@@ -83,7 +83,8 @@ pub(crate) fn with_a_chosen_copy(
     if session.choice.is_decided {
         return Ok(session);
     }
-    let Session { agent, id, copies, choice, .. } = &session;
+    let Session { agent, copies, choice, .. } = &session;
+    let id = session.id();
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
     let refusal = Refusal::new(Exit::Ambiguous, RefusalCode::AmbiguousCopy, message);
     let name = shell::word(&format!("{agent}:{id}")).into_owned();

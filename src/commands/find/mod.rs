@@ -22,16 +22,16 @@ pub(crate) use pick::{Answer, Wish, can_pick, needs_a_picker, picked, why_nobody
 pub(crate) use ready::ready;
 
 use crate::agent::Depth;
-use crate::commands::listing::{self, Line};
+use crate::commands::listing;
 use crate::commands::{nowhere, words};
 use crate::error::{Exit, Refusal, RefusalCode, Row};
 use crate::format::command_line;
-use crate::scan::{self, ManyPlaces, Places, Scan, Wanted};
+use crate::scan::{self, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::reach;
-use crate::system::watch::Watcher;
+
 use crate::view::ui::Ui;
 
 /// More candidates than these help nobody.
@@ -144,13 +144,12 @@ impl<'a> Finder<'a> {
             Resolution::Many(keys) => return Err(several(text, places, &keys, env).into()),
             Resolution::None => {}
         }
-        let mut scan = places.read_all(env, Wanted::GLANCE);
-        scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
+        let mut scan = places.read_with_dirs(env, filter, Wanted::GLANCE);
         let left_out = take_left_out(&mut scan, filter, env);
         // Only now are the ids known that lie in no store.
         match select::resolve(agent, text, scan.sessions.iter().map(name)) {
             Resolution::One(agent, id) => {
-                let session = scan.sessions.iter().find(|session| session.agent == agent && session.id == id);
+                let session = scan.sessions.iter().find(|session| session.agent == agent && session.id() == id);
                 if let Some(session) = session {
                     return Ok(Target::Session(Box::new(again(session, wanted, env)?)));
                 }
@@ -163,7 +162,7 @@ impl<'a> Finder<'a> {
             Resolution::None => {}
         }
         if let Resolution::One(agent, id) = select::resolve(agent, text, left_out.iter().map(name)) {
-            let session = left_out.iter().find(|session| session.agent == agent && session.id == id);
+            let session = left_out.iter().find(|session| session.agent == agent && session.id() == id);
             return Err(session.map_or_else(nothing_passes, |session| passes_not(session, env)).into());
         }
         scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
@@ -239,16 +238,15 @@ impl<'a> Finder<'a> {
     fn nth_listed(&mut self, nth: usize, is_meant: impl Fn(&Session) -> bool) -> Option<Session> {
         let (filter, env) = (self.filter, self.env);
         let shown = Filter { all: false, ..filter.clone() };
-        let line = |session: &Session| Line::of(session, SortKey::Active, &shown);
+
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let places = scan::locate(env, &filter.agents);
         let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
-        let first = places.first(env, &shown, wanted, nth + 1, passes, line);
-        let mut shelf = first.unwrap_or_else(|| ManyPlaces::from(places).shelve(env, filter, wanted, true, line));
-        crate::commands::warn_of_problems(self.ui, &shelf.problems);
-        let mut cards = shelf.take_cards();
-        listing::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
-        cards.iter().map(|card| shelf.get(card)).filter(is_meant).nth(nth)
+        let first = places.first(env, &shown, wanted, nth + 1, passes);
+        let mut scan = first.unwrap_or_else(|| places.read_with_pointers(env, filter, wanted));
+        crate::commands::warn_of_problems(self.ui, &scan.problems);
+        listing::put_in_order(&mut scan.sessions, &shown, SortKey::Active);
+        scan.sessions.into_iter().filter(is_meant).nth(nth)
     }
 
     fn latest(&mut self) -> Result<Session, Refusal> {
@@ -296,13 +294,13 @@ pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Sess
         let own = session.copies.iter().map(|copy| &copy.place).filter(|place| !is_known(place));
         let own: Vec<Located> = own.cloned().collect();
         places.places.extend(own);
-        let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id);
-        the_only(scan, &session.id)
+        let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id());
+        the_only(scan, session.id())
     };
     // As with a full id: its own evidence is enough for all but a thorough look, and names find every copy of it.
     if wanted.depth != Depth::Thorough
         && session.copy().kind != SessionKind::Subagent
-        && let Ok(found) = read(scan::locate_id(env, &[session.agent], &session.id))
+        && let Ok(found) = read(scan::locate_id(env, &[session.agent], session.id()))
         && found.launch_dir().is_some()
     {
         return Ok(found);
@@ -322,14 +320,14 @@ fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
 /// Refuses a session that was named, but that the filters leave out.
 fn passes_not(session: &Session, env: &Env) -> Refusal {
     let Row { dir, active } = copies::row(session, env);
-    let name = format!("{}:{}", session.agent, session.id);
+    let name = format!("{}:{}", session.agent, session.id());
     let refusal = Refusal::new(Exit::NotFound, RefusalCode::Filtered, format!("{name} does not pass the filters"));
     refusal.hint(format!("it belongs to {dir} and was last active {active}; run it without the filters to use it"))
 }
 
 fn name(session: &Session) -> Name<'_> {
     let is_subagent = session.copy().kind == SessionKind::Subagent;
-    Name { agent: session.agent, id: &session.id, is_subagent }
+    Name { agent: session.agent, id: session.id(), is_subagent }
 }
 
 fn names(places: &Places) -> impl Iterator<Item = Name<'_>> + Clone {

@@ -23,7 +23,7 @@ pub(super) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> Vec<&'s Sessio
     }
     let is_listed = |session: &&Session| session.copy().kind.is_listed();
     let all = || sessions.iter().filter(is_listed);
-    let mut found: Vec<&Session> = all().filter(|session| begins_nearly(&session.id, &text)).collect();
+    let mut found: Vec<&Session> = all().filter(|session| begins_nearly(session.id(), &text)).collect();
     if found.is_empty() {
         found = all().filter(|session| has_nearly(session, &text)).collect();
     }

@@ -105,7 +105,7 @@ impl Finder<'_> {
         select::sort(&mut sessions, SortKey::Active, false);
         match sessions.into_iter().next() {
             Some(session) => {
-                ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id));
+                ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id()));
                 Ok(Target::Session(Box::new(session)))
             }
             None => {

@@ -181,9 +181,9 @@ fn write_table(
         has_places: false,
     };
     let styles = ui.styles;
-    Layout::Table(look).write(ui.data(), env, &styles, &sessions.as_slice())?;
+    Layout::Table(look).write(ui.data(), env, &styles, &sessions)?;
     let width = grid::width(env);
-    let legend = if args.wide { Vec::new() } else { table::legend(&sessions.as_slice(), width) };
+    let legend = if args.wide { Vec::new() } else { table::legend(&sessions, width) };
     Ok(Counted::Sessions { shown: sessions.len(), unknown, legend })
 }
 
@@ -210,7 +210,7 @@ fn lines(
             ListForm::Csv => Layout::Csv { fields: fields.clone(), has_head: is_first },
             _ => Layout::Lines(fields.clone()),
         };
-        layout.write(ui.data(), env, &styles, &sessions.as_slice())?;
+        layout.write(ui.data(), env, &styles, &sessions)?;
         is_first = false;
         if is_last {
             return Ok(Counted::Sessions { shown, unknown, legend: Vec::new() });

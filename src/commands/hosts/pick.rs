@@ -47,7 +47,7 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
         }
     };
     let host = asking.hosts.iter().find(|host| session.host() == Some(&host.name)).context("its host is unknown")?;
-    let words = words_for(args, &format!("{}:{}", session.agent, session.id));
+    let words = words_for(args, &format!("{}:{}", session.agent, session.id()));
     enter::resume_on(host, &words, args, env, ui)
 }
 
@@ -105,7 +105,7 @@ impl HostBackend {
 
 fn command(session: &Session, verb: &str, more: &str) -> String {
     let host = shell::word(session.host().unwrap_or_default()).into_owned();
-    let name = format!("{}:{}", session.agent, session.id);
+    let name = format!("{}:{}", session.agent, session.id());
     format!("rejoin --host {host} {verb} {}{more}", shell::word(&name))
 }
 
@@ -135,7 +135,7 @@ impl Backend for HostBackend {
         sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
         // Of one that is on several hosts the newest is offered; HOST:ID names the others.
         let mut known = HashSet::new();
-        sessions.retain(|session| known.insert((session.agent, session.id.clone())));
+        sessions.retain(|session| known.insert((session.agent, session.id().to_owned())));
         hand_over(sessions, Some(problems));
     }
 
@@ -162,7 +162,7 @@ impl Backend for HostBackend {
 
     fn write_whole(&self, session: &Session, out: &mut dyn Write) -> io::Result<()> {
         let hosts: Vec<Host> = self.hosts.iter().filter(|host| session.host() == Some(&host.name)).cloned().collect();
-        let name = format!("{}:{}", session.agent, session.id);
+        let name = format!("{}:{}", session.agent, session.id());
         let answering = self.ask(&hosts, &["show", "--messages=1000000", &name]).map_err(io::Error::other)?;
         for mut answering in answering {
             while let Some(text) = answering.text() {

@@ -1,6 +1,5 @@
 //! `rejoin search --host`
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -111,12 +110,12 @@ fn show(row: &Row, args: &SearchArgs, pattern: &Pattern, asking: &Asking<'_>, ui
     let Some((session, matching)) = &row.found else { return Ok(()) };
     let hits = matching.messages.iter().map(|message| hit(message, pattern, args.context.is_some())).collect();
     let found = Found { in_title: matching.in_title, messages: matching.matches, hits, ..Found::default() };
-    let one = Match { session: Cow::Borrowed(session), state: matching.state, found };
+    let one = Match { session, state: matching.state, found };
     let form = if args.count { Form::Counts } else { Form::Messages };
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();
     if asking.env.stdout_is_terminal {
-        let short: String = session.id.chars().take(SHORT).collect();
+        let short: String = session.id().chars().take(SHORT).collect();
         search::text(out, asking.env, &styles, &format!("{host}:{short}"), &one, form)?;
         return Ok(());
     }

@@ -42,7 +42,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
 fn empty(session: &Session) -> Option<Finding> {
     let copy = session.copy();
     let is_busy = copy.liveness != Liveness::Idle;
-    if copy.kind == SessionKind::Subagent || !copy.health.contains(&Health::EmptySession) || is_busy {
+    if copy.kind == SessionKind::Subagent || !copy.health.contains(Health::EmptySession) || is_busy {
         return None;
     }
     let what = match copy.transcript_bytes {
@@ -66,7 +66,7 @@ fn empty(session: &Session) -> Option<Finding> {
 
 fn unknown_format(session: &Session) -> Option<Finding> {
     let copy = session.copy();
-    if !copy.health.contains(&Health::UnknownFormat) {
+    if !copy.health.contains(Health::UnknownFormat) {
         return None;
     }
     let seen = copy.notes.first().map_or_else(|| Health::UnknownFormat.meaning().to_owned(), Clone::clone);
@@ -82,7 +82,7 @@ fn unknown_format(session: &Session) -> Option<Finding> {
 
 fn refused(session: &Session) -> Vec<Finding> {
     let copy = session.copy();
-    let own = REFUSED.iter().filter(|(health, _)| copy.health.contains(health));
+    let own = REFUSED.iter().filter(|(health, _)| copy.health.contains(*health));
     own.map(|(health, expected)| {
         // The agent's own words come first where there are any.
         let detail = match health {
@@ -115,7 +115,7 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for session in &survey.scan.sessions {
         let copy = session.copy();
-        if !copy.health.contains(&Health::Unlisted) {
+        if !copy.health.contains(Health::Unlisted) {
             continue;
         }
         if let Some((command, effect)) = agent::by_kind(session.agent).and_then(|agent| agent.help_unlisted(copy)) {
@@ -152,7 +152,7 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
 
 fn archive_mismatch(session: &Session) -> Option<Finding> {
     let copy = session.copy();
-    if !copy.health.contains(&Health::ArchiveMismatch) {
+    if !copy.health.contains(Health::ArchiveMismatch) {
         return None;
     }
     let seen = copy.notes.iter().find(|note| note.contains("archived"));
@@ -199,7 +199,7 @@ fn future(session: &Session, survey: &Survey) -> Option<Finding> {
 }
 
 fn unsigned(session: &Session) -> Option<Finding> {
-    session.copy().health.contains(&Health::Unsigned).then(|| {
+    session.copy().health.contains(Health::Unsigned).then(|| {
         let evidence = format!(
             "{} has no signature, so a change to it goes unnoticed; {} loads it with a warning and signs it when it is \
              closed.",

@@ -135,7 +135,7 @@ fn inside<'a>(path: &'a Path, copy: &Copy) -> std::path::Display<'a> {
 /// Returns what loses nothing: the copy holds no more than the chosen one, or only a log that can be added to it.
 fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &CopyFacts) -> Option<Repair> {
     let copy = &session.copies[at];
-    let is_left_alone = |copy: &&Copy| copy.liveness != Liveness::Idle || copy.health.contains(&Health::UnknownFormat);
+    let is_left_alone = |copy: &&Copy| copy.liveness != Liveness::Idle || copy.health.contains(Health::UnknownFormat);
     if [session.copy(), copy].iter().any(is_left_alone) {
         return None;
     }
@@ -150,11 +150,11 @@ fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &
 /// Finds ids that sessions of several agents have.
 fn shared_ids(survey: &Survey) -> Vec<Finding> {
     let mut by_id: Vec<&Session> = own_sessions(survey).collect();
-    by_id.sort_by(|a, b| (&a.id, a.agent).cmp(&(&b.id, b.agent)));
-    let shared = by_id.chunk_by(|a, b| a.id == b.id).filter(|sessions| sessions.len() > 1);
+    by_id.sort_by(|a, b| (a.id(), a.agent).cmp(&(b.id(), b.agent)));
+    let shared = by_id.chunk_by(|a, b| a.id() == b.id()).filter(|sessions| sessions.len() > 1);
     let finding = |sessions: &[&Session]| {
         let agents: Vec<&str> = sessions.iter().map(|session| session.agent.name()).collect();
-        let id = &sessions[0].id;
+        let id = sessions[0].id();
         let evidence =
             format!("{} each have a session with the id {id}, so the id alone is ambiguous.", text::list(&agents));
         let finding = Finding::new(Code::SharedId, Severity::Warning, evidence)
@@ -172,11 +172,11 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     for session in own_sessions(survey) {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
         // One that is an id of its own is taken as such.
-        let Some(short) = agent.printed_id(&session.id).filter(|short| *short != session.id) else { continue };
+        let Some(short) = agent.printed_id(session.id()).filter(|short| *short != session.id()) else { continue };
         for place in session.copies.iter().map(|copy| &copy.place) {
             let key = (session.agent, place.store.root.as_path(), place.project.as_deref(), short);
             let sessions = by_short.entry(key).or_default();
-            if sessions.last().is_none_or(|last| last.id != session.id) {
+            if sessions.last().is_none_or(|last| last.id() != session.id()) {
                 sessions.push(session);
             }
         }
@@ -222,7 +222,8 @@ mod tests {
         two.transcript_bytes = 9;
         two.place.path = Path::new("/s/projects/-q/a.jsonl").into();
         let mut session = session(vec![one, two]);
-        session.choice = Choice { comparisons: vec![None, comparison], ..Choice::new("it is the longer one", true) };
+        session.choice =
+            Choice { comparisons: vec![None, comparison], ..Choice::new("it is the longer one", true) }.into();
         session
     }
 
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn nothing_is_mended_that_evidence_did_not_decide() {
         let mut session = two(Some(Comparison::Identical));
-        session.choice.is_decided = false;
+        session.choice = Choice { is_decided: false, ..Choice::clone(&session.choice) }.into();
         let finding = found(session, facts());
         assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Error, false));
         let commands: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.command.as_str()).collect();

@@ -120,7 +120,7 @@ impl Finding {
 
     /// Returns whether it is about this session, or about something in its place.
     pub(crate) fn is_about(&self, session: &Session) -> bool {
-        let is_named = self.sessions.iter().any(|(agent, id)| *agent == session.agent && *id == session.id);
+        let is_named = self.sessions.iter().any(|(agent, id)| *agent == session.agent && *id == session.id());
         let lies_there = |path: &PathBuf| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
         is_named || self.paths.iter().any(lies_there)
     }
@@ -132,7 +132,7 @@ impl Finding {
 
     fn session(mut self, session: &Session) -> Self {
         self.title = self.title.or_else(|| session.label().map(str::to_owned));
-        self.id(session.agent, &session.id)
+        self.id(session.agent, session.id())
     }
 
     fn subject(mut self, subject: impl Into<String>) -> Self {
@@ -204,7 +204,7 @@ impl<'a> Scope<'a> {
         let is_below = |path: &Path| filter.is_below(path);
         let is_in = |session: &&Session| session.copies.iter().any(|copy| copy.directories().any(is_below));
         let narrow = survey.scan.sessions.iter().filter(|_| !filter.dirs.is_empty());
-        let sessions = narrow.filter(is_in).map(|session| (session.agent, session.id.as_str())).collect();
+        let sessions = narrow.filter(is_in).map(|session| (session.agent, session.id())).collect();
         Self { filter, sessions }
     }
 
@@ -232,12 +232,12 @@ pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> V
 
 /// Names a session in a sentence.
 fn name(session: &Session) -> String {
-    format!("{} session {}", session.agent, session.id)
+    format!("{} session {}", session.agent, session.id())
 }
 
 /// Returns the selector that means just this session, for a shell.
 fn selector(session: &Session) -> String {
-    shell::word(&format!("{}:{}", session.agent, session.id)).into_owned()
+    shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
 }
 
 /// Returns a path for a shell.
@@ -254,7 +254,7 @@ pub(crate) mod tests {
 
     /// A survey of these sessions, at noon of the first of March.
     pub(crate) fn survey(mut sessions: Vec<Session>) -> Survey {
-        sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+        sessions.sort_by(|a, b| (a.agent, a.id()).cmp(&(b.agent, b.id())));
         let mut survey = Survey { now: "2026-03-01T12:00:00Z".parse().expect("a time"), ..Survey::default() };
         survey.scan.sessions = sessions;
         survey
@@ -267,7 +267,7 @@ pub(crate) mod tests {
     /// A survey with a directory that is gone, a file that cannot be read, and a run that was cut off.
     fn damaged() -> Survey {
         let mut gone = copy("a");
-        gone.launch_dir = Some(crate::session::Fact::new("/gone/app".into(), "transcript"));
+        gone.launch_dir = Some(crate::session::Fact::new(Path::new("/gone/app"), "transcript"));
         gone.is_filed_right = true;
         let mut gone = session(vec![gone]);
         gone.launch_dir_exists = Some(false);

@@ -55,7 +55,7 @@ fn is_launched(session: &Session) -> bool {
 fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
     let copy = session.copy();
     let (project, dir) = (copy.place.project.as_deref()?, session.launch_dir()?);
-    if copy.is_filed_right || copy.health.contains(&Health::SessionInfoMismatch) {
+    if copy.is_filed_right || copy.health.contains(Health::SessionInfoMismatch) {
         return None;
     }
     let evidence = format!(

@@ -14,7 +14,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let own = sessions.filter(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
     own.filter_map(|session| {
         let health = &session.copy().health;
-        let has = |problem: Health| health.contains(&problem);
+        let has = |problem: Health| health.contains(problem);
         if has(Health::SessionInfoMissing) {
             Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
         } else if has(Health::SessionInfoInvalid) {
@@ -52,7 +52,7 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     match (write, &plan.action) {
         (true, _) => finding.repaired_by(Repair::Backfill {
             agent: session.agent,
-            id: session.id.clone(),
+            id: session.id().to_owned(),
             path: copy.place.path.to_path_buf(),
         }),
         (false, Action::Refuse { wants_dir: true }) => {

@@ -61,7 +61,7 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     let look = |dir: &Path, sessions: &[&Session], had: &Repository| {
         let remote = remotes.get(dir);
         let newest = sessions.iter().max_by_key(|session| session.recency());
-        let branch = newest.and_then(|newest| newest.copy().git_branch.as_ref()).map(|branch| branch.value.as_str());
+        let branch = newest.and_then(|newest| newest.copy().git_branch.as_ref()).map(|branch| &*branch.value);
         Gone {
             instead: checkouts.instead_of(dir, had),
             worktree: checkouts.lost_worktree(dir, remote.map(String::as_str), branch).ok().flatten(),

@@ -141,14 +141,14 @@ impl Survey {
     pub(crate) fn session(&self, agent: AgentKind, id: &str) -> Option<&Session> {
         // The scan is in order of agent and id.
         let sessions = &self.scan.sessions;
-        let at = sessions.binary_search_by(|session| (session.agent, session.id.as_str()).cmp(&(agent, id)));
+        let at = sessions.binary_search_by(|session| (session.agent, session.id()).cmp(&(agent, id)));
         at.ok().map(|at| &sessions[at])
     }
 
     /// Returns what is known of a copy of a session, which is not the chosen one.
     pub(crate) fn copy_facts(&self, session: &Session, number: usize) -> Option<&CopyFacts> {
         let sessions = &self.scan.sessions;
-        let at = sessions.binary_search_by(|other| (other.agent, &other.id).cmp(&(session.agent, &session.id)));
+        let at = sessions.binary_search_by(|other| (other.agent, other.id()).cmp(&(session.agent, session.id())));
         self.copies.get(&at.ok()?)?.get(number.checked_sub(1)?)
     }
 

@@ -74,7 +74,7 @@ const MAX_ANSWERS: usize = 4;
 pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<Item = &'a Session>) -> Repository {
     let mut had = Repository::new(remote);
     let began_here = sessions.filter(|session| {
-        let began = session.copy().start_dir.as_ref().map(|began| began.value.as_path());
+        let began = session.copy().start_dir.as_ref().map(|began| &*began.value);
         // It may have worked in another repository than the one that it began in.
         began.is_some() && began == session.launch_dir()
     });

@@ -17,7 +17,7 @@ impl ShortIds {
     pub(crate) fn of(sessions: &[Session]) -> Self {
         let names = sessions.iter().map(|session| {
             let is_subagent = session.copy().kind == SessionKind::Subagent;
-            Name { agent: session.agent, id: &session.id, is_subagent }
+            Name { agent: session.agent, id: session.id(), is_subagent }
         });
         Self::of_names(&names.collect::<Vec<_>>())
     }
@@ -30,8 +30,8 @@ impl ShortIds {
 
     /// Returns the beginning of a session's id that is enough to mean it.
     pub(crate) fn get<'s>(&self, session: &'s Session) -> &'s str {
-        let length = self.0.get(&(session.agent, session.id.clone())).copied();
-        &session.id[..length.unwrap_or(session.id.len())]
+        let length = self.0.get(&(session.agent, session.id().to_owned())).copied();
+        &session.id()[..length.unwrap_or(session.id().len())]
     }
 }
 

@@ -110,7 +110,7 @@ impl Background {
         self.run(move |_, tell| {
             let preview = Preview::read(&session, around, &is_wanted);
             if is_wanted() {
-                tell(News::Preview((session.agent, session.id.clone()), preview));
+                tell(News::Preview((session.agent, session.id().to_owned()), preview));
             }
         });
     }
@@ -133,7 +133,7 @@ impl Background {
                     .par_iter()
                     .filter_map(|session| {
                         let (hit, messages) = search::look_while(session.copy(), &pattern, &is_wanted)?;
-                        Some(((session.agent, session.id.clone()), Said { hit, messages }))
+                        Some(((session.agent, session.id().to_owned()), Said { hit, messages }))
                     })
                     .collect();
                 if !is_wanted() {
@@ -211,5 +211,5 @@ fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
 }
 
 fn keys(sessions: &[Arc<Session>]) -> Vec<Key> {
-    sessions.iter().map(|session| (session.agent, session.id.clone())).collect()
+    sessions.iter().map(|session| (session.agent, session.id().to_owned())).collect()
 }

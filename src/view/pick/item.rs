@@ -50,7 +50,7 @@ impl Item {
         marks.sort_by_key(|mark| !mark.is_in_the_way);
         let words: Vec<String> = marks.iter().map(|mark| mark.word.clone()).collect();
         Self {
-            key: (session.agent, session.id.clone()),
+            key: (session.agent, session.id().to_owned()),
             subject: Subject::of(session, &title, &dir, &words),
             title,
             dir,
@@ -90,8 +90,8 @@ pub(super) mod tests {
     pub(in crate::view::pick) fn titled(id: &str, title: &str, dir: &str) -> Session {
         let mut copy = copy(id);
         copy.title = Some(Fact::new(title.to_owned(), "t"));
-        copy.launch_dir = Some(Fact::new(dir.into(), "t"));
-        copy.active_at = Some(Fact::new("2026-02-28T10:00:00Z".parse().expect("a time"), "t"));
+        copy.launch_dir = Some(Fact::new(std::path::Path::new(dir), "t"));
+        copy.active_at = Some(Fact::new("2026-02-28T10:00:00Z".parse::<jiff::Timestamp>().expect("a time"), "t"));
         session(vec![copy])
     }
 

@@ -282,7 +282,7 @@ impl Picker<'_> {
                 self.state.busy = None;
                 match checked {
                     Ok(()) => return Some(Picked::Sessions(vec![session], how)),
-                    Err(refused) => self.state.offer((session.agent, session.id.clone()), refused),
+                    Err(refused) => self.state.offer((session.agent, session.id().to_owned()), refused),
                 }
             }
             News::Command(session, command) => {
@@ -293,7 +293,7 @@ impl Picker<'_> {
                             self.state.note = Some(crate::error::reason(&error));
                         }
                     }
-                    Err(refused) => self.state.offer((session.agent, session.id.clone()), refused),
+                    Err(refused) => self.state.offer((session.agent, session.id().to_owned()), refused),
                 }
             }
             News::Planned(keys, planned) => {
@@ -311,7 +311,7 @@ impl Picker<'_> {
             News::Removed { gone, words } => {
                 self.state.busy = None;
                 self.sessions
-                    .retain(|session| !gone.iter().any(|(agent, id)| session.agent == *agent && session.id == *id));
+                    .retain(|session| !gone.iter().any(|(agent, id)| session.agent == *agent && session.id() == *id));
                 self.state.remove(&gone);
                 self.state.note = Some(words);
             }
@@ -321,7 +321,7 @@ impl Picker<'_> {
                 self.state.note = Some(match outcome {
                     Ok(is_pinned) => {
                         for session in &mut self.sessions {
-                            if keys.contains(&(session.agent, session.id.clone())) {
+                            if keys.contains(&(session.agent, session.id().to_owned())) {
                                 Arc::make_mut(session).is_pinned = is_pinned;
                             }
                         }

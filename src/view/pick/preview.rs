@@ -77,7 +77,7 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
     let dir = session.launch_dir().map_or_else(|| "directory unknown".to_owned(), |dir| env.tilde(dir));
     let fact = |words: String| Fact { words: text::one_line(&words).into_owned(), is_warning: false };
     let warning = |words: String| Fact { is_warning: true, ..fact(words) };
-    let mut facts = vec![fact(format!("{} {}", session.agent, session.id)), fact(dir)];
+    let mut facts = vec![fact(format!("{} {}", session.agent, session.id())), fact(dir)];
     match &copy.liveness {
         Liveness::Live { pid } => facts.push(warning(format!("in use by process {pid}"))),
         Liveness::Maybe { why } => facts.push(warning(format!("maybe in use: {why}"))),
@@ -90,8 +90,8 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
     let named = |name: &str, value: Option<&str>| value.map(|value| format!("{name} {value}"));
     let more = [
         session.is_pinned.then(|| "pinned".to_owned()),
-        named("branch", copy.git_branch.as_ref().map(|fact| fact.value.as_str())),
-        named("model", copy.model.as_ref().map(|fact| fact.value.as_str())),
+        named("branch", copy.git_branch.as_ref().map(|fact| &*fact.value)),
+        named("model", copy.model.as_ref().map(|fact| &*fact.value)),
         copy.size().map(text::size),
         copy.created_at.as_ref().map(|at| format!("begun {}", text::ago(Some(at.value), env.now))),
     ];
@@ -137,7 +137,7 @@ mod tests {
     fn what_is_wrong_is_said_in_words() {
         let mut session = super::super::item::tests::titled("a", "Title", "/no/such/place");
         session.launch_dir_exists = Some(false);
-        session.copies[0].git_branch = Some(crate::session::Fact::new("main".into(), "t"));
+        session.copies[0].git_branch = Some(crate::session::Fact::new("main", "t"));
         session.assess();
         let facts = facts(&session, &crate::system::env::tests::fixed());
         let words: Vec<&str> = facts.iter().map(|fact| fact.words.as_str()).collect();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::format::text;
 use crate::session::fields::Field;
-use crate::session::{InOrder, Session, marks};
+use crate::session::{Session, marks};
 use crate::view::render::write_lines;
 
 /// Returns the heading of a column.
@@ -69,7 +69,7 @@ pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
     match field {
         Field::Host => session.host().into(),
         Field::Agent => Some(session.agent.name()).into(),
-        Field::Id => Some(&*session.id).into(),
+        Field::Id => Some(&*session.id()).into(),
         Field::Title => session.label().into(),
         Field::Dir => Value::Text(session.launch_dir().map(text::of_path).unwrap_or_default()),
         Field::Active => time(session.active_at()),
@@ -91,12 +91,12 @@ pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
 }
 
 /// Writes one line a session for a pipe: fields separated by tabs, nothing shortened.
-pub(super) fn lines(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field]) -> io::Result<()> {
-    write_lines(out, sessions.count(), |at, line| {
-        let session = sessions.at(at);
+pub(super) fn lines(out: &mut impl Write, sessions: &[Session], fields: &[Field]) -> io::Result<()> {
+    write_lines(out, sessions.len(), |at, line| {
+        let session = &sessions[at];
         for (column, field) in fields.iter().enumerate() {
             line.extend_from_slice(if column > 0 { b"\t" } else { b"" });
-            match value(*field, &session) {
+            match value(*field, session) {
                 Value::Text(text) => line.extend_from_slice(text::field(&text).as_bytes()),
                 plain => write!(line, "{plain}")?,
             }
@@ -107,12 +107,12 @@ pub(super) fn lines(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Fiel
 }
 
 /// Writes CSV as RFC 4180 has it, with a line of names first.
-pub(super) fn csv(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field], has_head: bool) -> io::Result<()> {
+pub(super) fn csv(out: &mut impl Write, sessions: &[Session], fields: &[Field], has_head: bool) -> io::Result<()> {
     if has_head {
         record(&mut *out, fields.iter().map(|field| field.name()))?;
     }
-    write_lines(out, sessions.count(), |at, line| {
-        let session = sessions.at(at);
+    write_lines(out, sessions.len(), |at, line| {
+        let session = &sessions[at];
         record(line, fields.iter().map(|field| value(*field, &session).to_string()))
     })
 }

@@ -1,6 +1,5 @@
 //! A listing in each of its forms, and what is said below its table.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -12,7 +11,7 @@ use crate::format::text;
 use crate::launch;
 use crate::session::fields::Field;
 use crate::session::select::Filter;
-use crate::session::{InOrder, Pointer, Problem, Session};
+use crate::session::{Pointer, Problem, Session};
 use crate::system::env::Env;
 use crate::view::grid;
 use crate::view::render::answer::Answer;
@@ -46,14 +45,10 @@ impl Layout {
         out: &mut impl Write,
         env: &Env,
         styles: &Styles,
-        sessions: &dyn InOrder,
+        sessions: &[Session],
     ) -> io::Result<()> {
         match self {
-            Self::Table(look) => {
-                // What fits a column is known when all of them were seen.
-                let sessions: Vec<Session> = (0..sessions.count()).map(|at| sessions.at(at).into_owned()).collect();
-                table::sessions(out, env, styles, &sessions, look)
-            }
+            Self::Table(look) => table::sessions(out, env, styles, sessions, look),
             Self::Lines(fields) => fields::lines(out, sessions, fields),
             Self::Csv { fields, has_head } => fields::csv(out, sessions, fields, *has_head),
         }
@@ -67,7 +62,7 @@ pub(crate) struct Listing<'a> {
     /// How it is written.
     pub layout: Layout,
     /// The sessions in the order that was asked for.
-    pub sessions: &'a dyn InOrder,
+    pub sessions: &'a [Session],
     /// How many sessions there are in the stores that were read.
     pub read: usize,
     /// Where was looked, if nothing was found there.
@@ -87,12 +82,12 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
     let Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, .. } = listing;
     let width = grid::width(env);
     let mut notes = match layout {
-        Layout::Table(look) if !look.is_wide => table::legend(*sessions, width),
+        Layout::Table(look) if !look.is_wide => table::legend(sessions, width),
         _ => Vec::new(),
     };
     if *read == 0 {
         notes.extend(nothing_found(looked_in, env));
-    } else if sessions.count() == 0 && *hidden == 0 {
+    } else if sessions.is_empty() && *hidden == 0 {
         let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
         notes.push(format!("None of {} matches. `rejoin list{all}` shows them.", text::count(*read, "session")));
     }
@@ -150,12 +145,12 @@ pub(crate) struct SessionListJson<'a> {
 }
 
 /// A session that is put in words together with its resume plan.
-pub(crate) struct Planned<'a>(Cow<'a, Session>, &'a Env);
+pub(crate) struct Planned<'a>(&'a Session, &'a Env);
 
 impl Serialize for Planned<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let plan = launch::plan(&self.0, &Request::default(), self.1).ok();
-        SessionJson::new(&self.0, plan.as_ref()).serialize(to)
+        let plan = launch::plan(self.0, &Request::default(), self.1).ok();
+        SessionJson::new(self.0, plan.as_ref()).serialize(to)
     }
 }
 
@@ -165,7 +160,7 @@ impl Answer for Listing<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let Self { env, sessions, hidden, beyond_limit, dangling, problems, .. } = self;
         let fields = SessionListJson {
-            sessions: List::counted(sessions.count(), |at| Planned(sessions.at(at), env)),
+            sessions: List::of(sessions, |session| Planned(session, env)),
             hidden: *hidden,
             beyond_limit: *beyond_limit,
             dangling_pointers: dangling,

@@ -66,7 +66,7 @@ impl Answer for Planned<'_> {
         let path_text = |path: &Path| path.to_string_lossy().into_owned().into();
         let fields = ResumePlanJson {
             agent: resume.agent,
-            id: session.map(|session| session.id.as_str()),
+            id: session.map(|session| session.id()),
             path: session.map(|session| session.copy().place.path.to_string_lossy()),
             why: session.map(|session| &*session.choice.why),
             launch_dir: dir.map(|dir| LaunchDirJson::new(dir, resume.dir_source, reach::is_dir(dir))),

@@ -1,7 +1,7 @@
 //! Sessions that contain a text, each with the messages that have it.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ const WIDEST_TITLE: usize = 60;
 #[derive(Clone, Debug)]
 pub(crate) struct Match<'a> {
     /// The session.
-    pub session: Cow<'a, Session>,
+    pub session: &'a Session,
     /// The number of its state in the archive, if that was searched.
     pub state: Option<u64>,
     /// Where the text is.
@@ -115,10 +115,10 @@ impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
     fn from(one: &'a Match<'a>) -> Self {
         let Match { session, state, found } = one;
         let copy = session.copy();
-        let text = |fact: &'a Option<crate::session::Fact<String>>| fact.as_ref().map(|fact| fact.value.as_str());
+        let text = |fact: &'a Option<crate::session::Fact<Arc<str>>>| fact.as_ref().map(|fact| &*fact.value);
         Self {
             agent: session.agent,
-            id: &session.id,
+            id: session.id(),
             kind: copy.kind,
             title: text(&copy.title),
             first_prompt: text(&copy.first_prompt),
@@ -236,7 +236,7 @@ fn fit([before, within, after]: [String; 3], width: usize) -> [String; 3] {
 /// line with that.
 pub(crate) fn lines(out: &mut impl Write, one: &Match<'_>, form: Form) -> io::Result<()> {
     let Match { session, found, .. } = one;
-    let (agent, id) = (session.agent, text::field(&session.id));
+    let (agent, id) = (session.agent, text::field(session.id()));
     if form == Form::Counts {
         return writeln!(out, "{agent}\t{id}\t{}", found.messages);
     }
@@ -253,7 +253,7 @@ pub(crate) fn lines(out: &mut impl Write, one: &Match<'_>, form: Form) -> io::Re
 pub(crate) fn name(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
     let session = &one.session;
     let title = text::field(session.label().unwrap_or_default()).into_owned();
-    writeln!(out, "{}\t{}\t{title}", session.agent, text::field(&session.id))
+    writeln!(out, "{}\t{}\t{title}", session.agent, text::field(session.id()))
 }
 
 /// Puts a message on one line, as its three parts.

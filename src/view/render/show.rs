@@ -1,6 +1,8 @@
 //! One session in full, for people.
 
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -29,7 +31,7 @@ pub(crate) fn session(
     let copy = session.copy();
     let mut page = Page { out, env, styles };
     let Styles { strong, .. } = styles;
-    writeln!(page.out, "{} {strong}{}{strong:#}", session.agent, text::one_line(&session.id))?;
+    writeln!(page.out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id()))?;
     page.text("title", copy.title.as_ref())?;
     page.text("first prompt", copy.first_prompt.as_ref())?;
     page.line("kind", copy.kind.name())?;
@@ -58,7 +60,7 @@ pub(crate) fn session(
             &format!("{prompts} {}, {replies} {}", plural("prompt", prompts), plural("reply", replies)),
         )?;
     } else if copy.transcript_bytes > LONG_TO_COUNT {
-        let name = shell::word(&format!("{}:{}", session.agent, session.id)).into_owned();
+        let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
         let counts = format!("rejoin show --counts {name}");
         let counts = in_home(&counts, &env.elsewhere());
         page.line("messages", &format!("not counted, because that takes long; `{counts}` counts them"))?;
@@ -77,7 +79,7 @@ pub(crate) fn session(
         let name = pointer.name.as_deref().map(|name| format!(" ({})", text::one_line(name))).unwrap_or_default();
         page.line("pointer", &format!("{} of {}{name}", path(&pointer.path), pointer.agent))?;
     }
-    for health in &session.health {
+    for health in session.health.iter() {
         page.warning("problem", &format!("{}: {}", health.code(), health.meaning()))?;
     }
     for note in &copy.notes {
@@ -90,7 +92,7 @@ pub(crate) fn session(
             let elsewhere = env.elsewhere();
             // Its own shell there may not know the agent's program; rejoin looks for it.
             let through_us = elsewhere.host.is_some().then(|| {
-                let name = format!("{}:{}", session.agent, session.id);
+                let name = format!("{}:{}", session.agent, session.id());
                 in_home(&format!("rejoin resume {}", shell::word(&name)), &elsewhere).into_owned()
             });
             match through_us.or_else(|| plan.shell_line(env)) {
@@ -141,13 +143,13 @@ impl<W: Write> Page<'_, W> {
         self.line(name, &format!("{warning}{}{warning:#}", text::one_line(value)))
     }
 
-    fn text(&mut self, name: &str, fact: Option<&Fact<String>>) -> io::Result<()> {
+    fn text(&mut self, name: &str, fact: Option<&Fact<Arc<str>>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
         let value = text::one_line(&fact.value);
         self.line(name, &format!("{}  ({})", text::truncated(&value, MAX_PROMPT), fact.source))
     }
 
-    fn dir(&mut self, name: &str, fact: Option<&Fact<std::path::PathBuf>>) -> io::Result<()> {
+    fn dir(&mut self, name: &str, fact: Option<&Fact<Arc<Path>>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
         self.line(name, &format!("{}  ({})", path(&fact.value), fact.source))
     }
@@ -201,7 +203,7 @@ impl<W: Write> Page<'_, W> {
     }
 }
 
-fn path(path: &std::path::Path) -> String {
+fn path(path: &Path) -> String {
     text::field(&path.to_string_lossy()).into_owned()
 }
 
@@ -215,5 +217,5 @@ fn plural(word: &str, count: u64) -> String {
 
 /// Returns the words of a session for a line of conversation: agent, short id, title.
 pub(crate) fn in_words(session: &Session) -> String {
-    format!("{} session {} ({})", session.agent, session.id, text::truncated(&table::title(session), 60))
+    format!("{} session {} ({})", session.agent, session.id(), text::truncated(&table::title(session), 60))
 }

@@ -12,7 +12,7 @@ use crate::format::text;
 use crate::session::fields::Field;
 use crate::session::marks;
 use crate::session::select::ShortIds;
-use crate::session::{Health, InOrder, Session};
+use crate::session::{Health, Session};
 use crate::system::env::Env;
 use crate::view::grid;
 use crate::view::render::fields;
@@ -90,7 +90,7 @@ pub(crate) fn shown_dir(dir: &Path, env: &Env) -> String {
 pub(crate) fn title(session: &Session) -> String {
     match session.label() {
         Some(label) => text::one_line(label).into_owned(),
-        None if session.health.contains(&Health::UnknownFormat) => "(unknown format)".to_owned(),
+        None if session.health.contains(Health::UnknownFormat) => "(unknown format)".to_owned(),
         None => "(no prompt)".to_owned(),
     }
 }
@@ -121,8 +121,8 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
 }
 
 /// Says in lines of at most this width which letters stand for what, of the marks that these sessions have.
-pub(crate) fn legend(sessions: &dyn InOrder, width: usize) -> Vec<String> {
-    let letters = (0..sessions.count()).flat_map(|at| marks::letters(&sessions.at(at)).into_bytes());
+pub(crate) fn legend(sessions: &[Session], width: usize) -> Vec<String> {
+    let letters = sessions.iter().flat_map(|session| marks::letters(session).into_bytes());
     let used: BTreeSet<char> = letters.map(char::from).collect();
     let entries = marks::Mark::ALL.iter().filter(|mark| used.contains(&mark.letter()));
     let entries: Vec<String> = entries.map(|mark| format!("{} {}", mark.letter(), mark.word())).collect();

@@ -52,10 +52,10 @@ impl<'a> Writer<'a> {
         find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
     ) -> (Item<'s>, Vec<String>) {
         self.stored = 0;
-        let known = self.archive.snapshots(session.agent, &session.id);
+        let known = self.archive.snapshots(session.agent, session.id());
         let warning = |at: &Problem| format!("cannot read {}: {}", at.path.display(), at.reason);
         let warnings = known.problems.iter().map(warning).collect();
-        let before = known.newest(session.agent, &session.id);
+        let before = known.newest(session.agent, session.id());
         let mut item = Item {
             session,
             done: ItemResult::Unchanged,

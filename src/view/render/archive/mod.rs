@@ -74,7 +74,7 @@ fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
     ItemJson {
         size_bytes: *size_bytes,
         details: Some(ItemDetails::Archive(ArchiveItem { in_use, state, files, stored_bytes })),
-        ..ItemJson::new(Some((session.agent, &session.id)), "archive", done, is_dry_run)
+        ..ItemJson::new(Some((session.agent, session.id())), "archive", done, is_dry_run)
     }
 }
 
@@ -82,7 +82,7 @@ fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
 fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
     let faint = styles.faint;
     for item in report.items.iter().filter(|item| item.done != ItemResult::Unchanged) {
-        let label = format!("{} {}", item.session.agent, item.session.id);
+        let label = format!("{} {}", item.session.agent, item.session.id());
         if !not_done(out, styles, &label, &item.done)? {
             let (verb, new) = if is_dry_run { ("would archive", "new") } else { ("archived", "new with its manifest") };
             let (label, size) = (text::one_line(&label), text::size(item.size_bytes));

@@ -13,6 +13,7 @@ mod rewrite;
 pub(crate) mod safety;
 
 use std::io;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -93,12 +94,12 @@ fn visible(said: &str) -> String {
 /// Returns what a reader wants to know of a session, with the names of it.
 fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
     let copy = session.copy();
-    let said = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned());
+    let said = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned());
     let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
     let time = |fact: &Option<Fact<Timestamp>>| fact.as_ref().map(|fact| local(fact.value, env));
     let all = [
         ("Agent", Some(session.agent.name().to_owned())),
-        ("Session", Some(text::one_line(&session.id).into_owned())),
+        ("Session", Some(text::one_line(session.id()).into_owned())),
         ("Directory", dir.map(|dir| text::field(&dir.value.to_string_lossy()).into_owned())),
         ("Branch", said(&copy.git_branch)),
         ("Model", said(&copy.model)),

@@ -156,10 +156,10 @@ impl<'a> SessionJson<'a> {
         let compared = |at: usize| session.choice.comparisons.get(at).copied().flatten();
         Self {
             agent: session.agent,
-            id: &session.id,
+            id: session.id(),
             kind: copy.kind,
-            title: copy.title.as_ref().map(|fact| fact.value.as_str()),
-            first_prompt: copy.first_prompt.as_ref().map(|fact| fact.value.as_str()),
+            title: copy.title.as_ref().map(|fact| &*fact.value),
+            first_prompt: copy.first_prompt.as_ref().map(|fact| &*fact.value),
             launch_dir: copy
                 .launch_dir
                 .as_ref()
@@ -173,12 +173,12 @@ impl<'a> SessionJson<'a> {
             size_bytes: copy.size_bytes,
             prompts: copy.prompts,
             replies: copy.replies,
-            model: copy.model.as_ref().map(|fact| fact.value.as_str()),
-            git_branch: copy.git_branch.as_ref().map(|fact| fact.value.as_str()),
+            model: copy.model.as_ref().map(|fact| &*fact.value),
+            git_branch: copy.git_branch.as_ref().map(|fact| &*fact.value),
             parent_id: copy.parent_id.as_deref(),
             liveness: copy.liveness.name(),
             pinned: session.is_pinned,
-            health: session.health.iter().copied().collect(),
+            health: session.health.iter().collect(),
             copies: session
                 .copies
                 .iter()
