@@ -18,7 +18,9 @@ pub(super) fn table(candidates: &[Candidate], width: usize) -> Vec<String> {
         Column::new("", Fit::Path, candidates.iter().map(dir)),
         Column::new("", Fit::Whole, candidates.iter().map(|one| one.row.active.as_str())),
     ];
-    grid::lines(columns, width.saturating_sub(2)).map(|line| format!("  {line}")).collect()
+    // The word to type is shown in any case.
+    let width = width.saturating_sub(2).max(grid::needed(&columns[..2], [0; 2]));
+    grid::lines(columns, width).map(|line| format!("  {line}")).collect()
 }
 
 #[cfg(test)]
@@ -43,5 +45,6 @@ mod tests {
                 "  claude  6a\\u{1b}[2J  x                    ~/app  yesterday",
             ]
         );
+        assert_eq!(table(&candidates, 20), ["  claude  5d1f", "  claude  6a\\u{1b}[2J"]);
     }
 }
