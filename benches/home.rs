@@ -9,27 +9,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
-use rejoin::jido_signature::Key;
 
-mod amplifier;
 mod claude;
-mod codex;
-mod copilot;
-#[cfg(feature = "sqlite")]
-mod databases;
-mod gemini;
-mod gptme;
-mod jido;
-mod kimi;
-mod openhands;
-mod pi;
-mod qwen;
-mod vibe;
+#[path = "../tests/it/fixtures/mod.rs"]
+#[expect(dead_code, unused_imports, clippy::expect_used, reason = "the tests use more of it")]
+mod fixtures;
+mod others;
 
 /// How many sessions of an agent share a directory.
 const SESSIONS_A_PROJECT: usize = 10;
-/// One session in so many lies in a second place, in a home that has such.
-const TWICE_ONE_IN: usize = 100;
 
 /// Where files are written in place, so many are written after a pause.
 const NEWEST: usize = 100;
@@ -41,10 +29,6 @@ const FIRST_START: Timestamp = Timestamp::constant(1_767_600_000, 123_000_000);
 /// What a home holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mix {
-    /// Two thirds Claude Code's, one third Amplifier's.
-    Two,
-    /// The same, and one session in a hundred has a second copy in another project: the same or a beginning of it.
-    TwoWithCopies,
     /// Claude Code's alone.
     Claude,
     /// Claude Code's alone, with times that are those of its files.
@@ -59,56 +43,6 @@ pub(crate) enum Mix {
     All,
 }
 
-/// An agent of which a home holds sessions.
-struct Agent {
-    name: &'static str,
-    /// Its directory below the home.
-    store: &'static str,
-    write: fn(&mut Generator, &Project, usize) -> io::Result<String>,
-}
-
-const CLAUDE: Agent = Agent { name: "claude", store: ".claude", write: Generator::claude };
-const CLAUDE_OF_ALL_SIZES: Agent = Agent { write: Generator::claude_of_any_size, ..CLAUDE };
-const SMALL: Agent = Agent { write: Generator::claude_small, ..CLAUDE };
-const HUGE: Agent = Agent { write: Generator::claude_huge, ..CLAUDE };
-const AMPLIFIER: Agent = Agent { name: "amplifier", store: ".amplifier", write: Generator::amplifier };
-
-const ALL: &[Agent] = &[
-    CLAUDE,
-    AMPLIFIER,
-    Agent { name: "codex", store: ".codex", write: Generator::codex },
-    Agent { name: "copilot", store: ".copilot", write: Generator::copilot },
-    Agent { name: "gemini", store: ".gemini", write: Generator::gemini },
-    #[cfg(feature = "sqlite")]
-    Agent { name: "goose", store: ".local/share/goose", write: Generator::goose },
-    Agent { name: "gptme", store: ".local/share/gptme", write: Generator::gptme },
-    #[cfg(feature = "sqlite")]
-    Agent { name: "hermes", store: ".hermes", write: Generator::hermes },
-    Agent { name: "jido", store: ".jido_code", write: Generator::jido },
-    #[cfg(feature = "sqlite")]
-    Agent { name: "kilo", store: ".local/share/kilo", write: Generator::kilo },
-    Agent { name: "kimi", store: ".kimi", write: Generator::kimi },
-    #[cfg(feature = "sqlite")]
-    Agent { name: "opencode", store: ".local/share/opencode", write: Generator::opencode },
-    Agent { name: "openhands", store: ".openhands", write: Generator::openhands },
-    Agent { name: "pi", store: ".pi", write: Generator::pi },
-    Agent { name: "qwen", store: ".qwen", write: Generator::qwen },
-    Agent { name: "vibe", store: ".vibe", write: Generator::vibe },
-];
-
-impl Mix {
-    fn agents(self) -> &'static [Agent] {
-        match self {
-            Self::Two | Self::TwoWithCopies => &[CLAUDE, CLAUDE, AMPLIFIER],
-            Self::Claude | Self::ClaudeInPlace => &[CLAUDE],
-            Self::ClaudeOfAllSizes => &[CLAUDE_OF_ALL_SIZES],
-            Self::Small => &[SMALL],
-            Self::Huge => &[HUGE],
-            Self::All => ALL,
-        }
-    }
-}
-
 /// A home on disk.
 pub(crate) struct Home {
     dir: PathBuf,
@@ -117,14 +51,8 @@ pub(crate) struct Home {
     mix: Mix,
     /// How many sessions `list` shows.
     pub(crate) listed: usize,
-    /// How many regular files the stores hold.
-    pub(crate) files: usize,
-    /// How many bytes they hold.
-    pub(crate) bytes: usize,
     /// A Claude Code session whose directory exists.
     pub(crate) claude_id: String,
-    /// An Amplifier session whose directory exists.
-    pub(crate) amplifier_id: String,
 }
 
 impl Home {
@@ -141,53 +69,50 @@ impl Home {
         let dir = dir.canonicalize()?;
         let is_in_place = mix == Mix::ClaudeInPlace;
         let mut generator = Generator { root: dir.clone(), is_in_place, ..Generator::default() };
-        let agents = mix.agents();
-        let mut counts = vec![0; agents.len()];
-        let (mut claude_id, mut amplifier_id) = (String::new(), String::new());
+        let agents = if mix == Mix::All { 1 + others::AGENTS.len() } else { 1 };
+        let mut claude_id = String::new();
         for number in 0..sessions {
             if is_in_place && number + NEWEST == sessions {
                 // A person's newest sessions are not of the same seconds.
                 std::thread::sleep(PAUSE);
             }
-            let at = number % agents.len();
-            let agent = &agents[at];
-            // An agent that is named twice has two sessions in turn.
-            let first = agents.iter().position(|other| other.name == agent.name).unwrap_or(at);
-            let of_its_agent = counts[first];
-            counts[first] += 1;
+            let of_its_agent = number / agents;
             let project = generator.project(of_its_agent / SESSIONS_A_PROJECT)?;
-            let id = (agent.write)(&mut generator, &project, of_its_agent)?;
-            if mix == Mix::TwoWithCopies && number % TWICE_ONE_IN == TWICE_ONE_IN / 2 {
-                let other = generator.project(of_its_agent / SESSIONS_A_PROJECT + 1)?;
-                let is_beginning = number / TWICE_ONE_IN % 2 == 1;
-                match agent.name {
-                    "claude" => generator.claude_twice(&project, &other, &id, is_beginning)?,
-                    _ => generator.amplifier_twice(&project, &other, &id)?,
-                }
+            if let Some(at) = (number % agents).checked_sub(1) {
+                let turns = generator.turns();
+                let n = u32::try_from(of_its_agent).map_err(io::Error::other)?;
+                others::write(others::AGENTS[at].0, &dir, &project.dir, n, &turns);
+                continue;
             }
+            let id = match mix {
+                Mix::Small => generator.claude_small(&project)?,
+                Mix::Huge => generator.claude_huge(&project)?,
+                Mix::ClaudeOfAllSizes => generator.claude_of_any_size(&project, of_its_agent)?,
+                Mix::Claude | Mix::ClaudeInPlace | Mix::All => generator.claude(&project, of_its_agent)?,
+            };
             if project.exists && number <= sessions / 2 {
-                match agent.name {
-                    "claude" => claude_id = id,
-                    "amplifier" => amplifier_id = id,
-                    _ => {}
-                }
+                claude_id = id;
             }
         }
-        generator.finish(mix)?;
-        let Generator { files, bytes, .. } = generator;
-        Ok(Self { dir, _guard: None, mix, listed: sessions, files, bytes, claude_id, amplifier_id })
+        Ok(Self { dir, _guard: None, mix, listed: sessions, claude_id })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.dir
     }
 
-    /// The agents with the directories that hold their files, each once.
+    /// The agents with the directories that hold their files.
     pub(crate) fn agents(&self) -> Vec<(&'static str, PathBuf)> {
-        let mut agents: Vec<_> =
-            self.mix.agents().iter().map(|agent| (agent.name, self.dir.join(agent.store))).collect();
-        agents.dedup();
-        agents
+        let others = if self.mix == Mix::All { others::AGENTS } else { &[] };
+        let agents = [("claude", ".claude")].iter().chain(others);
+        agents.map(|(name, store)| (*name, self.dir.join(store))).collect()
+    }
+
+    /// Returns how many regular files the stores hold, and how many bytes.
+    pub(crate) fn size(&self) -> (usize, u64) {
+        let entries = self.stores().into_iter().flat_map(|store| walkdir::WalkDir::new(store).into_iter().flatten());
+        let files = entries.filter(|entry| entry.file_type().is_file());
+        files.fold((0, 0), |(files, bytes), entry| (files + 1, bytes + entry.metadata().map_or(0, |data| data.len())))
     }
 
     /// The directories that hold the agents' files.
@@ -208,14 +133,6 @@ struct Generator {
     /// Whether sessions are of the moment in which they are written.
     is_in_place: bool,
     seed: u64,
-    files: usize,
-    bytes: usize,
-    /// What is written in the end, because it is about all sessions of an agent.
-    gemini_projects: Vec<(String, String)>,
-    kimi_dirs: Vec<String>,
-    jido_key: Option<Key>,
-    #[cfg(feature = "sqlite")]
-    databases: databases::Databases,
 }
 
 /// What the records of one session share.
@@ -345,24 +262,14 @@ impl Generator {
         file.write_all(contents)?;
         // A file that was written just now may belong to a live session; these are old.
         file.set_modified(SystemTime::from(modified))?;
-        self.files += 1;
-        self.bytes += contents.len();
         Ok(())
     }
 
-    /// Writes what is about all sessions of an agent.
-    fn finish(&mut self, mix: Mix) -> io::Result<()> {
-        if mix == Mix::All {
-            self.finish_gemini()?;
-            self.finish_kimi()?;
-            #[cfg(feature = "sqlite")]
-            {
-                let (files, bytes) = self.databases.finish()?;
-                self.files += files;
-                self.bytes += bytes;
-            }
-        }
-        Ok(())
+    /// Returns prompts and replies of 8 to 24 kB in all.
+    fn turns(&mut self) -> Vec<(String, String)> {
+        let mut text = |length| self.prose(length).replace("\\n", "\n").replace("\\\"", "\"");
+        let count = 4 + text(1).len() % 9;
+        (0..count).map(|_| (text(60), text(1_900))).collect()
     }
 
     fn session(&mut self, project: &Project) -> Session {

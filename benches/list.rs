@@ -60,7 +60,8 @@ fn main() -> io::Result<()> {
             _ => Mix::All,
         };
         let home = Home::generate_in(Path::new(dir), mix, sessions.parse().map_err(io::Error::other)?)?;
-        println!("{}: {} files, {:.0} MB", home.path().display(), home.files, home.bytes as f64 / 1e6);
+        let (files, bytes) = home.size();
+        println!("{}: {files} files, {:.0} MB", home.path().display(), bytes as f64 / 1e6);
         return Ok(());
     }
     let file = |name: &str| args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1)).map(Path::new);
@@ -97,31 +98,14 @@ fn main() -> io::Result<()> {
 }
 
 fn measure(sessions: usize, pairs: usize, each_agent: bool) -> io::Result<()> {
-    let home = Home::generate(Mix::Two, sessions)?;
-    check(&home)?;
-    for (name, args, target) in [
-        ("list", &["list"][..], LIST_TARGET),
-        ("list --json", &["list", "--json"], JSON_TARGET),
-        ("resume (Claude)", &["resume", &home.claude_id, "--json"], RESUME_TARGET),
-        ("resume (Amplifier)", &["resume", &home.amplifier_id, "--json"], RESUME_TARGET),
-    ] {
-        row(&home, name, args, &Beside::Floor(home.stores()), pairs, target)?;
-    }
-    say_size(&home);
-    drop(home);
-
     measure_lists(Mix::Claude, sessions, pairs)?;
     measure_newest(sessions, pairs)?;
-
-    let home = Home::generate(Mix::TwoWithCopies, sessions)?;
-    check(&home)?;
-    row(&home, "doctor, 1 % twice", &["doctor"], &Beside::List, pairs, DOCTOR_TARGET)?;
-    say_size(&home);
-    drop(home);
 
     let home = Home::generate(Mix::All, sessions)?;
     check(&home)?;
     row(&home, "list, all agents", &["list"], &Beside::Floor(home.stores()), pairs, LIST_TARGET)?;
+    let resume = ["resume", &home.claude_id, "--json"];
+    row(&home, "resume", &resume, &Beside::Floor(home.stores()), pairs, RESUME_TARGET)?;
     row(&home, "doctor, all agents", &["doctor"], &Beside::List, pairs, DOCTOR_TARGET)?;
     measure_cleanup(&home, pairs)?;
     for (agent, store) in home.agents().into_iter().filter(|_| each_agent) {
@@ -190,7 +174,8 @@ fn row(home: &Home, name: &str, args: &[&str], beside: &Beside, pairs: usize, ta
 }
 
 fn say_size(home: &Home) {
-    println!("  the stores: {} files, {:.0} MB", home.files, home.bytes as f64 / 1e6);
+    let (files, bytes) = home.size();
+    println!("  the stores: {files} files, {:.0} MB", bytes as f64 / 1e6);
 }
 
 /// A number means nothing if the program did not do its work.
@@ -198,11 +183,10 @@ fn check(home: &Home) -> io::Result<()> {
     let listed = program(home, &["list"]).output()?;
     let lines = listed.stdout.iter().filter(|byte| **byte == b'\n').count();
     assert_eq!(lines, home.listed, "a line for each session");
-    for id in [&home.claude_id, &home.amplifier_id] {
-        let planned = program(home, &["resume", id, "--json"]).output()?;
-        let plan = String::from_utf8_lossy(&planned.stdout);
-        assert!(plan.contains(id.as_str()) && plan.contains(r#""refusals":[]"#), "a plan without refusals: {plan}");
-    }
+    let id = &home.claude_id;
+    let planned = program(home, &["resume", id, "--json"]).output()?;
+    let plan = String::from_utf8_lossy(&planned.stdout);
+    assert!(plan.contains(id.as_str()) && plan.contains(r#""refusals":[]"#), "a plan without refusals: {plan}");
     Ok(())
 }
 

@@ -33,12 +33,12 @@ impl Generator {
         self.claude_of(project, number, wanted)
     }
 
-    pub(super) fn claude_small(&mut self, project: &Project, _: usize) -> io::Result<String> {
+    pub(super) fn claude_small(&mut self, project: &Project) -> io::Result<String> {
         let wanted = SMALL / 2 + self.random(SMALL);
         self.claude_transcript(project, wanted).map(|session| session.id)
     }
 
-    pub(super) fn claude_huge(&mut self, project: &Project, _: usize) -> io::Result<String> {
+    pub(super) fn claude_huge(&mut self, project: &Project) -> io::Result<String> {
         self.claude_transcript(project, HUGE).map(|session| session.id)
     }
 
@@ -68,24 +68,6 @@ impl Generator {
         self.claude_end(&mut text, &mut session);
         self.write(&dir.join(format!("{}.jsonl", session.id)), &text, session.at)?;
         Ok(session)
-    }
-
-    /// Files a session in another project as well: the same bytes, or only the first half of the records.
-    pub(super) fn claude_twice(
-        &mut self,
-        project: &Project,
-        other: &Project,
-        id: &str,
-        is_beginning: bool,
-    ) -> io::Result<()> {
-        let from = self.claude_project(project).join(format!("{id}.jsonl"));
-        let modified = from.metadata()?.modified()?.try_into().map_err(io::Error::other)?;
-        let text = fs::read_to_string(from)?;
-        let records: Vec<&str> = text.split_inclusive('\n').collect();
-        let kept = if is_beginning { records.len() / 2 } else { records.len() };
-        let dir = self.claude_project(other);
-        fs::create_dir_all(&dir)?;
-        self.write(&dir.join(format!("{id}.jsonl")), records[..kept].concat(), modified)
     }
 
     fn claude_project(&self, project: &Project) -> PathBuf {

@@ -86,7 +86,7 @@ impl<'s> Copies<'s> {
     }
 
     fn at(&self, session: &Session, path: &Path) -> Option<(usize, &'s Copy)> {
-        self.0.get(&(&*session.id(), path)).copied()
+        self.0.get(&(session.id(), path)).copied()
     }
 }
 

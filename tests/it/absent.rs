@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::agents::NEEDS_SQLITE;
-use crate::fixtures::{Claude, id, ordinary, put};
+use crate::fixtures::{Claude, id, put};
+use crate::ordinary;
 use crate::world::World;
 
 /// So many system calls may name something of an agent that is not there.

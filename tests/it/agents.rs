@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::contract::changes::Move;
 use crate::contract::{DoctorReport, Liveness, Session, Severity, names};
 use crate::facts::{copy_tree, corpora};
-use crate::fixtures::ordinary;
 use crate::generated::assert_part;
+use crate::ordinary;
 use crate::picture::{picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
@@ -63,10 +63,7 @@ fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
         }
         let world = World::new();
         let is_there = ordinary::write(agent, &world);
-        assert!(
-            is_there,
-            "{agent} has no session in tests/it/fixtures/ordinary.rs and none in src/agent/{agent}/sample"
-        );
+        assert!(is_there, "{agent} has no session in tests/it/ordinary.rs and none in src/agent/{agent}/sample");
         let before = picture(&world.home());
         let listed = world.rejoin(["list", "--agent", agent, "--all", "--counts", "--json"]).code(0).sessions();
         assert_eq!(listed.len(), 1, "{agent}");
@@ -235,17 +232,17 @@ fn the_guide_shows_every_line_that_the_invented_agent_adds() {
 #[test]
 fn the_home_that_is_measured_holds_sessions_of_every_agent() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let bench = std::fs::read_to_string(root.join("benches/home.rs")).expect("a bench");
-    let measured: Vec<&str> =
-        bench.split("Agent { name: \"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0)).collect();
+    let bench = std::fs::read_to_string(root.join("benches/home/others.rs")).expect("a bench");
+    let rows = bench.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));
+    let measured: Vec<&str> = rows.map(|(name, _)| name).chain(["claude"]).collect();
     let unknown: Vec<_> = measured.iter().filter(|name| !names().contains(name)).collect();
-    assert!(unknown.is_empty(), "benches/home.rs names {unknown:?}");
+    assert!(unknown.is_empty(), "benches/home/others.rs names {unknown:?}");
     // Aider and Crush keep their sessions inside of projects, Leo none at all.
     let is_left_out = |name: &str| {
         ["aider", "crush", "leo"].contains(&name) || root.join("src/agent").join(name).join("sample").is_dir()
     };
     let missing: Vec<_> = names().iter().filter(|name| !measured.contains(name) && !is_left_out(name)).collect();
-    assert!(missing.is_empty(), "benches/home.rs writes no sessions of {missing:?}");
+    assert!(missing.is_empty(), "benches/home/others.rs writes no sessions of {missing:?}");
 }
 
 #[test]
@@ -268,7 +265,7 @@ fn the_page_names_every_source_of_a_launch_directory() {
         }
     };
     let everything = World::new();
-    crate::fixtures::sample::fill(&everything);
+    crate::sample::fill(&everything);
     see(&everything);
     for (_, folder) in corpora() {
         let world = World::new();

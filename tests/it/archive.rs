@@ -14,8 +14,9 @@ use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, OldVibe, OpenHands, Pi, Qwen, Vibe, age_tree, id,
-    make_fifo, openhands_id, ordinary, put,
+    make_fifo, openhands_id, put,
 };
+use crate::ordinary;
 use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{Answer, NOW, World, stride};
@@ -717,7 +718,7 @@ fn whatever_the_system_refuses_while_archiving_nothing_is_lost() {
             if answer.exit() == Some(0) && points > 60 {
                 break;
             }
-            points += stride(3);
+            points += stride(6);
             let answer = answer.code_is_one_of(&[0, 1, 3]);
             assert!(!answer.stderr().contains("a bug in rejoin"), "{fault}: {}", answer.stderr());
             nothing_is_lost(&world, &format!("after {fault}"));

@@ -156,7 +156,7 @@ fn without_evidence_it_is_refused_and_dir_is_named() {
 fn dir_is_resolved_through_links_and_from_where_one_is() {
     let world = World::new();
     let real = world.dir("real/app");
-    crate::fixtures::sample::link(&world.root().join("real"), &world.root().join("link"));
+    crate::fixtures::link(&world.root().join("real"), &world.root().join("link"));
     for (from, dir) in [(world.root().join("link"), "app"), (world.root().to_owned(), "link/app"), (real.clone(), ".")]
     {
         let session = world.add(

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::fixtures::sample::link;
+use crate::fixtures::link;
 use crate::fixtures::{Amplifier, Claude, age, claude_slug, id, put};
 use crate::world::{World, tries_every_case};
 

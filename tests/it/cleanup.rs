@@ -482,7 +482,7 @@ fn nothing_outside_of_the_store_is_touched_whatever_leads_there() {
     put(&outside.join(id(1)).join("a@v1"), "precious too");
     put(&outside.join(format!("{}.jsonl", id(9))), "{}\n");
     let root = world.home().join(".claude");
-    let link = |target: &Path, path: &Path| crate::fixtures::sample::link(target, path);
+    let link = |target: &Path, path: &Path| crate::fixtures::link(target, path);
     // What belongs to a session lies behind a link; a project is one; a file of a session is one.
     link(&outside, &root.join("file-history"));
     link(&outside, &root.join("projects/-linked"));
@@ -589,7 +589,7 @@ fn a_project_that_becomes_a_link_between_look_and_removal_is_left_alone() {
     let projects = world.home().join(".claude/projects");
     let outside = world.dir("outside");
     std::fs::rename(projects.join(claude_slug(APP)), outside.join("moved")).expect("a move");
-    crate::fixtures::sample::link(&outside.join("moved"), &projects.join(claude_slug(APP)));
+    crate::fixtures::link(&outside.join("moved"), &projects.join(claude_slug(APP)));
     let before = picture(&outside);
     world.rejoin(["cleanup", "--apply", shown.fingerprint()]).code(7);
     let left = world.rejoin(["cleanup", "--yes"]).code(3).stdout();
@@ -663,7 +663,7 @@ fn whatever_the_system_refuses_the_others_are_done_and_nothing_is_half_done() {
     let whole = world();
     let before = stores(&whole);
     let mut failures = 0;
-    for point in (1..40).step_by(stride(2)) {
+    for point in (1..40).step_by(stride(4)) {
         let world = world();
         let answer = world.with("REJOIN_FAULT", format!("28:{point}")).rejoin(["cleanup", "--yes", "--json"]);
         let answer = answer.code_is_one_of(&[0, 1, 3]);

@@ -242,7 +242,7 @@ fn what_lies_beside_the_sessions_is_none() {
     let state = world.home().join(".copilot/session-state");
     put(&state.join(id(2)), "a file");
     std::fs::create_dir(state.join("notes")).expect("a directory");
-    crate::fixtures::sample::link(&state.join(id(1)), &state.join(id(3)));
+    crate::fixtures::link(&state.join(id(1)), &state.join(id(3)));
     put(&world.home().join(".copilot/session-store.db"), "SQLite format 3");
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     assert_eq!(listed.len(), 1, "another name of the same directory is no other session");

@@ -111,7 +111,7 @@ fn a_failure_is_told_in_the_one_line_and_in_the_exit_code() {
     std::fs::create_dir_all(world.home().join(".claude")).expect("a directory");
     let history = world.dir("elsewhere/history");
     std::fs::create_dir_all(history.join(id(1))).expect("a directory");
-    crate::fixtures::sample::link(&history, &world.home().join(".claude/file-history"));
+    crate::fixtures::link(&history, &world.home().join(".claude/file-history"));
     let answer = world.rejoin(["cleanup", "--yes", "--quiet"]).code(3);
     let said = answer.stdout();
     assert!(said.starts_with("rejoin cleanup: 1 failed (claude 00000001-") && said.lines().count() == 1, "{said}");

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::contract::changes::Cleanup;
 use crate::contract::{Kind, Session, SessionList, names};
 use crate::facts::copy_tree;
-use crate::fixtures::{Claude, Codex, Copilot, id, ordinary, put};
+use crate::fixtures::{Claude, Codex, Copilot, id, put};
+use crate::ordinary;
 use crate::world::{World, stride};
 
 /// Names that are also ids or parts of paths here, so that no reader could find the file again.

@@ -14,8 +14,8 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use crate::fixtures::claude_slug;
-use crate::fixtures::sample_home::{NOW, sample_home};
 use crate::generated::{is_overwriting, replace_in_page};
+use crate::sample_home::{NOW, sample_home};
 use crate::world::World;
 
 /// What stands for every fingerprint of a plan, which depends on where the home is.

@@ -7,7 +7,8 @@ use serde_json::json;
 use crate::contract::{Details, DoctorReport, Kind, ResumePlan, Session, names};
 #[cfg(feature = "sqlite")]
 use crate::fixtures::Codex;
-use crate::fixtures::{Claude, Gemini, age_to, gemini_hash, id, ordinary, put};
+use crate::fixtures::{Claude, Gemini, age_to, gemini_hash, id, put};
+use crate::ordinary;
 use crate::world::World;
 
 /// A directory that every machine has.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::agents::NEEDS_SQLITE;
 use crate::contract::{DoctorReport, names};
-use crate::fixtures::{Claude, id, ordinary, put};
+use crate::fixtures::{Claude, id, put};
+use crate::ordinary;
 use crate::world::World;
 
 /// Agents whose files lie in the directory that they are about, so that it cannot be one of Windows here.

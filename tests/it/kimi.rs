@@ -252,7 +252,7 @@ fn a_link_in_the_place_of_the_directory_leads_to_another_project() {
     let (app, moved) = (world.dir("app"), world.root().join("moved"));
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
     std::fs::rename(&app, &moved).expect("a move");
-    crate::fixtures::sample::link(&moved, &app);
+    crate::fixtures::link(&moved, &app);
     let answer = world.rejoin(["resume", &id(1)]).code(7);
     assert!(answer.stderr().contains("start a new session of the same id"), "{}", answer.stderr());
     assert!(world.launched().is_none());

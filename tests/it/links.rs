@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::contract::{SessionList, names};
 use crate::facts::copy_tree;
-use crate::fixtures::{Amplifier, Claude, age_tree, claude_slug, id, ordinary, put};
+use crate::fixtures::{Amplifier, Claude, age_tree, claude_slug, id, put};
+use crate::ordinary;
 use crate::world::{Answer, World, stride};
 
 /// Makes an ordinary session of each agent in a world of its own, as far as there are any.

@@ -144,7 +144,7 @@ fn sessions_are_filtered_by_directory_with_those_below() {
 fn a_directory_is_the_same_through_a_link() {
     let world = four_sessions();
     let link = world.root().join("link");
-    crate::fixtures::sample::link(&world.root().join("app/shop"), &link);
+    crate::fixtures::link(&world.root().join("app/shop"), &link);
     assert_eq!(ids(&world, &["--dir", link.to_str().expect("a path")]), [id(2)]);
 }
 

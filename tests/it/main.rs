@@ -7,7 +7,10 @@
 mod contract;
 mod fixtures;
 mod generated;
+mod ordinary;
 mod picture;
+mod sample;
+mod sample_home;
 mod worktree;
 mod world;
 

@@ -1,6 +1,6 @@
 //! Man pages and topics of help: their sections, and every example in them, run.
 
-use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::sample_home::{NOW, sample_home};
 use crate::world::World;
 
 /// Returns the sections of a page, in order, each with its text as a terminal shows it.

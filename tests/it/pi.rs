@@ -221,7 +221,7 @@ fn where_pi_would_ask_it_is_not_started_without_a_terminal() {
 
     // The project moved, and a link was left in its place: Pi sees where it leads.
     std::fs::rename(&app, world.root().join("moved")).expect("a move");
-    crate::fixtures::sample::link(&world.root().join("moved"), &app);
+    crate::fixtures::link(&world.root().join("moved"), &app);
     let answer = world.rejoin(["resume", &id(1)]).code(7);
     assert!(answer.stderr().contains("moved it asks"), "{}", answer.stderr());
     assert!(world.launched().is_none());
@@ -349,7 +349,7 @@ fn what_lies_beside_the_sessions_is_none() {
     put(&dir.join(format!("notes_{}.jsonl", id(2))), "{}");
     put(&dir.join(format!("{time}_-rf.jsonl")), "{}");
     put(&dir.parent().expect("a store").join(format!("{time}_{}.jsonl", id(2))), "{}");
-    crate::fixtures::sample::link(&file, &dir.join(format!("{time}_{}.jsonl", id(3))));
+    crate::fixtures::link(&file, &dir.join(format!("{time}_{}.jsonl", id(3))));
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     assert_eq!(listed.len(), 1);
     std::fs::create_dir(dir.join(format!("{time}_{}.jsonl", id(4)))).expect("a directory");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anstyle::{Ansi256Color, AnsiColor, Effects, RgbColor, Style};
 use anstyle_svg::{Palette, Term};
 
-use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::sample_home::{NOW, sample_home};
 use crate::terminal::Seat;
 use crate::world::World;
 

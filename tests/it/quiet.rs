@@ -1,6 +1,6 @@
 //! `--quiet`: every verb keeps its answer, and of a change says one line at most.
 
-use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::sample_home::{NOW, sample_home};
 use crate::world::{Answer, World};
 
 fn run(world: &World, args: &[&str]) -> Answer {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::fixtures::{id, sample};
+use crate::fixtures::id;
 use crate::picture::picture;
+use crate::sample;
 use crate::world::{World, stride};
 
 /// What only reads and is about one session.

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::contract::parse;
-use crate::fixtures::sample_home::{NOW, sample_home};
-use crate::fixtures::{Amplifier, Claude, Jido, Leo, id, put, sample};
+use crate::fixtures::{Amplifier, Claude, Jido, Leo, id, put};
+use crate::sample;
+use crate::sample_home::{NOW, sample_home};
 use crate::terminal::Seat;
 use crate::world::World;
 

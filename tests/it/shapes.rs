@@ -119,7 +119,7 @@ fn an_amplifier_project_reached_through_a_link_is_understood() {
     let world = World::new();
     let real = world.dir("real");
     let link = world.root().join("link");
-    crate::fixtures::sample::link(&real, &link);
+    crate::fixtures::link(&real, &link);
     world.add(
         Amplifier::session(id(1)).in_dir(&link).filed_under(crate::fixtures::amplifier_slug(&real)).turn("x", "y"),
     );

@@ -14,10 +14,9 @@ use crate::contract::changes::Archive;
 use crate::contract::{Message, ShowSummary};
 use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
-use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, id, put, sample,
-};
+use crate::fixtures::{Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, id, put};
 use crate::pipes::leaves_early;
+use crate::sample;
 use crate::undo::assert_same;
 use crate::world::{World, stride};
 
@@ -307,7 +306,7 @@ fn whatever_the_system_refuses_nothing_is_left() {
     let elsewhere = world.dir("temporary");
     // No space left, permission denied.
     for error in [28, 13] {
-        for point in (1..).step_by(stride(2)) {
+        for point in (1..).step_by(stride(4)) {
             let fault = format!("{error}:{point}");
             let call = world.with("REJOIN_FAULT", &fault).with("TMPDIR", &elsewhere);
             let answer = call.rejoin(["show", &id(1), "--transcript"]).code_is_one_of(&[0, 1]);

@@ -1,6 +1,6 @@
 //! contrib/skill: what agents are told about finding earlier work is true.
 
-use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::sample_home::{NOW, sample_home};
 
 const SKILL: &str = include_str!("../../contrib/skill/SKILL.md");
 const SNIPPET: &str = include_str!("../../contrib/skill/AGENTS.md");

@@ -147,8 +147,9 @@ fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
     for (number, change) in CHANGES.iter().enumerate() {
         for (at, call) in CALLS.into_iter().enumerate() {
             for nth in 1..=12 {
-                // Each verb meets each call in the sample, at one time of its life.
-                if !tries_every_case() && nth != 1 + (number * 5 + at * 3) % 7 {
+                // The sample has one of three pairs of a verb and a call, at one time of its life.
+                let is_sampled = (number + at).is_multiple_of(3) && nth == 1 + (number * 5 + at * 3) % 7;
+                if !tries_every_case() && !is_sampled {
                     continue;
                 }
                 let (world, before) = prepared(change);
@@ -377,7 +378,7 @@ fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn what_a_change_says_of_its_items_is_what_the_disk_says() {
-    for point in (1..24).step_by(stride(2)) {
+    for point in (1..24).step_by(stride(4)) {
         let (world, before) = prepared(&CHANGES[6]);
         let fault = format!("5:{point}");
         let answer = world.with("REJOIN_FAULT", &fault).rejoin(["delete", ONE, "--permanent", "--yes", "--json"]);

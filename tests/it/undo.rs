@@ -207,7 +207,7 @@ fn whatever_the_system_refuses_at_any_moment_nothing_is_lost() {
             if answer.exit() == Some(0) && points > 40 {
                 break;
             }
-            points += stride(3);
+            points += stride(6);
             let answer = answer.code_is_one_of(&[0, 1, 3]);
             assert!(!answer.stderr().contains("a bug in rejoin"), "{fault}: {}", answer.stderr());
             no_session_info_is_torn(&world, &before, &complete);

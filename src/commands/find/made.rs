@@ -20,12 +20,12 @@ pub(crate) fn made_by(session: &Session, env: &Env) -> Vec<Session> {
     let may_be = |place: &Located| {
         // A database says at once which session a sub-agent belongs to.
         let is_next_to = || agent.keeper(place).is_none() && place.path.parent().is_some_and(|dir| dirs.contains(dir));
-        place.parent_id.as_deref() == Some(&*session.id()) || (place.parent_id.is_none() && is_next_to())
+        place.parent_id.as_deref() == Some(session.id()) || (place.parent_id.is_none() && is_next_to())
     };
     let scan = scan::locate(env, &[session.agent]).read_some(env, Wanted::GLANCE, may_be);
     let is_made = |other: &Session| {
         let copy = other.copy();
-        copy.kind == SessionKind::Subagent && copy.parent_id.as_deref() == Some(&*session.id())
+        copy.kind == SessionKind::Subagent && copy.parent_id.as_deref() == Some(session.id())
     };
     let mut made: Vec<Session> = scan.sessions.into_iter().filter(is_made).collect();
     made.sort_by_key(|session| session.copy().created_at.as_ref().map(|at| at.value));

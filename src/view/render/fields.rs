@@ -69,7 +69,7 @@ pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
     match field {
         Field::Host => session.host().into(),
         Field::Agent => Some(session.agent.name()).into(),
-        Field::Id => Some(&*session.id()).into(),
+        Field::Id => Some(session.id()).into(),
         Field::Title => session.label().into(),
         Field::Dir => Value::Text(session.launch_dir().map(text::of_path).unwrap_or_default()),
         Field::Active => time(session.active_at()),
