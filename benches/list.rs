@@ -1,12 +1,13 @@
 //! How long whole runs of the program take over generated homes, beside a floor that only opens the files.
 //!
 //! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
-//! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, and with
-//! `-- --agents` each agent by itself. `-- --write DIR SESSIONS [all|claude|in-place|sizes|small|huge]` only writes a home, for a look with
-//! other tools; `-- --plot` draws how time and memory grow (12 GB), and `-- --check FILE` holds ratios of a small home against
-//! those of a file, which `-- --keep FILE` writes. Each run is followed by one of the floor, or of `list` where that is what counts, so that what else the
-//! machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of each kind is run
-//! through once to see that all works.
+//! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, with `-- --agents` each
+//! agent by itself, and with `-- --transcripts` homes of transcripts and no other files (3 GB).
+//! `-- --write DIR SESSIONS [all|claude|in-place|sizes|small|huge]` only writes a home, for a look with other tools;
+//! `-- --plot` draws how time and memory grow (12 GB), and `-- --check FILE` holds ratios of a small home against those of a
+//! file, which `-- --keep FILE` writes. Each run is followed by one of the floor, or of `list` where that is what counts, so
+//! that what else the machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of each
+//! kind is run through once to see that all works.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::disallowed_macros,
@@ -17,6 +18,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::process::Command;
 
 mod floor;
 mod growth;
@@ -35,6 +37,8 @@ const NEWEST_TARGET: &str = "ratio <= 1.6";
 const DOCTOR_TARGET: &str = "ratio <= 2, 64 MiB";
 const RESUME_TARGET: &str = "<= 20 ms at 10,000";
 const CLEANUP_TARGET: &str = "ratio <= 1.5, 128 MiB";
+/// A word that no session contains.
+const ABSENT: &str = "qqzzqq";
 /// About half of the sessions of a home were last active before that day.
 const HALF: &str = "2026-04-01";
 
@@ -79,9 +83,16 @@ fn main() -> io::Result<()> {
         (true, true) => &[(1_000, 31)],
         (true, false) => &[(1_000, 31), (10_000, 15)],
     };
+    if !has("--bench") {
+        measure_transcripts(Mix::Small, 60, 1)?;
+    }
     if has("--large") {
         [Mix::Claude, Mix::All].into_iter().try_for_each(|mix| measure_lists(mix, 100_000, 10))?;
         return measure_newest(100_000, 10);
+    }
+    if has("--transcripts") {
+        measure_transcripts(Mix::Small, 10_000, 11)?;
+        return measure_transcripts(Mix::Huge, 40, 5);
     }
     if has("--cleanup") {
         return [(10_000, 15), (100_000, 5)].iter().try_for_each(|(sessions, pairs)| {
@@ -125,6 +136,23 @@ fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
         ("list --json", &["list", "--json"], JSON_TARGET),
     ] {
         row(&home, name, args, &Beside::Floor(home.stores()), pairs, target)?;
+    }
+    say_size(&home);
+    Ok(())
+}
+
+/// Transcripts and nothing else, so that the floor opens exactly the files that `list` reads.
+fn measure_transcripts(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
+    let home = Home::generate(mix, sessions)?;
+    println!("{}", if mix == Mix::Huge { "transcripts of 60 MB" } else { "transcripts of 17 kB" });
+    let floor = Beside::Floor(home.stores());
+    row(&home, "list", &["list"], &floor, pairs, "ratio <= 2.3")?;
+    row(&home, "list --json", &["list", "--json"], &floor, pairs, "ratio <= 2.7")?;
+    row(&home, "stats", &["stats"], &Beside::List, pairs, "ratio <= 3")?;
+    row(&home, "doctor", &["doctor"], &Beside::List, pairs, "ratio <= 2.5")?;
+    if Command::new("rg").arg("--version").output().is_ok() {
+        let rg = Beside::Ripgrep(ABSENT, home.stores());
+        row(&home, "search, no hit", &["search", ABSENT], &rg, pairs, "ratio <= 2")?;
     }
     say_size(&home);
     Ok(())

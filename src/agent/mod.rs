@@ -17,6 +17,7 @@ use crate::format::edit::Edit;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::repository::Repository;
+use crate::session::stats::Days;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
@@ -284,11 +285,28 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(None)
     }
 
+    /// Counts the messages of a copy as [`Agent::count`] does, adds the days on which they were written, and returns what
+    /// [`Agent::tokens`] returns.
+    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>, PathError> {
+        self.count(copy)?;
+        self.messages(copy, &mut |message| {
+            message.at.into_iter().for_each(|at| days.add(at));
+            ControlFlow::Continue(())
+        })?;
+        self.tokens(copy)
+    }
+
     /// Returns the file of JSON that holds every letter and digit of a copy's messages next to the same letters and digits
     /// as in the message; `None` where messages are put together from pieces, packed, or named by this program in other
     /// words than `tool`. Most searches then need not parse it.
     fn verbatim(&self, _place: &Located) -> Option<PathBuf> {
         None
+    }
+
+    /// Returns whether [`Agent::verbatim`] holds titles and first prompts in the same way, so that `search` need not read a
+    /// session in whose file the text is not.
+    fn has_verbatim_titles(&self) -> bool {
+        false
     }
 
     /// Says what lets it find the sessions of a store from other directories: what is done once, and for each of them.

@@ -44,7 +44,12 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
         let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-        let Scan { mut sessions, problems, .. } = places.read_with_dirs(env, &filter, wanted);
+        // Only a line for a script says nothing of the sessions that do not have the text.
+        let counts_all = wants_short(args, env) || Format::from(args.format) != Format::Table;
+        let Scan { mut sessions, problems, .. } = match counts_all {
+            true => places.read_with_dirs(env, &filter, wanted),
+            false => places.read_with_text(env, &filter, wanted, &pattern),
+        };
         drop(showing);
         super::warn_of_problems(ui, &problems);
         let short = wants_short(args, env).then(|| ShortIds::of(&sessions));

@@ -1,8 +1,5 @@
 //! `rejoin stats`
 
-use std::collections::BTreeSet;
-use std::ops::ControlFlow;
-
 use jiff::tz::TimeZone;
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
@@ -11,7 +8,7 @@ use crate::cli::StatsArgs;
 use crate::commands::nowhere;
 use crate::error::{Exit, PathError};
 use crate::scan::{self, Wanted};
-use crate::session::stats::{self, Measured, StatsKey};
+use crate::session::stats::{self, Days, Measured, StatsKey};
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::stats::{Row, Stats};
@@ -56,29 +53,19 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 
 /// Reads a session to its end; what cannot be read is not counted.
 fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
-    let (kind, mut days, mut failed) = (session.copy().kind, BTreeSet::new(), None);
-    let mut tokens = None;
+    let (kind, mut tokens, mut failed) = (session.copy().kind, None, None);
+    let mut days = Days::new(TimeZone::clone(&env.zone), env.later(CLOCK_SKEW));
     if let Some(agent) = agent::by_kind(session.agent) {
-        let copy = &mut session.copies[0];
-        failed = agent::count(agent, copy).err();
-        let mut see = |message: crate::session::Message| {
-            // A time that is still to come is no activity.
-            let at = message.at.filter(|at| *at <= env.later(CLOCK_SKEW));
-            days.extend(at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
-            ControlFlow::Continue(())
-        };
-        failed = agent.messages(copy, &mut see).err().or(failed);
-        match agent.tokens(copy) {
+        match agent.measure(&mut session.copies[0], &mut days) {
             Ok(found) => tokens = found,
             Err(error) => failed = Some(error),
         }
     }
     let copy = session.copy();
     let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
-    // Where no message tells its time, that of the last activity stands for all.
-    if days.is_empty() {
-        let at = copy.active_at.as_ref().map(|at| at.value).filter(|at| *at <= env.later(CLOCK_SKEW));
-        days.extend(at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
+    // If no message has a time, that of the last activity stands for all.
+    if days.dates.is_empty() {
+        copy.active_at.iter().for_each(|at| days.add(at.value));
     }
     let measured = Measured {
         is_subagent: kind == SessionKind::Subagent,
@@ -88,7 +75,7 @@ fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
         prompts: copy.prompts.unwrap_or(0),
         replies: copy.replies.unwrap_or(0),
         size_bytes: copy.size().unwrap_or(0),
-        days,
+        days: days.dates,
         tokens,
     };
     (measured, failed)

@@ -151,7 +151,7 @@ fn name(place: &Located) -> Name<'_> {
 
 /// Returns whether it takes more than a session and its copies to know whether it passes, or whether sessions may lie in
 /// directories that only others record.
-fn depends_on_others(env: &Env, filter: &Filter) -> bool {
+pub(super) fn depends_on_others(env: &Env, filter: &Filter) -> bool {
     let asked = asked_dirs(env, filter);
     let lies_elsewhere = |agent: &dyn Agent| {
         let found = || agent.locate_in(&asked, &HashSet::new(), env);

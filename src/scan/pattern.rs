@@ -7,7 +7,7 @@ use regex::{Regex, RegexBuilder};
 use crate::agent::Agent;
 use crate::scan::needle::Needle;
 use crate::scan::probe::{Probe, Probes};
-use crate::session::Copy;
+use crate::session::Located;
 
 /// Longest regular expression, in characters. The time to search a text is the product of its length and that of the
 /// expression; one that compiles to more than 10 MiB is refused by regex itself.
@@ -85,8 +85,8 @@ impl Pattern {
     }
 
     /// Returns what can be looked for in the bytes of a copy, where the words of its messages are in a file as they are said.
-    pub(crate) fn probes(&self, agent: &dyn Agent, copy: &Copy) -> Probes {
-        let file = agent.verbatim(&copy.place);
+    pub(crate) fn probes(&self, agent: &dyn Agent, place: &Located) -> Probes {
+        let file = agent.verbatim(place);
         match &self.kind {
             Kind::All(needles) if file.is_some() => {
                 Probes { file, all: needles.iter().filter_map(Probe::of).collect() }

@@ -43,9 +43,9 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Returns whether everything can be in the file.
-    pub(crate) fn may_be_in_file(&self) -> bool {
-        self.file.as_ref().is_none_or(|file| self.all.iter().all(|probe| probe.may_be_in(file)))
+    /// Returns whether everything can be in the file; one that is longer than `most` bytes is not searched.
+    pub(crate) fn may_be_in_file(&self, most: u64) -> bool {
+        self.file.as_ref().is_none_or(|file| self.all.iter().all(|probe| probe.may_be_in(file, most)))
     }
 
     /// Returns whether everything can be in a record.
@@ -91,9 +91,12 @@ impl Probe {
         Some(Self { piece: start..start + length, finder, run })
     }
 
-    /// Returns whether the text can be in a file; one that cannot be read may hold anything.
-    pub(crate) fn may_be_in(&self, path: &Path) -> bool {
+    /// Returns whether the text can be in a file; one that cannot be read, or is longer than `most` bytes, may hold anything.
+    pub(crate) fn may_be_in(&self, path: &Path, most: u64) -> bool {
         let Ok((mut file, metadata)) = fsio::open_regular(path) else { return true };
+        if metadata.len() > most {
+            return true;
+        }
         // What a window cuts is seen again in the next one.
         let kept = self.run.len().max(ESCAPE.len() + 2) - 1;
         let length = usize::try_from(metadata.len()).unwrap_or(WINDOW);
@@ -232,9 +235,9 @@ mod tests {
             let whole = ["-".repeat(before), said, "-".repeat(after)].concat();
             write(&path, whole.as_bytes());
             prop_assume!(needle.find(&whole).is_some());
-            prop_assert!(Probe::of(&needle).is_none_or(|probe| probe.may_be_in(&path)));
+            prop_assert!(Probe::of(&needle).is_none_or(|probe| probe.may_be_in(&path, u64::MAX)));
             write(&path, "-".repeat(before).as_bytes());
-            prop_assert!(Probe::of(&needle).is_none_or(|probe| !probe.may_be_in(&path)));
+            prop_assert!(Probe::of(&needle).is_none_or(|probe| !probe.may_be_in(&path, u64::MAX)));
         }
     }
 

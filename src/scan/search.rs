@@ -3,17 +3,26 @@
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
 
+use foldhash::HashSet;
 use jiff::Timestamp;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::first::depends_on_others;
 use super::pattern::Pattern;
 use super::probe::Probes;
+use super::{Places, Scan, Wanted};
 use crate::agent::{self, Agent, Interest, Said};
-use crate::session::{Copy, Problem, Role};
+use crate::session::select::Filter;
+use crate::session::{AgentKind, Copy, Located, Problem, Role};
+use crate::system::env::Env;
 
 /// How many characters are shown before and after a match.
 const AROUND: usize = 60;
 /// A line of the context may be this long; a tool's answer may be one line of megabytes.
 const MAX_LINE: usize = 2000;
+
+/// Longer files are not searched before their sessions are read: a session is read at its two ends.
+const MAX_SEARCHED_FIRST: u64 = 1024 * 1024;
 
 /// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +78,24 @@ pub(crate) struct Wish<'a> {
     pub enough: Option<u64>,
 }
 
+impl Places {
+    /// Reads the sessions that may contain a text, and perhaps others. The bytes of small files are searched first; a session is
+    /// read only if the text may be in one of its copies.
+    pub(crate) fn read_with_text(self, env: &Env, filter: &Filter, wanted: Wanted, pattern: &Pattern) -> Scan {
+        if filter.is_narrow() || depends_on_others(env, filter) {
+            return self.read_with_dirs(env, filter, wanted);
+        }
+        let may_have = |place: &&Located| {
+            let agent = agent::by_kind(place.agent()).filter(|agent| agent.has_verbatim_titles());
+            let is_shown = filter.all || !place.is_subagent;
+            is_shown && agent.is_none_or(|agent| pattern.probes(agent, place).may_be_in_file(MAX_SEARCHED_FIRST))
+        };
+        let name = |place: &Located| (place.agent(), place.id.clone());
+        let names: HashSet<(AgentKind, String)> = self.places.par_iter().filter(may_have).map(name).collect();
+        self.read_some(env, wanted, |place| names.contains(&name(place)))
+    }
+}
+
 /// Looks through every message of a copy that can be read, streamed.
 pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
@@ -77,8 +104,8 @@ pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
     // Who is shown no message knows enough.
     let is_enough = in_title && wish.most == 0 && wish.enough.is_some();
     let Some(agent) = agent.filter(|_| !is_enough) else { return found };
-    let probes = pattern.probes(agent, copy);
-    if probes.may_be_in_file() { look_through(agent, copy, pattern, &probes, wish, found) } else { found }
+    let probes = pattern.probes(agent, &copy.place);
+    if probes.may_be_in_file(u64::MAX) { look_through(agent, copy, pattern, &probes, wish, found) } else { found }
 }
 
 /// Returns whether the title of a copy has it, or its first prompt where there is no title.
@@ -147,8 +174,8 @@ fn interest(probes: &Probes, record: &[u8], counts: bool) -> Interest {
 /// Looks through the messages of a copy as long as that is wanted; returns the first that is found, and how many are.
 pub(crate) fn look_while(copy: &Copy, pattern: &Pattern, is_wanted: &dyn Fn() -> bool) -> Option<(Hit, u64)> {
     let agent = agent::by_kind(copy.place.agent())?;
-    let probes = pattern.probes(agent, copy);
-    if !probes.may_be_in_file() {
+    let probes = pattern.probes(agent, &copy.place);
+    if !probes.may_be_in_file(u64::MAX) {
         return None;
     }
     let (mut number, mut messages, mut hit) = (0, 0, None);
@@ -241,7 +268,7 @@ mod tests {
         let mut env = crate::system::env::tests::fixed();
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
-        let scan = crate::scan::locate(&env, &[]).read_all(&env, crate::scan::Wanted::GLANCE);
+        let scan = crate::scan::locate(&env, &[]).read_all(&env, Wanted::GLANCE);
         let (mut passed_over, mut words) = (0, BTreeSet::new());
         for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
             let agent = agent::by_kind(copy.place.agent()).expect("an agent");
@@ -266,11 +293,36 @@ mod tests {
                 assert_eq!((bare.messages, texts(&bare)), (whole.messages, texts(&whole)), "{word} in {copy:?}");
                 let first = look(copy, &pattern, Wish { enough: Some(1), ..wish });
                 assert_eq!((first.messages, &first.hits), (whole.messages.min(1), &whole.hits), "{word} in {copy:?}");
-                passed_over += usize::from(!pattern.probes(agent, copy).may_be_in_file());
+                passed_over += usize::from(!pattern.probes(agent, &copy.place).may_be_in_file(u64::MAX));
             }
             words.append(&mut seen);
         }
         assert!(passed_over > 100, "{passed_over}");
+    }
+
+    #[test]
+    fn a_search_that_reads_only_files_with_the_text_finds_the_same_sessions() {
+        let mut env = crate::system::env::tests::fixed();
+        env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        let filter = Filter::of_agents(&[AgentKind::Claude]);
+        let wish = Wish { roles: &[], most: 0, lines: None, has_numbers: false, enough: Some(1) };
+        let found = |scan: &Scan, pattern: &Pattern| -> Vec<String> {
+            let found = scan.sessions.iter().filter(|session| look(session.copy(), pattern, wish).is_any());
+            found.map(|session| session.id().to_owned()).collect()
+        };
+        let all = crate::scan::locate(&env, &filter.agents).read_with_dirs(&env, &filter, Wanted::GLANCE);
+        let labels: Vec<&str> = all.sessions.iter().filter_map(|session| session.label()).collect();
+        let words: BTreeSet<&str> = labels.iter().flat_map(|label| label.split(' ')).chain(["qqzzqq"]).collect();
+        let mut unread = 0;
+        for text in words.into_iter().chain(labels.iter().copied()).filter(|text| !text.is_empty()) {
+            let pattern = Pattern::of_texts(&[text.to_owned()], Case::Smart);
+            let places = crate::scan::locate(&env, &filter.agents);
+            let some = places.read_with_text(&env, &filter, Wanted::GLANCE, &pattern);
+            assert_eq!(found(&some, &pattern), found(&all, &pattern), "{text}");
+            unread += all.sessions.len() - some.sessions.len();
+        }
+        assert!(unread > 100, "{unread}");
     }
 
     proptest! {

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use crate::session::usage::Tokens;
 
@@ -31,6 +33,38 @@ impl StatsKey {
             Self::Model => "model",
             Self::Week => "week",
         }
+    }
+}
+
+/// The days on which something was said, in a time zone.
+#[derive(Clone, Debug)]
+pub(crate) struct Days {
+    /// The days.
+    pub dates: BTreeSet<Date>,
+    zone: TimeZone,
+    latest: Timestamp,
+}
+
+impl Days {
+    /// Makes an empty set; a time after `latest` is still to come, and adds no day.
+    pub(crate) fn new(zone: TimeZone, latest: Timestamp) -> Self {
+        Self { dates: BTreeSet::new(), zone, latest }
+    }
+
+    /// Adds the day of a time.
+    pub(crate) fn add(&mut self, at: Timestamp) {
+        if at <= self.latest {
+            self.dates.insert(self.date(at));
+        }
+    }
+
+    /// Returns whether the day of a time would be added and is not there yet.
+    pub(crate) fn lacks(&self, at: Timestamp) -> bool {
+        at <= self.latest && !self.dates.contains(&self.date(at))
+    }
+
+    fn date(&self, at: Timestamp) -> Date {
+        self.zone.to_datetime(at).date()
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod records;
 
 pub(super) mod about;
 mod belongings;
+mod count;
 mod ends;
 mod live;
 mod places;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::{Ends, TAIL};
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
@@ -36,6 +37,7 @@ use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages, too_long};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::stats::Days;
 use crate::session::usage::Tokens;
 use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -113,40 +115,11 @@ impl Agent for Claude {
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut has_bad_lines) = (0_u64, false);
-        let (mut replies, mut seen) = (HashSet::new(), HashSet::new());
-        let mut whole = Ends::default();
-        let counts_sidechains = copy.kind == SessionKind::Subagent;
-        each_line(&copy.place.path, &mut |line| {
-            let parse = |line| serde_json::from_slice::<Record<'_>>(line).ok();
-            let record = line.and_then(parse);
-            has_bad_lines |= record.is_none();
-            let Some(record) = record.or_else(|| parse(last_object(line?)?)) else {
-                return ControlFlow::Continue(());
-            };
-            whole.note_entrypoint(&record);
-            whole.late.see_later(&record);
-            // A file that was concatenated with itself is read by the client as if it were not.
-            let is_new = record.uuid.filled().is_none_or(|uuid| seen.insert(uuid));
-            if is_new && (counts_sidechains || !record.is_sidechain.0) {
-                prompts += u64::from(record.prompt().is_some());
-                replies.extend(record.reply_id());
-            }
-            ControlFlow::Continue(())
-        })?;
-        let replies = replies.len() as u64;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        // What lies between the two windows of a glance may name the session, or show how it was started.
-        copy.title = whole.late.into_title(|leaf| seen.contains(leaf)).or_else(|| copy.title.take());
-        if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
-            copy.kind = match (prompts + replies, whole.is_exec && !whole.is_interactive) {
-                (0, _) => SessionKind::Empty,
-                (_, true) => SessionKind::Exec,
-                (_, false) => SessionKind::Main,
-            };
-        }
-        Ok(())
+        count::count(copy)
+    }
+
+    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>, PathError> {
+        count::measure(copy, days)
     }
 
     fn version_at(&self) -> Option<&'static str> {
@@ -215,6 +188,10 @@ impl Agent for Claude {
 
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {
         Some(place.path.to_path_buf())
+    }
+
+    fn has_verbatim_titles(&self) -> bool {
+        true
     }
 
     fn relocation<'a>(

@@ -179,16 +179,24 @@ impl<'a> Record<'a> {
         is_first(bit, seen)
     }
 
-    /// Counts the messages of a line without putting them in words; `None` where it takes a parser to know.
-    pub(crate) fn count_messages(line: &'a [u8], shows_sidechains: bool) -> Option<u64> {
+    /// Reads a line in which a parser finds nothing wrong; `None` for a bad line.
+    pub(super) fn of_sound_line(line: &'a [u8]) -> Option<Self> {
+        Self::sound(line).or_else(|| serde_json::from_slice(line).ok())
+    }
+
+    /// Reads a line in which a parser would find nothing wrong; `None` if only a parser can tell.
+    fn sound(line: &'a [u8]) -> Option<Self> {
         if !line.is_ascii() {
             std::str::from_utf8(line).ok()?;
         }
         let (mut record, mut is_plain, mut seen) = (Self::default(), true, 0);
         skim::sound_members(line, |name, value| is_plain &= record.set(name, value, &mut seen))?;
-        if !is_plain {
-            return None;
-        }
+        is_plain.then_some(record)
+    }
+
+    /// Counts the messages of a line without putting them in words; `None` where it takes a parser to know.
+    pub(crate) fn count_messages(line: &'a [u8], shows_sidechains: bool) -> Option<u64> {
+        let record = Self::sound(line)?;
         match record.role().filter(|_| shows_sidechains || !record.is_sidechain.0) {
             Some(Role::User) => count_blocks(record.message, Some(&|text: &str| is_injected(text, INJECTED))),
             Some(_) => count_blocks(record.message, None),

@@ -1,0 +1,94 @@
+//! Counts the messages of a transcript, line by line.
+
+use std::ops::ControlFlow;
+
+use foldhash::HashSet;
+
+use super::ends::Ends;
+use super::records::Record;
+use super::usage::Usages;
+use crate::error::PathError;
+use crate::format::json::last_object;
+use crate::format::jsonl::each_line;
+use crate::session::stats::Days;
+use crate::session::usage::Tokens;
+use crate::session::{Copy, SessionKind};
+
+/// Reads a transcript to its end and counts its messages.
+pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
+    let mut count = Count::of(copy);
+    each_line(&copy.place.path, &mut |line| {
+        count.see(line);
+        ControlFlow::Continue(())
+    })?;
+    count.finish(copy);
+    Ok(())
+}
+
+/// Reads a transcript to its end once for its messages, their days, and their tokens.
+pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>, PathError> {
+    let (mut count, mut usages) = (Count::of(copy), Usages::default());
+    each_line(&copy.place.path, &mut |line| {
+        line.into_iter().for_each(|line| usages.see(line));
+        if let Some(record) = count.see(line)
+            && let Some(at) = record.at().filter(|at| days.lacks(*at))
+            && !record.messages().is_empty()
+        {
+            days.add(at);
+        }
+        ControlFlow::Continue(())
+    })?;
+    count.finish(copy);
+    Ok(usages.sum())
+}
+
+/// The messages so far.
+#[derive(Default)]
+struct Count {
+    counts_sidechains: bool,
+    prompts: u64,
+    replies: HashSet<String>,
+    /// The ids of all records, because a file may be concatenated with itself.
+    seen: HashSet<String>,
+    whole: Ends,
+    has_bad_lines: bool,
+}
+
+impl Count {
+    fn of(copy: &Copy) -> Self {
+        Self { counts_sidechains: copy.kind == SessionKind::Subagent, ..Self::default() }
+    }
+
+    /// Counts a line; returns its record if that is new and belongs to the conversation.
+    fn see<'l>(&mut self, line: Option<&'l [u8]>) -> Option<Record<'l>> {
+        let record = line.and_then(Record::of_sound_line);
+        self.has_bad_lines |= record.is_none();
+        let record = record.or_else(|| Record::of_sound_line(last_object(line?)?))?;
+        self.whole.note_entrypoint(&record);
+        self.whole.late.see_later(&record);
+        // The client reads a file that was concatenated with itself as if it were not.
+        let is_new = record.uuid.filled().is_none_or(|uuid| self.seen.insert(uuid));
+        if !is_new || (record.is_sidechain.0 && !self.counts_sidechains) {
+            return None;
+        }
+        self.prompts += u64::from(record.prompt().is_some());
+        self.replies.extend(record.reply_id());
+        Some(record)
+    }
+
+    fn finish(self, copy: &mut Copy) {
+        let Self { prompts, replies, seen, whole, has_bad_lines, .. } = self;
+        let replies = replies.len() as u64;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        copy.note_bad_lines(has_bad_lines);
+        // What lies between the two windows of a glance may name the session, or show how it was started.
+        copy.title = whole.late.into_title(|leaf| seen.contains(leaf)).or_else(|| copy.title.take());
+        if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
+            copy.kind = match (prompts + replies, whole.is_exec && !whole.is_interactive) {
+                (0, _) => SessionKind::Empty,
+                (_, true) => SessionKind::Exec,
+                (_, false) => SessionKind::Main,
+            };
+        }
+    }
+}
