@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::home::{Home, Mix};
-use crate::measure::{Beside, FLOORS, Times, floor, median, milliseconds, peak_memory, program};
+use crate::measure::{FLOORS, Times, Versus, floor, median, milliseconds, peak_memory, program};
 use crate::plot::{Line, draw as picture};
 
 /// Where the picture goes.
@@ -13,7 +13,7 @@ const PICTURE: &str = "docs/pictures/growth.svg";
 /// So many sessions, measured in so many pairs.
 const SIZES: [(usize, usize); 6] = [(1_000, 15), (3_000, 11), (10_000, 9), (30_000, 7), (100_000, 5), (300_000, 3)];
 
-/// Measures listings of Claude Code's sessions beside the floor, and draws them.
+/// Measures listings of Claude Code's sessions compared with the floor, and draws them.
 pub(crate) fn draw(is_quick: bool) -> io::Result<()> {
     let commands: [(&str, &[&str]); 2] = [("list", &["list"]), ("list --json", &["list", "--json"])];
     let names = commands.iter().map(|(name, _)| *name).chain(["floor"]);
@@ -28,14 +28,14 @@ pub(crate) fn draw(is_quick: bool) -> io::Result<()> {
             times[line].points.push((sessions as f64, milliseconds));
             memory[line].points.push((sessions as f64, megabytes));
         };
-        let mut beside = Vec::new();
+        let mut versus = Vec::new();
         for (line, (name, args)) in commands.iter().enumerate() {
-            let measured = Times::of(&home, args, &Beside::Floor(home.stores()), pairs)?;
-            beside.extend(measured.beside);
+            let measured = Times::of(&home, args, &Versus::Floor(home.stores()), pairs)?;
+            versus.extend(measured.versus);
             put(line, name, milliseconds(median(measured.program)), peak_memory(&mut program(&home, args))?);
         }
         let peak = peak_memory(&mut floor(FLOORS[0].0, &home.stores())?)?;
-        put(commands.len(), "floor", milliseconds(median(beside)), peak);
+        put(commands.len(), "floor", milliseconds(median(versus)), peak);
     }
     let drawn = picture(&[("Time of a whole run, in ms", times), ("Peak memory, in MB", memory)]);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PICTURE);

@@ -1,4 +1,4 @@
-//! What asking many hosts costs beside the slowest of them: `list --host` of 50 hosts, and a million rows.
+//! The cost of asking many hosts compared with the slowest one: `list --host` of 50 hosts, and a million rows.
 //!
 //! `cargo bench --bench hosts` puts a program in place of ssh that waits as a host does and then writes rows; the slowest host
 //! takes a second and a half. Without `--bench`, three small hosts are gone through once to see that all works.

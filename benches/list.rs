@@ -1,4 +1,4 @@
-//! How long whole runs of the program take over generated homes, beside a floor that only opens the files.
+//! How long whole runs of the program take over generated homes, compared with a floor that only opens the files.
 //!
 //! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
 //! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, with `-- --agents` each
@@ -28,7 +28,7 @@ mod plot;
 mod ratios;
 
 use home::{Home, Mix};
-use measure::{Beside, FLOORS, Times, median, milliseconds, peak_memory, program};
+use measure::{FLOORS, Times, Versus, median, milliseconds, peak_memory, program};
 
 /// Targets by which the table is read; they decide nothing here, because machines differ.
 const LIST_TARGET: &str = "ratio <= 1.8, goal 1.5";
@@ -77,7 +77,7 @@ fn main() -> io::Result<()> {
     if has("--plot") {
         return growth::draw(has("--quick"));
     }
-    println!("command              sessions  rejoin ms  beside ms  ratio  of CPU  peak MB  target");
+    println!("command              sessions  rejoin ms  versus ms  ratio  of CPU  peak MB  target");
     let sizes: &[(usize, usize)] = match (has("--bench"), has("--quick")) {
         (false, _) => &[(60, 1)],
         (true, true) => &[(1_000, 31)],
@@ -114,13 +114,13 @@ fn measure(sessions: usize, pairs: usize, each_agent: bool) -> io::Result<()> {
 
     let home = Home::generate(Mix::All, sessions)?;
     check(&home)?;
-    row(&home, "list, all agents", &["list"], &Beside::Floor(home.stores()), pairs, LIST_TARGET)?;
+    row(&home, "list, all agents", &["list"], &Versus::Floor(home.stores()), pairs, LIST_TARGET)?;
     let resume = ["resume", &home.claude_id, "--json"];
-    row(&home, "resume", &resume, &Beside::Floor(home.stores()), pairs, RESUME_TARGET)?;
-    row(&home, "doctor, all agents", &["doctor"], &Beside::List, pairs, DOCTOR_TARGET)?;
+    row(&home, "resume", &resume, &Versus::Floor(home.stores()), pairs, RESUME_TARGET)?;
+    row(&home, "doctor, all agents", &["doctor"], &Versus::List, pairs, DOCTOR_TARGET)?;
     measure_cleanup(&home, pairs)?;
     for (agent, store) in home.agents().into_iter().filter(|_| each_agent) {
-        row(&home, &format!("  {agent}"), &["list", "--agent", agent], &Beside::Floor(vec![store]), pairs, "")?;
+        row(&home, &format!("  {agent}"), &["list", "--agent", agent], &Versus::Floor(vec![store]), pairs, "")?;
     }
     say_size(&home);
     Ok(())
@@ -135,7 +135,7 @@ fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
         ("list --format ndjson", &["list", "--format", "ndjson"], JSON_TARGET),
         ("list --json", &["list", "--json"], JSON_TARGET),
     ] {
-        row(&home, name, args, &Beside::Floor(home.stores()), pairs, target)?;
+        row(&home, name, args, &Versus::Floor(home.stores()), pairs, target)?;
     }
     say_size(&home);
     Ok(())
@@ -145,13 +145,13 @@ fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
 fn measure_transcripts(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
     let home = Home::generate(mix, sessions)?;
     println!("{}", if mix == Mix::Huge { "transcripts of 60 MB" } else { "transcripts of 17 kB" });
-    let floor = Beside::Floor(home.stores());
+    let floor = Versus::Floor(home.stores());
     row(&home, "list", &["list"], &floor, pairs, "ratio <= 2.3")?;
     row(&home, "list --json", &["list", "--json"], &floor, pairs, "ratio <= 2.7")?;
-    row(&home, "stats", &["stats"], &Beside::List, pairs, "ratio <= 3")?;
-    row(&home, "doctor", &["doctor"], &Beside::List, pairs, "ratio <= 2.5")?;
+    row(&home, "stats", &["stats"], &Versus::List, pairs, "ratio <= 3")?;
+    row(&home, "doctor", &["doctor"], &Versus::List, pairs, "ratio <= 2.5")?;
     if Command::new("rg").arg("--version").output().is_ok() {
-        let rg = Beside::Ripgrep(ABSENT, home.stores());
+        let rg = Versus::Ripgrep(ABSENT, home.stores());
         row(&home, "search, no hit", &["search", ABSENT], &rg, pairs, "ratio <= 2")?;
     }
     say_size(&home);
@@ -169,7 +169,7 @@ fn measure_newest(sessions: usize, pairs: usize) -> io::Result<()> {
         ("resume latest", &["resume", "latest", "--json"], times),
         ("resume (Claude)", &["resume", &home.claude_id, "--json"], names),
     ] {
-        row(&home, name, args, &Beside::Less(floor, home.stores()), pairs, NEWEST_TARGET)?;
+        row(&home, name, args, &Versus::Less(floor, home.stores()), pairs, NEWEST_TARGET)?;
     }
     say_size(&home);
     Ok(())
@@ -181,19 +181,19 @@ fn measure_cleanup(home: &Home, pairs: usize) -> io::Result<()> {
         [("cleanup, none go", "2020-01-01"), ("cleanup, half go", HALF), ("cleanup, all go", "2036-01-01")]
     {
         let args = ["cleanup", "--dry-run", "--allow-all", "--older-than", before];
-        row(home, name, &args, &Beside::List, pairs, CLEANUP_TARGET)?;
+        row(home, name, &args, &Versus::List, pairs, CLEANUP_TARGET)?;
     }
     Ok(())
 }
 
-fn row(home: &Home, name: &str, args: &[&str], beside: &Beside, pairs: usize, target: &str) -> io::Result<()> {
-    let times = Times::of(home, args, beside, pairs)?;
+fn row(home: &Home, name: &str, args: &[&str], versus: &Versus, pairs: usize, target: &str) -> io::Result<()> {
+    let times = Times::of(home, args, versus, pairs)?;
     let of_cpu = times.ratio_of_cpu();
     println!(
         "{name:<20} {:>8}  {:>9.1}  {:>9.1}  {:>5.2}  {:>6}  {:>7}  {target}",
         home.listed,
         milliseconds(median(times.program)),
-        milliseconds(median(times.beside)),
+        milliseconds(median(times.versus)),
         median(times.ratios),
         of_cpu.map_or("?".to_owned(), |ratio| format!("{ratio:.2}")),
         peak_memory(&mut program(home, args))?.map_or("?".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e6)),

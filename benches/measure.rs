@@ -1,4 +1,4 @@
-//! Runs of the program and of what it is measured beside, in turn.
+//! Runs the program and its comparison in turn.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -13,8 +13,8 @@ use crate::home::Home;
 pub(crate) const FLOORS: [(&str, Least); 3] =
     [("--floor", Least::Ends), ("--floor-of-times", Least::Times), ("--floor-of-names", Least::Names)];
 
-/// What a command is measured beside.
-pub(crate) enum Beside {
+/// The comparison for a command.
+pub(crate) enum Versus {
     /// The floor of these stores.
     Floor(Vec<PathBuf>),
     /// What is no more than looking at times or names in them.
@@ -28,7 +28,7 @@ pub(crate) enum Beside {
 #[derive(Default)]
 pub(crate) struct Times {
     pub(crate) program: Vec<Duration>,
-    pub(crate) beside: Vec<Duration>,
+    pub(crate) versus: Vec<Duration>,
     pub(crate) ratios: Vec<f64>,
     /// The processor time of all counted runs of each, in ticks: it says more than the clock on a busy machine.
     cpu: [Option<u64>; 2],
@@ -36,21 +36,21 @@ pub(crate) struct Times {
 
 impl Times {
     /// Runs the two in turn; the first pair warms the caches and does not count.
-    pub(crate) fn of(home: &Home, args: &[&str], beside: &Beside, pairs: usize) -> io::Result<Self> {
+    pub(crate) fn of(home: &Home, args: &[&str], versus: &Versus, pairs: usize) -> io::Result<Self> {
         let mut times = Self { cpu: [Some(0); 2], ..Self::default() };
         for pair in 0..=pairs {
             let ticks = [children_ticks()];
             let own = time(&mut program(home, args))?;
             let ticks = [ticks[0], children_ticks()];
-            let other = match beside {
-                Beside::Floor(stores) => time(&mut floor(FLOORS[0].0, stores)?)?,
-                Beside::Less(name, stores) => time(&mut floor(name, stores)?)?,
-                Beside::List => time(&mut program(home, &["list"]))?,
-                Beside::Ripgrep(word, dirs) => time(Command::new("rg").args(["-j2", "-c", word]).args(dirs))?,
+            let other = match versus {
+                Versus::Floor(stores) => time(&mut floor(FLOORS[0].0, stores)?)?,
+                Versus::Less(name, stores) => time(&mut floor(name, stores)?)?,
+                Versus::List => time(&mut program(home, &["list"]))?,
+                Versus::Ripgrep(word, dirs) => time(Command::new("rg").args(["-j2", "-c", word]).args(dirs))?,
             };
             if pair > 0 {
                 times.program.push(own);
-                times.beside.push(other);
+                times.versus.push(other);
                 times.ratios.push(own.as_secs_f64() / other.as_secs_f64());
                 for (sum, (before, after)) in
                     times.cpu.iter_mut().zip([(ticks[0], ticks[1]), (ticks[1], children_ticks())])
@@ -64,8 +64,8 @@ impl Times {
 
     /// Returns the ratio of the processor times, where the system tells them.
     pub(crate) fn ratio_of_cpu(&self) -> Option<f64> {
-        let [own, beside] = self.cpu;
-        beside.filter(|ticks| *ticks > 0).zip(own).map(|(beside, own)| own as f64 / beside as f64)
+        let [own, versus] = self.cpu;
+        versus.filter(|ticks| *ticks > 0).zip(own).map(|(versus, own)| own as f64 / versus as f64)
     }
 }
 

@@ -1,7 +1,7 @@
 //! How long a person waits in the picker: for the first sessions, for a key, and for what was said.
 //!
 //! `cargo bench --bench picker` measures a home of 10,000 sessions, with `-- --quick` one of 1,000. The picker runs at a
-//! pseudo-terminal. Each figure stands beside a whole run of `list` or `search` of the same home, because machines differ.
+//! pseudo-terminal. Each figure is printed next to that of a whole run of `list` or `search` of the same home, because machines differ.
 //! Without `--bench`, one small home is gone through once to see that all works.
 #![expect(
     clippy::arithmetic_side_effects,
@@ -55,18 +55,18 @@ fn main() -> io::Result<()> {
             slowest = slowest.max(measured.slowest_key);
         }
     }
-    println!("wait for              sessions  picker ms  beside ms  ratio  target");
+    println!("wait for              sessions  picker ms  versus ms  ratio  target");
     for ((name, target), values) in
         [("the first sessions", "<= 100 ms"), ("a key", "<= 16 ms"), ("what was said", "<= 500 ms")]
             .into_iter()
             .zip(figures)
     {
-        let ratio = median(values.iter().map(|(own, beside)| own.as_secs_f64() / beside.as_secs_f64()).collect());
-        let [own, beside] = [
+        let ratio = median(values.iter().map(|(own, versus)| own.as_secs_f64() / versus.as_secs_f64()).collect());
+        let [own, versus] = [
             median(values.iter().map(|(own, _)| own.as_secs_f64()).collect()),
-            median(values.iter().map(|(_, beside)| beside.as_secs_f64()).collect()),
+            median(values.iter().map(|(_, versus)| versus.as_secs_f64()).collect()),
         ];
-        println!("{name:<20} {:>9}  {:>9.1}  {:>9.1}  {ratio:>5.2}  {target}", home.listed, own * 1e3, beside * 1e3);
+        println!("{name:<20} {:>9}  {:>9.1}  {:>9.1}  {ratio:>5.2}  {target}", home.listed, own * 1e3, versus * 1e3);
     }
     println!("the slowest of all keys: {}, {:.1} ms", slowest.1, slowest.0.as_secs_f64() * 1e3);
     Ok(())

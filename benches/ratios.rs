@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use crate::home::{Home, Mix};
-use crate::measure::{Beside, Times, median};
+use crate::measure::{Times, Versus, median};
 
 /// How many sessions the homes hold.
 const SESSIONS: usize = 1_000;
@@ -67,28 +67,28 @@ fn read(file: &Path) -> io::Result<Ratios> {
 
 fn measure() -> io::Result<Ratios> {
     let mut ratios = Ratios::new();
-    let mut put = |home: &Home, name: &str, args: &[&str], beside: &Beside| -> io::Result<()> {
-        let times = Times::of(home, args, beside, PAIRS)?;
+    let mut put = |home: &Home, name: &str, args: &[&str], versus: &Versus| -> io::Result<()> {
+        let times = Times::of(home, args, versus, PAIRS)?;
         // The processor's time says more than the clock on a busy machine.
         ratios.insert(name.to_owned(), times.ratio_of_cpu().unwrap_or_else(|| median(times.ratios)));
         Ok(())
     };
     let home = Home::generate(Mix::All, SESSIONS)?;
-    put(&home, "list to floor", &["list"], &Beside::Floor(home.stores()))?;
-    put(&home, "list --json to list", &["list", "--json"], &Beside::List)?;
-    put(&home, "doctor to list", &["doctor"], &Beside::List)?;
-    put(&home, "search to list", &["search", "nowhere-to-be-found"], &Beside::List)?;
+    put(&home, "list to floor", &["list"], &Versus::Floor(home.stores()))?;
+    put(&home, "list --json to list", &["list", "--json"], &Versus::List)?;
+    put(&home, "doctor to list", &["doctor"], &Versus::List)?;
+    put(&home, "search to list", &["search", "nowhere-to-be-found"], &Versus::List)?;
     put(
         &home,
         "cleanup to list",
         &["cleanup", "--dry-run", "--allow-all", "--older-than", "2036-01-01"],
-        &Beside::List,
+        &Versus::List,
     )?;
-    put(&home, "archive plan to list", &["archive", "--every", "--dry-run"], &Beside::List)?;
+    put(&home, "archive plan to list", &["archive", "--every", "--dry-run"], &Versus::List)?;
     let moved = format!("{}=/moved", home.path().join("work").display());
-    put(&home, "move plan to list", &["move", "--map", &moved, "--dry-run"], &Beside::List)?;
+    put(&home, "move plan to list", &["move", "--map", &moved, "--dry-run"], &Versus::List)?;
     let home = Home::generate(Mix::ClaudeInPlace, 3 * SESSIONS)?;
-    put(&home, "list --limit 20 to list", &["list", "--limit", "20"], &Beside::List)?;
-    put(&home, "resume ID to list", &["resume", &home.claude_id, "--json"], &Beside::List)?;
+    put(&home, "list --limit 20 to list", &["list", "--limit", "20"], &Versus::List)?;
+    put(&home, "resume ID to list", &["resume", &home.claude_id, "--json"], &Versus::List)?;
     Ok(ratios)
 }

@@ -13,7 +13,7 @@ const LARGE: usize = 1024 * 1024;
 
 /// Where sizes differ as people's do, one session in so many is huge.
 const HUGE_ONE_IN: usize = 100;
-/// How large every session is in a home of small ones, and of huge ones.
+/// The size of every session in a home of small ones, and of huge ones.
 const SMALL: usize = 10_500;
 const HUGE: usize = 60_000_000;
 

@@ -35,9 +35,12 @@ fn the_projects(evidence: &[Evidence]) -> Option<&Evidence> {
     dirs.all(|other| other.dir == first.dir).then_some(first)
 }
 
+/// The ids of the sessions that record each directory.
+type IdsByDir = BTreeMap<Arc<Path>, BTreeSet<String>>;
+
 /// The directories that the sessions of each project record, as far as they encode to it.
 #[derive(Debug, Default)]
-pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), BTreeMap<Arc<Path>, BTreeSet<String>>>);
+pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), IdsByDir>);
 
 impl ProjectDirs {
     /// Adds what a copy records of its own.

@@ -184,7 +184,7 @@ impl<'a> Record<'a> {
         Self::sound(line).or_else(|| serde_json::from_slice(line).ok())
     }
 
-    /// Reads a line in which a parser would find nothing wrong; `None` if only a parser can tell.
+    /// Reads a line in which a parser would find nothing wrong; `None` if only a parser can say so.
     fn sound(line: &'a [u8]) -> Option<Self> {
         if !line.is_ascii() {
             std::str::from_utf8(line).ok()?;

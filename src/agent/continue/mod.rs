@@ -5,11 +5,12 @@
 pub(super) mod about;
 mod records;
 
-use jiff::Timestamp;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use jiff::Timestamp;
 
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};

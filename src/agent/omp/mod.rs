@@ -6,12 +6,12 @@
 pub(super) mod about;
 mod projects;
 
-use jiff::Timestamp;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use memchr::memmem;
 
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};

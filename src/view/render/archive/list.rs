@@ -164,7 +164,7 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     let width = grid::width(env);
     let mut notes = match &list.layout {
-        Layout::Table(look) if !look.is_wide => table::legend(&list.sessions, width),
+        Layout::Table(look) if !look.is_wide => table::legend(list.sessions, width),
         _ => Vec::new(),
     };
     if list.sessions.is_empty() {
@@ -195,6 +195,6 @@ impl Answer for ArchivedList<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        self.layout.write(out, env, styles, &self.sessions)
+        self.layout.write(out, env, styles, self.sessions)
     }
 }
