@@ -31,7 +31,7 @@ impl ShortIds {
     /// Returns the beginning of a session's id that is enough to mean it.
     pub(crate) fn get<'s>(&self, session: &'s Session) -> &'s str {
         let length = self.0.get(&(session.agent, session.id().to_owned())).copied();
-        session.id()[..length.unwrap_or(session.id().len())]
+        &session.id()[..length.unwrap_or(session.id().len())]
     }
 }
 
