@@ -92,10 +92,10 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
 fn undo_says_what_it_did_in_words() {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0).stdout_eq(snapbox::str![[r#"
-written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
+written  00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
-written 00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.json is missing; from metadata.json)
+written  00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.json is missing; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
 2 written, 0 already good, 0 refused.

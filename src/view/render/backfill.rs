@@ -55,7 +55,7 @@ impl Answer for Report<'_> {
                 let verb = if self.is_dry_run { "write" } else { "written" };
                 let (id, reason) = (text::one_line(&item.id), text::one_line(&item.reason));
                 let dir = text::field(&working_dir.to_string_lossy()).into_owned();
-                writeln!(out, "{verb} {id}  {dir}  {faint}({reason}){faint:#}")?;
+                writeln!(out, "{verb}  {id}  {dir}  {faint}({reason}){faint:#}")?;
             }
             if item.action != Action::Keep {
                 for evidence in &item.evidence {

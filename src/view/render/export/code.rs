@@ -1,6 +1,6 @@
 //! Code in colours, without knowing its language well: strings, comments, numbers and the words that most languages share.
 //!
-//! A highlighter with grammars would be larger than the rest of the program.
+//! The grammars of a highlighter backtrack, and anybody may have written the code; this reads each character once.
 
 use std::fmt::Write as _;
 
