@@ -96,11 +96,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let home = cli.global.home.as_deref().filter(|_| cli.global.hosts.is_empty());
     let env = Env::read(home);
     let env = env.map(|mut env| {
-        env.words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        env.invocation.words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         env
     });
     let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
-    let elsewhere = env.as_ref().map(Env::elsewhere).unwrap_or_default();
+    let elsewhere = env.as_ref().map(|env| env.invocation.elsewhere.clone()).unwrap_or_default();
     let outcome = env.map_err(anyhow::Error::from).and_then(|mut env| {
         if !cli.global.no_config && reads_config(&cli.command) {
             env.config = commands::config::read(&env)?;

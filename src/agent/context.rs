@@ -72,7 +72,7 @@ impl ReadContext<'_> {
 
     /// Lets a copy come no earlier in an order than the last change of its file allows, unless the clock was set.
     pub(super) fn bound_activity(&self, copy: &mut Copy, changed: Option<Timestamp>) {
-        if !self.env.clock_is_set {
+        if !self.env.clock.is_set {
             copy.bound_activity(changed);
         }
     }

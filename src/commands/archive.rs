@@ -62,7 +62,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         super::warn_of_problems(ui, &scan.problems);
         let inner = inner(&scan.sessions);
         let mut retentions = HashMap::new();
-        let until = args.expiring.map(|days| env.later(SignedDuration::from_hours(24 * i64::from(days))));
+        let until = args.expiring.map(|days| env.clock.later(SignedDuration::from_hours(24 * i64::from(days))));
         scan.sessions.retain(|session| {
             !inner.contains(&(session.agent, session.id().to_owned()))
                 && session.copy().kind != SessionKind::Empty
@@ -145,7 +145,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
-    let layout = listing::layout(args, || ShortIds::of(&sessions), env);
+    let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
     sessions.retain(|session| args.words.is_empty() || words::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
     let beyond_limit = listing::cut(&mut sessions, args, env);
@@ -158,7 +158,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let listing =
         ArchivedList { archive: &archive, sessions: &sessions, states, layout, hidden, beyond_limit, problems };
     ui.answer(args.format.json_or_table(), env, &listing)?;
-    if listing::says_more(args, env) {
+    if listing::says_more(args, &env.terminal) {
         render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
     }
     Ok(Exit::Ok)

@@ -78,7 +78,7 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
 /// Fills in what the file says of a table of sessions, and says which filters it adds. What a pipe gets does not depend on it.
 pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
     let (mut args, config) = (args.clone(), &env.config.list);
-    if args.format.form(env.stdout_is_terminal) != ListForm::Table {
+    if args.format.form(env.terminal.stdout) != ListForm::Table {
         return (args, None);
     }
     args.limit = args.limit.or(config.limit);

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     survey.interrupted = interrupted(env, ui)?;
     let mut findings = check::all(&survey, &codes, &filter);
     for remedy in findings.iter_mut().flat_map(|finding| &mut finding.remedies) {
-        remedy.command = in_home(&remedy.command, &env.elsewhere()).into_owned();
+        remedy.command = in_home(&remedy.command, &env.invocation.elsewhere).into_owned();
     }
     if !args.sessions.is_empty() {
         let named = find::Finder::new(&filter, scan::Wanted::GLANCE, env, ui).all("doctor", &args.sessions)?;
@@ -80,7 +80,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     let repairs = repair::of_findings(&findings, survey);
     let change = ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), lock: args.lock };
     super::change::check_fingerprint(&repairs.change, &change, env)?;
-    let asks = env.stdin_is_terminal && env.stderr_is_terminal;
+    let asks = env.terminal.can_ask();
     if asks && !args.yes && !args.dry_run && args.apply.is_none() && !repairs.change.items.is_empty() {
         super::confirm_or_refuse(&ChangeReport::new(&repairs.change, None).lines(env), "Do this?", env, ui)?;
     }

@@ -12,7 +12,7 @@ use crate::scan::relocated::Relocated;
 use crate::scan::{self, Scan, Wanted};
 use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Kin, Session};
-use crate::system::env::Env;
+use crate::system::env::{Env, Terminal};
 use crate::view::render::list as render;
 use crate::view::render::list::Listing;
 use crate::view::ui::Ui;
@@ -20,7 +20,7 @@ use crate::view::ui::Ui;
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (args, from_config) = &super::config::list(typed, env);
     let mut filter = super::filter(&args.filter, args.all, env);
-    let query = words::sound_query(&args.words, env)?;
+    let query = words::sound_query(&args.words, &env.clock)?;
     if args.archived {
         return super::archive::list(args, &filter, &query, env, ui);
     }
@@ -30,12 +30,12 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let is_meant = |session: &Session| args.words.is_empty() || words::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-    let first = count_of_first(args, env).and_then(|count| places.first(env, &filter, wanted, count, passes));
+    let first = count_of_first(args, &env.terminal).and_then(|count| places.first(env, &filter, wanted, count, passes));
     let scan = first.unwrap_or_else(|| places.read_with_pointers(env, &filter, wanted));
     drop(showing);
     super::warn_of_problems(ui, &scan.problems);
 
-    let layout = layout(args, || ShortIds::of(&scan.sessions), env);
+    let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
     let pins = super::pins(env, ui);
     let Scan { mut sessions, mut dangling, problems } = scan;
     let read = sessions.len();
@@ -54,9 +54,10 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         Listing { env, layout, sessions: &sessions, read, looked_in, hidden, beyond_limit, dangling, problems };
     ui.answer(args.format.json_or_table(), env, &listing)?;
     let has_none = listing.sessions.is_empty() && hidden == 0 && read > 0;
-    let is_nowhere =
-        has_none && (args.filter.place.dir.is_some() || says_more(args, env)) && nowhere::note(&filter, env, ui);
-    if says_more(args, env) && !is_nowhere {
+    let is_nowhere = has_none
+        && (args.filter.place.dir.is_some() || says_more(args, &env.terminal))
+        && nowhere::note(&filter, env, ui);
+    if says_more(args, &env.terminal) && !is_nowhere {
         render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
     }
     from_config.iter().for_each(|note| ui.note(note));
@@ -67,9 +68,9 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 }
 
 /// Returns how many sessions are shown where these are those that were active last, and nothing is said of the others.
-fn count_of_first(args: &ListArgs, env: &Env) -> Option<usize> {
+fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
     let is_plain = args.words.is_empty() && args.order() == SortKey::Active && !args.reverse && args.group.is_none();
-    let is_bare = matches!(args.format.form(env.stdout_is_terminal), ListForm::Tsv | ListForm::Csv);
+    let is_bare = matches!(args.format.form(terminal.stdout), ListForm::Tsv | ListForm::Csv);
     args.limit.filter(|_| is_plain && is_bare)
 }
 

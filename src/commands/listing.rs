@@ -6,7 +6,7 @@ use crate::cli::{ListArgs, ListForm};
 use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds, SortKey};
-use crate::system::env::Env;
+use crate::system::env::{Env, Terminal};
 use crate::view::render::list::Layout;
 use crate::view::render::table::Look;
 
@@ -16,24 +16,24 @@ const AROUND_TABLE: usize = 6;
 const FEWEST: usize = 5;
 
 /// Returns whether a person reads the table where it is written, so that notes stand below it.
-pub(super) fn says_more(args: &ListArgs, env: &Env) -> bool {
-    env.stdout_is_terminal && args.format.form(env.stdout_is_terminal) == ListForm::Table
+pub(super) fn says_more(args: &ListArgs, terminal: &Terminal) -> bool {
+    terminal.stdout && args.format.form(terminal.stdout) == ListForm::Table
 }
 
 /// Decides how the sessions are laid out; ids are shortened among all that there are.
-pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, env: &Env) -> Layout {
+pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal: &Terminal) -> Layout {
     let fields = || {
         let counts = Field::COUNTS.into_iter().filter(|_| args.counts());
         let usual = || Field::OF_LINES.into_iter().chain(counts).collect();
         if args.fields.is_empty() { usual() } else { args.fields.clone() }
     };
-    match args.format.form(env.stdout_is_terminal) {
+    match args.format.form(terminal.stdout) {
         ListForm::Table => Layout::Table(Look {
             short: short(),
             fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
             is_wide: args.wide,
             has_groups: args.group.is_some(),
-            has_places: args.has_places() && env.stdout_is_terminal,
+            has_places: args.has_places() && terminal.stdout,
         }),
         ListForm::Csv => Layout::Csv { fields: fields(), has_head: true },
         _ => Layout::Lines(fields()),
@@ -61,7 +61,7 @@ pub(super) fn cut(sessions: &mut Vec<Session>, args: &ListArgs, env: &Env) -> us
     let shown = match args.limit {
         Some(0) => sessions.len(),
         Some(limit) => limit,
-        None if says_more(args, env) => screenful(sessions, args.group.is_some(), env),
+        None if says_more(args, &env.terminal) => screenful(sessions, args.group.is_some(), env),
         None => sessions.len(),
     };
     let beyond_limit = sessions.len().saturating_sub(shown);
@@ -70,13 +70,13 @@ pub(super) fn cut(sessions: &mut Vec<Session>, args: &ListArgs, env: &Env) -> us
 }
 
 /// Returns how many lines of a table fit the screen.
-pub(super) fn room_of_screen(env: &Env) -> Option<usize> {
-    env.height.map(|height| usize::from(height).saturating_sub(AROUND_TABLE).max(FEWEST))
+pub(super) fn room_of_screen(terminal: &Terminal) -> Option<usize> {
+    terminal.height.map(|height| usize::from(height).saturating_sub(AROUND_TABLE).max(FEWEST))
 }
 
 /// Returns how many of the sessions fit the screen.
 fn screenful(sessions: &[Session], has_groups: bool, env: &Env) -> usize {
-    let Some(room) = room_of_screen(env) else { return sessions.len() };
+    let Some(room) = room_of_screen(&env.terminal) else { return sessions.len() };
     let dir = |at: usize| sessions[at].launch_dir();
     let begins_group = |at: usize| has_groups && (at == 0 || dir(at) != dir(at - 1));
     let lines = (0..sessions.len()).scan(0, |used, at| {

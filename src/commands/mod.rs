@@ -54,8 +54,8 @@ use std::path::Path;
 /// Turns the options of a command into a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Filter {
     Filter {
-        since: args.since.map(|when| when.before(env.now, &env.zone)),
-        before: args.older_than.map(|when| when.before(env.now, &env.zone)),
+        since: args.since.map(|when| env.clock.before(when)),
+        before: args.older_than.map(|when| env.clock.before(when)),
         all,
         ..place_filter(&args.place, env)
     }
@@ -124,7 +124,7 @@ fn note_recovered(ui: &mut Ui, recovered: &[String]) {
 /// Says what a question is about and asks it, before something that cannot be undone or is large; refuses where nobody
 /// can be asked.
 fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-    if !env.stdin_is_terminal || !env.stderr_is_terminal {
+    if !env.terminal.can_ask() {
         let message = "this needs confirmation, but there is no terminal to ask on";
         return Err(Refusal::new(Exit::Usage, RefusalCode::NeedsYes, message)
             .hint(format!("run `{}` to confirm", command_line::again(env, &[], &["--yes"])))

@@ -35,7 +35,7 @@ pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
 /// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
 pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {
     let is_agreed = args.yes || args.change.dry_run || args.change.apply.is_some();
-    if is_agreed || (env.stdin_is_terminal && env.stderr_is_terminal) {
+    if is_agreed || env.terminal.can_ask() {
         return Ok(());
     }
     let message = "removing sessions needs confirmation, but there is no terminal to ask on";
@@ -79,7 +79,7 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
 /// Deletes for good what a run has just taken away; one that keeps something in the trash can still be undone.
 pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> Result<Purged, PathError> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
-    let purged = trash::purge(state_dir, env.now, &Purge::Runs(vec![run]))?;
+    let purged = trash::purge(state_dir, env.clock.now, &Purge::Runs(vec![run]))?;
     if purged.failed.is_empty() {
         outcome.run = None;
     }

@@ -45,18 +45,18 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         recreate_worktree: args.recreate_worktree,
         // Nothing is launched, so nothing can run in a loop.
         no_limit: args.no_limit || args.print,
-        has_terminal: env.stdin_is_terminal || args.print || args.json,
+        has_terminal: env.terminal.stdin || args.print || args.json,
     };
     let mut copy = args.copy.clone();
     // A session, or what to begin with in the picker.
     let found = if args.session.is_empty() {
-        find::needs_a_picker(env)?;
+        find::needs_a_picker(&env.terminal)?;
         Err(words.to_owned())
     } else {
         let selector = super::selector(&args.session)?;
         match find::Finder::new(&filter, Wanted::RESUME, env, ui).one(&selector) {
             Ok(target) => Ok(target),
-            Err(error) => Err(find::words_to_pick(&error, &selector, env)
+            Err(error) => Err(find::words_to_pick(&error, &selector, &env.terminal)
                 .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),
         }
     };

@@ -41,7 +41,7 @@ fn session_info(session_dir: &Path, working_dir: &Path, env: &Env) -> anyhow::Re
     let disk = System::new(env);
     disk::make_dirs(&disk, &session_dir, Access::Usual)
         .map_err(|error| PathError::new("create", &session_dir, error))?;
-    write::session_info::record(&disk, &session_dir, &env.resolve(working_dir), env.now)?;
+    write::session_info::record(&disk, &session_dir, &env.resolve(working_dir), env.clock.now)?;
     Ok(Saved::new("session-info", session_dir.join(session_info::FILE_NAME)))
 }
 
@@ -83,7 +83,7 @@ fn leo(
         (None, None) => return Err(refused("the current directory is gone; name one with --cwd").into()),
     };
     let entry = save::leo::Entry { session_id, app_dir: &app_dir, cwd: &cwd, context };
-    let outcome = write::pointer::save(&System::new(env), &entry, env.now, &env.zone)?;
+    let outcome = write::pointer::save(&System::new(env), &entry, env.clock.now, &env.clock.zone)?;
     if outcome.was_unusable {
         ui.warn(&format!("{} was not a JSON object, so its contents were replaced", outcome.path.display()));
     }
@@ -92,7 +92,7 @@ fn leo(
 
 fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
     let input = ui.read_bytes(MAX_FILE_BYTES).context("cannot read the session from standard input")?;
-    let document = save::jido::complete(&input, env.now)?;
+    let document = save::jido::complete(&input, env.clock.now)?;
     let session = save::jido::judge(&document)?;
     let root = jido::root(env);
     let in_use = |path: &Path| refused(format!("session {} is already saved: {}", session.id, path.display()));

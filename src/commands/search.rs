@@ -15,7 +15,7 @@ use crate::scan::search::{self, Found, Wish};
 use crate::scan::{self, Scan, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Copy, Problem, Session};
-use crate::system::env::Env;
+use crate::system::env::{Env, Terminal};
 use crate::system::in_order::in_order;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Summary};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         };
         drop(showing);
         super::warn_of_problems(ui, &problems);
-        let short = wants_short(args, env).then(|| ShortIds::of(&sessions));
+        let short = wants_short(args, &env.terminal).then(|| ShortIds::of(&sessions));
         let hidden = put_in_order(&mut sessions, &filter);
         let search = Search { args, pattern, archive: None, short, env };
         let exit = search.all(&sessions, hidden, problems, ui)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     super::warn_of_problems(ui, &problems);
-    let short = wants_short(args, env).then(|| ShortIds::of(&sessions));
+    let short = wants_short(args, &env.terminal).then(|| ShortIds::of(&sessions));
     let hidden = put_in_order(&mut sessions, &filter);
     let search = Search { args, pattern, archive: Some((&archive, &holdings)), short, env };
     search.all(&sessions, hidden, problems, ui)
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 
 /// Opens the picker where the text is typed, and what was said is searched at once.
 fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    if let Some(why) = find::why_nobody_picks(env) {
+    if let Some(why) = find::why_nobody_picks(&env.terminal) {
         return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why)
             .hint("leave out --pick to print what is found")
             .into());
@@ -108,8 +108,8 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
 }
 
 /// Returns whether a person reads the answer, and so ids are shortened.
-fn wants_short(args: &SearchArgs, env: &Env) -> bool {
-    Format::from(args.format) == Format::Table && env.stdout_is_terminal
+fn wants_short(args: &SearchArgs, terminal: &Terminal) -> bool {
+    Format::from(args.format) == Format::Table && terminal.stdout
 }
 
 struct Search<'a> {
@@ -188,7 +188,7 @@ impl Search<'_> {
         ui.flush()?;
         if short.is_some() {
             render::notes(pattern, count, &summary).iter().for_each(|note| ui.note(note));
-            if count > 0 && args.can_pick() && find::can_pick(env) {
+            if count > 0 && args.can_pick() && find::can_pick(&env.terminal) {
                 ui.note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
             }
         }

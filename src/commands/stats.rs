@@ -10,7 +10,7 @@ use crate::error::{Exit, PathError};
 use crate::scan::{self, Wanted};
 use crate::session::stats::{self, Days, Measured, StatsKey};
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
-use crate::system::env::Env;
+use crate::system::env::{Clock, Env};
 use crate::view::render::stats::{Row, Stats};
 use crate::view::ui::Ui;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     scan.sessions.retain(|session| session.copy().kind != SessionKind::Empty && filter.matches(session));
     watcher.begin(scan.sessions.len());
     let read = |session: &mut Session| {
-        let read = measured(session, env);
+        let read = measured(session, &env.clock);
         watcher.done(1);
         read
     };
@@ -52,9 +52,9 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 }
 
 /// Reads a session to its end; what cannot be read is not counted.
-fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
+fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError>) {
     let (kind, mut tokens, mut failed) = (session.copy().kind, None, None);
-    let mut days = Days::new(TimeZone::clone(&env.zone), env.later(CLOCK_SKEW));
+    let mut days = Days::new(TimeZone::clone(&clock.zone), clock.later(CLOCK_SKEW));
     if let Some(agent) = agent::by_kind(session.agent) {
         match agent.measure(&mut session.copies[0], &mut days) {
             Ok(found) => tokens = found,

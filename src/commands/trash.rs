@@ -90,7 +90,7 @@ fn candidate(entry: &Entry<'_>) -> Candidate {
 
 fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let which = match args.older_than {
-        Some(when) => Purge::Before(when.before(env.now, &env.zone)),
+        Some(when) => Purge::Before(env.clock.before(when)),
         None if args.every => Purge::All,
         None => Purge::Runs(args.runs.clone()),
     };
@@ -114,7 +114,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         let runs = crate::format::text::count(doomed.len(), "run");
         super::confirm_or_refuse(&about, &format!("Delete for good what {runs} removed?"), env, ui)?;
     }
-    let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env.now, &which)?;
+    let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env.clock.now, &which)?;
     ui.answer(args.format, env, &purged)?;
     Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }

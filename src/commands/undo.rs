@@ -38,7 +38,7 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     let history = History::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
-    if !args.yes && !args.dry_run && env.stdin_is_terminal && env.stderr_is_terminal {
+    if !args.yes && !args.dry_run && env.terminal.can_ask() {
         super::confirm_or_refuse(&confirm::undo(run, env), "Undo this run?", env, ui)?;
     }
     Ok(Which::Named(run.id.clone()))

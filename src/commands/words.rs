@@ -4,17 +4,17 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::matching::{Query, Subject};
 use crate::session::when::When;
 use crate::session::{Session, marks};
-use crate::system::env::Env;
+use crate::system::env::{Clock, Env};
 
 /// Understands words that name sessions, with filters such as `agent:claude` and `since:7d` among them.
-pub(super) fn query(text: &str, env: &Env) -> Query {
-    let time = |text: &str| text.parse::<When>().ok().map(|when| when.before(env.now, &env.zone));
+pub(super) fn query(text: &str, clock: &Clock) -> Query {
+    let time = |text: &str| text.parse::<When>().ok().map(|when| clock.before(when));
     Query::parse(text, time)
 }
 
 /// Understands them as [`query`] does, and refuses a filter that it cannot understand.
-pub(super) fn sound_query(words: &[String], env: &Env) -> Result<Query, Refusal> {
-    let query = query(&words.join(" "), env);
+pub(super) fn sound_query(words: &[String], clock: &Clock) -> Result<Query, Refusal> {
+    let query = query(&words.join(" "), clock);
     match &query.problem {
         Some(problem) => Err(Refusal::new(Exit::Usage, RefusalCode::Usage, problem.clone())),
         None => Ok(query),

@@ -11,7 +11,7 @@ use crate::system::env::{Elsewhere, Env};
 /// Returns the command of this run for a shell, without some options, and with others.
 pub(crate) fn again(env: &Env, left_out: &[&str], with: &[&str]) -> String {
     let with: Vec<String> = with.iter().map(|word| (*word).to_owned()).collect();
-    let words = without(&env.words, left_out, &with);
+    let words = without(&env.invocation.words, left_out, &with);
     let words: Vec<_> = ["rejoin"].into_iter().chain(words.iter().map(String::as_str)).map(shell::word).collect();
     words.join(" ")
 }
@@ -106,13 +106,13 @@ mod tests {
     #[test]
     fn options_are_taken_out_and_added_before_what_is_passed_on() {
         let mut env = fixed();
-        env.words = ["cleanup", "-n", "--dir", "/a b", "--", "-n"].map(str::to_owned).to_vec();
+        env.invocation.words = ["cleanup", "-n", "--dir", "/a b", "--", "-n"].map(str::to_owned).to_vec();
         assert_eq!(apply(&env, "abc"), "rejoin cleanup --dir '/a b' --apply abc -- -n");
         assert_eq!(again(&env, &[], &["--yes"]), "rejoin cleanup -n --dir '/a b' --yes -- -n");
         assert_eq!(again(&env, &["--dir="], &[]), "rejoin cleanup -n -- -n");
-        env.words = ["resume", "--prompt", "--json", "a"].map(str::to_owned).to_vec();
+        env.invocation.words = ["resume", "--prompt", "--json", "a"].map(str::to_owned).to_vec();
         assert_eq!(again(&env, &["--json"], &[]), "rejoin resume --prompt --json a");
-        env.words = ["delete", "a", "--apply=7"].map(str::to_owned).to_vec();
+        env.invocation.words = ["delete", "a", "--apply=7"].map(str::to_owned).to_vec();
         assert_eq!(again(&env, &["--apply="], &["--dry-run"]), "rejoin delete a --dry-run");
     }
 

@@ -105,7 +105,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
 
 /// Refuses when a session, or all together, were resumed too often in the last minute.
 pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
-    let Some(too_many) = log::limit(launches, session.agent, session.id(), env.now) else { return Ok(()) };
+    let Some(too_many) = log::limit(launches, session.agent, session.id(), env.clock.now) else { return Ok(()) };
     let TooMany { count, of_one, wait } = too_many;
     let what = if of_one { format!("session {} was", session.id()) } else { "sessions were".to_owned() };
     let message = format!("{what} resumed {count} times in the last minute");

@@ -335,7 +335,7 @@ impl Resume {
         let session = self.session.as_ref();
         Launch {
             format_version: log::VERSION,
-            at: env.now,
+            at: env.clock.now,
             agent: self.agent,
             id: session.map(|session| session.id().to_owned()),
             path: session.map(|session| session.copy().place.path.to_path_buf()),

@@ -48,7 +48,7 @@ impl Places {
         count: usize,
         passes: impl Fn(&Session) -> bool,
     ) -> Option<Scan> {
-        if self.places.len() <= FEW || env.clock_is_set || depends_on_others(env, filter) {
+        if self.places.len() <= FEW || env.clock.is_set || depends_on_others(env, filter) {
             return None;
         }
         let first = self.names_of_first(env, filter, wanted, count, passes)?;
@@ -268,9 +268,9 @@ mod tests {
     fn compare(transcripts: &[Transcript], count: usize, filter: &Filter) -> bool {
         let home = tempfile::tempdir().expect("a directory");
         let mut env = fixed();
-        (env.home, env.foreign_home, env.clock_is_set) = (home.path().to_owned(), true, false);
-        env.now = now();
-        transcripts.iter().for_each(|transcript| write(home.path(), env.now, transcript));
+        (env.home, env.foreign_home, env.clock.is_set) = (home.path().to_owned(), true, false);
+        env.clock.now = now();
+        transcripts.iter().for_each(|transcript| write(home.path(), env.clock.now, transcript));
         let places = locate(&env, &[]);
         let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
         let wanted = Wanted::GLANCE;

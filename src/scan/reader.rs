@@ -153,7 +153,7 @@ impl Reader<'_> {
             return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });
         };
         let copy = agent::read(agent, place, &context).and_then(|mut copy| {
-            copy.judge_times(env.now);
+            copy.judge_times(env.clock.now);
             if wanted.counts && copy.transcript_bytes <= wanted.longest_counted {
                 agent::count(agent, &mut copy)?;
             }

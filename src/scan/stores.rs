@@ -115,7 +115,7 @@ impl<'s> Sum<'s> {
                 None => drop(self.shared.insert(Arc::clone(&copy.place.path))),
             }
         }
-        facts.active_at = facts.active_at.max(session.active_at().filter(|at| *at <= env.now));
+        facts.active_at = facts.active_at.max(session.active_at().filter(|at| *at <= env.clock.now));
         if !session.copy().kind.is_listed() {
             facts.others += 1;
             return;

@@ -8,10 +8,7 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
-use crate::system::env::Env;
 
-/// The width of a table if the width of the terminal is unknown.
-pub(crate) const DEFAULT_WIDTH: u16 = 120;
 /// Blanks between two columns.
 const GAP: u16 = 2;
 /// The least width of a text and of a path that is worth showing.
@@ -79,11 +76,6 @@ impl Column {
         let is_plain = style == Style::new() || cell.is_empty();
         Cell::new_owned(if is_plain { cell } else { format!("{style}{cell}{style:#}") })
     }
-}
-
-/// Returns the width that a table has at most.
-pub(crate) fn width(env: &Env) -> usize {
-    env.width.unwrap_or(DEFAULT_WIDTH).into()
 }
 
 /// Returns the width of a row in which each text and each path has at most this width.

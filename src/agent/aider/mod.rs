@@ -109,7 +109,7 @@ impl Agent for Aider {
         })?;
         copy.model = model.or(start.model).map(|model| Fact::new(model, "transcript"));
         copy.first_prompt = start.prompt.map(|prompt| Fact::new(prompt, "transcript"));
-        let made = start.at.and_then(|at| local_instant(&at, &context.env.zone));
+        let made = start.at.and_then(|at| local_instant(&at, &context.env.clock.zone));
         copy.created_at = made.map(|at| Fact::new(at, "transcript"));
         if copy.transcript_bytes <= MAX_HEAD && copy.first_prompt.is_none() {
             copy.kind = SessionKind::Empty;
@@ -117,7 +117,7 @@ impl Agent for Aider {
         }
         copy.set_active_by_file(modified);
         let why = |age| format!("it was written {age} ago, and Aider keeps no lock");
-        copy.judge_by_age(modified, context.env.now, why);
+        copy.judge_by_age(modified, context.env.clock.now, why);
         let dir = copy.place.store.root.clone();
         copy.mark_if(!origin::is_untracked(&dir, HISTORY), Health::Planted);
         copy.last_dir = Some(Fact::new(dir.clone(), "session"));

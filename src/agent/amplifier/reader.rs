@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         // The times inside are asked first: a copy or a backup has new file times.
         let last = newest.or(modified).filter(|_| !has_ended);
         let why = |age| format!("its last event was {age} ago, and none says that it ended");
-        self.copy.judge_by_age(last, self.context.env.now, why);
+        self.copy.judge_by_age(last, self.context.env.clock.now, why);
         Ok(())
     }
 

@@ -79,7 +79,7 @@ impl Agent for Auggie {
         copy.active_at = modified.map(|at| Fact::new(at, "session"));
         copy.set_active_by_file(sum.modified);
         let why = |age| format!("it was written {age} ago, and Auggie keeps no lock");
-        copy.judge_by_age(modified.max(sum.modified), context.env.now, why);
+        copy.judge_by_age(modified.max(sum.modified), context.env.clock.now, why);
         let dir = first_workspace(&copy.place.path)?;
         copy.set_dir(dir.as_deref().and_then(Path::to_str), "the workspace of its first message");
         self.decide_launch_dir(&mut copy);

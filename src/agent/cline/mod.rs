@@ -107,7 +107,7 @@ impl Agent for Cline {
         copy.set_active_by_file(sum.modified);
         copy.liveness = liveness(&meta);
         let why = |age| format!("it was written {age} ago, and Cline CLI keeps no lock");
-        copy.judge_by_age(updated.max(sum.modified), context.env.now, why);
+        copy.judge_by_age(updated.max(sum.modified), context.env.clock.now, why);
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }

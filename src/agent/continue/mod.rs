@@ -100,7 +100,7 @@ impl Agent for Continue {
         // There is no time inside.
         copy.set_active_by_file(sum.modified);
         let why = |age| format!("it was written {age} ago, and Continue CLI keeps no lock");
-        copy.judge_by_age(sum.modified, context.env.now, why);
+        copy.judge_by_age(sum.modified, context.env.clock.now, why);
         copy.set_dir(sum.text("workspaceDirectory").filled(), "its workspaceDirectory");
         self.decide_launch_dir(&mut copy);
         Ok(copy)

@@ -127,7 +127,7 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
                 if is_damaged {
                     notes.problem(path, DAMAGED);
                 }
-                copies.iter_mut().for_each(|copy| judge_liveness(copy, env.now));
+                copies.iter_mut().for_each(|copy| judge_liveness(copy, env.clock.now));
                 copies.sort_unstable_by(|a, b| a.place.id.cmp(&b.place.id));
                 notes.copies.insert(path.to_owned(), copies);
             }

@@ -197,7 +197,7 @@ fn read_ends(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError
     copy.model = model.map(|model| Fact::new(model, "transcript"));
     copy.mark_if(is_torn, Health::TornTranscript);
     // Whether an open one is idle after a turn was never measured.
-    copy.judge_by_age(newest.max(modified), context.env.now, |age| format!("it was written to {age} ago"));
+    copy.judge_by_age(newest.max(modified), context.env.clock.now, |age| format!("it was written to {age} ago"));
     if is_whole && prompt.is_none() && !has_reply {
         copy.kind = SessionKind::Empty;
         copy.health.insert(Health::EmptySession);

@@ -110,7 +110,7 @@ impl Agent for Gemini {
             let last = copy.active_at.as_ref().map(|at| at.value).or(modified);
             copy.set_active_by_file(modified);
             let why = |age| format!("its last record was {age} ago, and Gemini CLI leaves no mark of who uses it");
-            copy.judge_by_age(last, context.env.now, why);
+            copy.judge_by_age(last, context.env.clock.now, why);
         }
         let project = copy.place.project.as_deref().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();

@@ -104,7 +104,7 @@ pub(super) fn read(place: Located, context: &ReadContext<'_>) -> Result<Copy, Pa
         copy.health.insert(Health::EmptySession);
     }
     copy.set_active_by_file(modified);
-    database::judge_liveness(&mut copy, context.env.now);
+    database::judge_liveness(&mut copy, context.env.clock.now);
     if is_there(&path_in(&copy.place.store)) {
         copy.health.insert(Health::Unlisted);
         copy.notes.push(

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use crate::agent::gptme::records::{Config, Record, parent};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
@@ -35,7 +37,7 @@ pub(super) fn settings(dir: &Path) -> PathBuf {
 /// Reads everything that a list shows.
 pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
     read_config(copy, env);
-    read_ends(copy, env)?;
+    read_ends(copy, &env.clock.zone)?;
     let dirs = [(&copy.last_dir, "config.toml"), (&copy.start_dir, "conversation.jsonl")];
     let evidence = dirs.map(|(dir, file)| {
         let detail = file.into();
@@ -90,7 +92,7 @@ fn link(path: &Path) -> Option<PathBuf> {
     target.filter(|target| target.is_absolute())
 }
 
-fn read_ends(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
+fn read_ends(copy: &mut Copy, zone: &TimeZone) -> Result<(), PathError> {
     let mut file = Jsonl::open(&conversation(&copy.place.path))?;
     copy.transcript_bytes = file.len();
     let modified = file.modified();
@@ -98,7 +100,7 @@ fn read_ends(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
     let is_whole = file.lines_forward(|line| {
         let Some(record) = Record::parse(line) else { return false };
         // What the program begins with is written after the first prompt was typed.
-        created = created.into_iter().chain(record.at(&env.zone)).min();
+        created = created.into_iter().chain(record.at(zone)).min();
         dir = dir.take().or_else(|| record.dir());
         prompt = record.prompt().map(str::to_owned);
         has_reply |= record.is_reply();
@@ -108,7 +110,7 @@ fn read_ends(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
     file.lines_backward(|line, is_ended| {
         let record = Record::parse(line);
         is_torn |= !is_ended && record.is_none();
-        newest = record.and_then(|record| record.at(&env.zone));
+        newest = record.and_then(|record| record.at(zone));
         newest.is_some()
     })?;
     copy.start_dir = dir.map(|dir| Fact::new(dir, "system-prompt"));

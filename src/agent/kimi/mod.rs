@@ -111,7 +111,7 @@ impl Agent for Kimi {
         // What is no directory has nothing below it.
         copy.size_bytes = context.tree_size(Some(&copy.place.path))
             + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
-        let has_prompt = read_wire(&mut copy, &files.wire, context.env.now)?;
+        let has_prompt = read_wire(&mut copy, &files.wire, context.env.clock.now)?;
         let project = copy.place.project.clone().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(&*project).cloned().unwrap_or_default();
         let needs_dir = context.depth == Depth::Thorough || !copy.evidence.iter().any(|evidence| evidence.counts);

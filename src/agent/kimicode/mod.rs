@@ -228,7 +228,9 @@ fn read_log(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError>
     copy.mark_if(is_torn, Health::TornTranscript);
     // Half a record behind the end of a turn begins the next one.
     let last = if is_torn { newest.max(modified) } else { newest.filter(|_| !is_ended) };
-    copy.judge_by_age(last, context.env.now, |age| format!("its last record was {age} ago, in the middle of a turn"));
+    copy.judge_by_age(last, context.env.clock.now, |age| {
+        format!("its last record was {age} ago, in the middle of a turn")
+    });
     if !is_whole || prompt.is_some() || has_reply {
         copy.kind = SessionKind::Main;
     }

@@ -11,6 +11,8 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::Deserialize;
 
 use super::{Found, PointerWriter};
+use jiff::tz::TimeZone;
+
 use crate::agent::claude::slug::is_slug_of;
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, small};
@@ -51,7 +53,7 @@ impl PointerWriter for Leo {
     }
 
     fn pointer_in(&self, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
-        read(&dir.join(FILE_NAME), dir, env)
+        read(&dir.join(FILE_NAME), dir, &env.clock.zone)
     }
 
     /// Leo's own places are those of its apps.
@@ -65,7 +67,7 @@ impl PointerWriter for Leo {
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found) {
         let mut found = Found::default();
         let dirs = places(env, known, &mut found);
-        let look = |path: PathBuf, dir: &Path| match read(&path, dir, env) {
+        let look = |path: PathBuf, dir: &Path| match read(&path, dir, &env.clock.zone) {
             Ok(None) => None,
             // A directory that may not be entered is the launch check's business.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
@@ -132,7 +134,7 @@ fn places(env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) 
     dirs
 }
 
-fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
+fn read(path: &Path, dir: &Path, zone: &TimeZone) -> Result<Option<Pointer>, PathError> {
     let Some(bytes) = fsio::read_if_present(path, MAX_BYTES)? else { return Ok(None) };
     let raw: Raw<'_> = serde_json::from_slice(&bytes)
         .map_err(|error| PathError::new("read", path, std::io::Error::other(format!("it is not JSON: {error}"))))?;
@@ -147,7 +149,7 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
         // Placeholders and half-written ids name nothing.
         session_id: raw.session_id.filled().filter(|id| super::claude::is_session_id(id)).map(str::to_owned),
         name: text_in(raw.context, "app_name").filled().map(str::to_owned),
-        written_at: raw.timestamp.get().and_then(|text| local_instant(text, &env.zone)),
+        written_at: raw.timestamp.get().and_then(|text| local_instant(text, zone)),
         dir,
         // Only `rejoin save leo` records it; a relative one names nothing in particular.
         cwd: raw.cwd.filled().and_then(recorded::dir).map(|dir| dir.to_path_buf()),

@@ -90,7 +90,7 @@ impl Agent for Letta {
         }
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         let why = |age| format!("it was written {age} ago, and Letta Code keeps no lock");
-        copy.judge_by_age(modified, context.env.now, why);
+        copy.judge_by_age(modified, context.env.clock.now, why);
         copy.active_at = ends.newest.map(|at| Fact::new(at, "transcript"));
         copy.set_active_by_file(modified);
         copy.created_at = manifest.created_at().map(|at| Fact::new(at, "manifest"));

@@ -100,7 +100,7 @@ impl Agent for Nanocoder {
         copy.modified_at = sum.text("lastAccessedAt").instant();
         copy.set_active_by_file(sum.modified);
         let why = |age| format!("it was written {age} ago, and Nanocoder keeps no lock");
-        copy.judge_by_age(sum.modified, context.env.now, why);
+        copy.judge_by_age(sum.modified, context.env.clock.now, why);
         copy.set_dir(sum.text("workingDirectory").filled(), "its workingDirectory");
         self.decide_launch_dir(&mut copy);
         Ok(copy)

@@ -71,7 +71,7 @@ pub(super) fn read(place: Located, context: &ReadContext<'_>) -> Result<Copy, Pa
     if is_silent {
         database::be_empty(&mut copy);
     }
-    database::judge_liveness(&mut copy, context.env.now);
+    database::judge_liveness(&mut copy, context.env.clock.now);
     evidence::decide(&mut copy, |_| true);
     Ok(copy)
 }

@@ -72,7 +72,7 @@ impl Agent for OpenHands {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut copy = Copy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        reader::read(&mut copy, context.env)?;
+        reader::read(&mut copy, &context.env.clock)?;
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }

@@ -11,7 +11,7 @@ use crate::agent::openhands::records::{Event, State, number};
 use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::session::{Copy, Evidence, Fact, Health, Liveness, Message, SessionKind};
-use crate::system::env::Env;
+use crate::system::env::Clock;
 use crate::system::fsio;
 
 /// The state holds the settings of the agent and what it has cost so far.
@@ -63,7 +63,7 @@ pub(super) fn event<T>(path: &Path, see: impl FnOnce(&Event<'_>) -> T) -> Option
 }
 
 /// Reads the state, and the events at both ends.
-pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
+pub(super) fn read(copy: &mut Copy, clock: &Clock) -> Result<(), PathError> {
     let dir = copy.place.path.to_path_buf();
     let mut is_running = false;
     let told = state(&dir, |state| {
@@ -85,7 +85,7 @@ pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
         let prompt = event(path, |event| {
             if n == 0 {
                 copy.start_dir = event.dir().map(|dir| Fact::new(dir, "system-prompt"));
-                copy.created_at = at(event, &env.zone).map(|at| Fact::new(at, "events"));
+                copy.created_at = at(event, &clock.zone).map(|at| Fact::new(at, "events"));
             }
             has_reply |= event.is_reply();
             event.prompt()
@@ -96,7 +96,7 @@ pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
         }
     }
     for (n, path) in events.iter().rev().take(FROM_END).enumerate() {
-        let last = event(path, |event| at(event, &env.zone));
+        let last = event(path, |event| at(event, &clock.zone));
         copy.mark_if(n == 0 && last.is_none(), Health::TornTranscript);
         copy.active_at = last.flatten().map(|at| Fact::new(at, "events"));
         if copy.active_at.is_some() {
@@ -109,7 +109,7 @@ pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
         copy.kind = if copy.kind.is_listed() { SessionKind::Empty } else { copy.kind };
     }
     add_evidence(copy);
-    judge_liveness(copy, is_running, env.now);
+    judge_liveness(copy, is_running, clock.now);
     Ok(())
 }
 

@@ -25,7 +25,7 @@ pub(in crate::agent) fn read(
     ends.is_whole = file.lines_forward(|line| ends.see_from_start(line))?;
     context.inspect(&copy.place, &copy.place.path, &mut file, copy.place.is_subagent);
     file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended))?;
-    ends.fill(&mut copy, context.env.now);
+    ends.fill(&mut copy, context.env.clock.now);
     Ok(copy)
 }
 

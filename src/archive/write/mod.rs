@@ -179,7 +179,7 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock
         opened => opened,
     };
     let dir = made.map_err(|error| PathError::new("create", root, error))?;
-    Lock::take(disk, (&dir, root), "archive", env.now, patience)
+    Lock::take(disk, (&dir, root), "archive", env.clock.now, patience)
 }
 
 /// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.

@@ -26,7 +26,7 @@ pub(crate) struct History {
 impl History {
     /// Reads the journals; needs no lock and writes nothing.
     pub(crate) fn read(env: &Env) -> Result<Self, PathError> {
-        Self::read_on(&System::default(), &env.state_dir(), env.now)
+        Self::read_on(&System::default(), &env.state_dir(), env.clock.now)
     }
 
     /// Returns whether there is a run of this name, be it one that cannot be read.

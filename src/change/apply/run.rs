@@ -52,7 +52,7 @@ pub(crate) fn run_locked(
     env: &Env,
     watch: &mut dyn FnMut(usize),
 ) -> Result<Outcome, PathError> {
-    run_on(state_dir, change, env.now, &|seen| look_again(seen, env), watch)
+    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, env), watch)
 }
 
 /// Applies a change at the time `now`; `look` says of each copy why it must be left alone.

@@ -29,7 +29,7 @@ pub(crate) struct StateDir {
 impl StateDir {
     /// Makes what is missing of the state directory and takes the lock.
     pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Self> {
-        Self::open_on(Arc::new(System::new(env)), env.state_dir(), env.now, verb, patience)
+        Self::open_on(Arc::new(System::new(env)), env.state_dir(), env.clock.now, verb, patience)
     }
 
     /// Does the same on this disk, in the directory `path`.

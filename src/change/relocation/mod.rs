@@ -113,7 +113,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
         return Ok(planned);
     }
     for (from, to) in wish.mapping.pairs() {
-        relocated.add_dir(from, to, env.now);
+        relocated.add_dir(from, to, env.clock.now);
     }
     let items = &mut planned.change.items;
     items.push(records::own(&relocated, env)?);

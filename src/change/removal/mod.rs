@@ -90,7 +90,7 @@ impl Summaries {
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
         starts.push(copies.len());
         let recorded_dirs = recorded_dirs.into_inner().unwrap_or_default();
-        Self { copies, starts, recorded_dirs, problems, watcher, now: env.now, ..Self::default() }
+        Self { copies, starts, recorded_dirs, problems, watcher, now: env.clock.now, ..Self::default() }
     }
 
     /// Returns how many sessions there are.

@@ -83,7 +83,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         outcome.handed = handed;
         drop(progress);
         if !plan.due.is_empty() {
-            purged = trash::purge(&state_dir, env.now, &Purge::Runs(plan.due.clone()))?;
+            purged = trash::purge(&state_dir, env.clock.now, &Purge::Runs(plan.due.clone()))?;
         }
         if removal.permanent {
             let mut failed = removal::purge(&mut outcome, &state_dir, env)?.failed;

@@ -69,7 +69,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     planned.archive = settings.archives.then(|| archive.root().to_owned());
     planned.change.verb = "cleanup";
     planned.note_kept(&summaries, &families);
-    let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.now).max();
+    let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.clock.now).max();
     let cutoff = policy.cutoff.filter(|_| !policy.only_empty);
     let records = cutoff.map(|cutoff| cwd_records(&mut summaries, cutoff, &filter, &pins, env)).unwrap_or_default();
     crate::commands::warn_of_problems(ui, &summaries.problems);
@@ -87,7 +87,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
 /// Returns the runs whose trash is old enough to be purged.
 fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
     let trash_keep = settings.trash_keep;
-    let before = trash_keep.before(env.now, &env.zone);
+    let before = env.clock.before(trash_keep);
     let history = History::read(env)?;
     crate::commands::warn_of_problems(ui, &history.problems);
     let due = Purge::Before(before);

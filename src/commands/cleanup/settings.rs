@@ -7,7 +7,7 @@ use crate::cli::CleanupArgs;
 use crate::config::{KeepRule, in_words};
 use crate::session::select::Filter;
 use crate::session::when::When;
-use crate::system::env::Env;
+use crate::system::env::{Clock, Env};
 
 /// What goes by age unless something else is asked for.
 const DEFAULT_DAYS: i32 = 30;
@@ -39,11 +39,11 @@ impl<'a> Settings<'a> {
         let default_age = config.older_than.unwrap_or(When::Ago(DEFAULT_DAYS.days()));
         let age = args.older_than.or_else(|| is_aged.then_some(default_age));
         let policy = Policy {
-            now: env.now,
-            cutoff: age.map(|age| age.before(env.now, &env.zone)),
+            now: env.clock.now,
+            cutoff: age.map(|age| env.clock.before(age)),
             is_relative: age.is_some_and(When::is_relative),
             keep_last: args.keep_last.or(config.keep_last).unwrap_or_default(),
-            rules: config.keep.iter().map(|rule| rule_of(rule, env)).collect(),
+            rules: config.keep.iter().map(|rule| rule_of(rule, &env.clock)).collect(),
             max_total: args.max_total,
             only_empty: args.empty,
             all: args.any_age,
@@ -62,8 +62,8 @@ impl<'a> Settings<'a> {
 }
 
 /// Returns what a rule of the config file keeps of the sessions that it means.
-fn rule_of(rule: &KeepRule, env: &Env) -> Rule {
-    Rule { since: rule.since.map(|since| since.before(env.now, &env.zone)), last: rule.last }
+fn rule_of(rule: &KeepRule, clock: &Clock) -> Rule {
+    Rule { since: rule.since.map(|since| clock.before(since)), last: rule.last }
 }
 
 /// Names the options that the config file adds.

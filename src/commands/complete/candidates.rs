@@ -70,7 +70,7 @@ pub(super) fn pinned(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
 fn runs(env: &Env, is_meant: impl Fn(&Run) -> bool) -> Vec<CompletionCandidate> {
     let Ok(history) = History::read(env) else { return Vec::new() };
     let runs = history.runs.iter().filter(|run| is_meant(run)).take(MAX_CANDIDATES);
-    runs.map(|run| candidate(&run.id, &format!("{}, {}", run.verb, text::ago(Some(run.at), env.now)))).collect()
+    runs.map(|run| candidate(&run.id, &format!("{}, {}", run.verb, text::ago(Some(run.at), env.clock.now)))).collect()
 }
 
 /// Returns the runs that can be undone.

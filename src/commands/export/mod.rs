@@ -164,7 +164,7 @@ fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> Entry {
         title: table::title(&one.session),
         agent: one.session.agent.name(),
         dir: dir.map(|dir| text::field(&dir.value.to_string_lossy()).into_owned()).unwrap_or_default(),
-        day: target::day(&one.session, env),
+        day: target::day(&one.session, &env.clock),
         messages,
     }
 }

@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use jiff::tz::TimeZone;
-
 use crate::agent;
 use crate::archive::store::Archive;
 use crate::cli::{ExportArgs, ExportFormat};
@@ -12,7 +10,7 @@ use crate::commands::export::chosen::Chosen;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::session::Session;
-use crate::system::env::Env;
+use crate::system::env::{Clock, Env};
 use crate::system::reach;
 
 /// How many characters of a title are in the name of its file.
@@ -89,7 +87,7 @@ pub(super) fn names(chosen: &[Chosen], format: ExportFormat, env: &Env) -> Vec<S
     let mut name = |session: &Session| {
         let id: String = session.id().chars().filter(char::is_ascii_alphanumeric).take(8).collect();
         let title = in_a_name(session.label().unwrap_or("untitled"));
-        let stem = [&day(session, env), session.agent.name(), &title, &id].join("-");
+        let stem = [&day(session, &env.clock), session.agent.name(), &title, &id].join("-");
         let numbered = |number: u32| if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
         let free = (1..).map(numbered).find(|name| !taken.contains(name)).unwrap_or_default();
         taken.insert(free.clone());
@@ -99,9 +97,9 @@ pub(super) fn names(chosen: &[Chosen], format: ExportFormat, env: &Env) -> Vec<S
 }
 
 /// Returns the day on which a session was last active, where the user is.
-pub(super) fn day(session: &Session, env: &Env) -> String {
+pub(super) fn day(session: &Session, clock: &Clock) -> String {
     let at = session.copy().active_at.as_ref();
-    at.map_or_else(|| "undated".to_owned(), |at| at.value.to_zoned(TimeZone::clone(&env.zone)).date().to_string())
+    at.map_or_else(|| "undated".to_owned(), |at| clock.local(at.value).date().to_string())
 }
 
 /// Keeps the letters and digits of a title that every file system and every link takes.

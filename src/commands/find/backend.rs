@@ -95,7 +95,7 @@ impl Backend for SessionBackend {
         let change = |pins: &mut Pins| {
             for session in sessions {
                 if is_wanted {
-                    pins.add(session.agent, session.id(), self.env.now)
+                    pins.add(session.agent, session.id(), self.env.clock.now)
                 } else {
                     pins.remove(session.agent, session.id())
                 };
@@ -196,7 +196,7 @@ impl SessionBackend {
         all.dedup_by(|a, b| a.how == b.how);
         all.push(show_it(session));
         for ready in &mut all {
-            ready.line = in_home(&ready.line, &self.env.elsewhere()).into_owned();
+            ready.line = in_home(&ready.line, &self.env.invocation.elsewhere).into_owned();
         }
         Refused { why: refusal.message.clone(), ready: all }
     }

@@ -12,7 +12,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::launch::resume::Options;
 use crate::session::Session;
 use crate::session::select::{CopySelector, Filter, Selector};
-use crate::system::env::Env;
+use crate::system::env::{Env, Terminal};
 use crate::view::pick::{self, Backend, How, Picked, Purpose};
 use crate::view::ui::Ui;
 
@@ -41,22 +41,21 @@ pub(crate) enum Answer {
 }
 
 /// Returns whether a person can be asked to pick: at a terminal that can show a list.
-pub(crate) fn can_pick(env: &Env) -> bool {
-    why_nobody_picks(env).is_none()
+pub(crate) fn can_pick(terminal: &Terminal) -> bool {
+    why_nobody_picks(terminal).is_none()
 }
 
 /// Says why nobody can pick, if so.
-pub(crate) fn why_nobody_picks(env: &Env) -> Option<&'static str> {
-    if !env.stdin_is_terminal || !env.stderr_is_terminal {
+pub(crate) fn why_nobody_picks(terminal: &Terminal) -> Option<&'static str> {
+    if !terminal.can_ask() {
         return Some("there is no terminal to pick one from");
     }
-    let is_dumb = env.variable("TERM").is_none_or(|term| term == "dumb");
-    is_dumb.then_some("this terminal cannot show a list to pick from")
+    terminal.is_dumb.then_some("this terminal cannot show a list to pick from")
 }
 
 /// Refuses where nobody can pick, which is wrong usage.
-pub(crate) fn needs_a_picker(env: &Env) -> Result<(), Refusal> {
-    let Some(why) = why_nobody_picks(env) else { return Ok(()) };
+pub(crate) fn needs_a_picker(terminal: &Terminal) -> Result<(), Refusal> {
+    let Some(why) = why_nobody_picks(terminal) else { return Ok(()) };
     let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, format!("no SESSION was given, and {why}"));
     Err(refusal.hint("name a session, or use `latest` for the newest; run `rejoin list` to see them"))
 }
@@ -79,10 +78,10 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
 }
 
 /// Returns what to type in the picker where a selector means several sessions and a person can choose.
-pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, env: &Env) -> Option<String> {
+pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, terminal: &Terminal) -> Option<String> {
     let is_ambiguous = error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Ambiguous);
     match selector {
-        Selector::Id { agent, text } if is_ambiguous && can_pick(env) && env.stdout_is_terminal => {
+        Selector::Id { agent, text } if is_ambiguous && can_pick(terminal) && terminal.stdout => {
             Some(agent.map(|agent| format!("agent:{agent} ")).unwrap_or_default() + text)
         }
         _ => None,
@@ -102,7 +101,7 @@ impl Finder<'_> {
             found => return found,
         };
         let Self { filter, env, wanted, .. } = *self;
-        let Some(words) = words_to_pick(&error, selector, env) else { return Err(error) };
+        let Some(words) = words_to_pick(&error, selector, &env.terminal) else { return Err(error) };
         let purpose = Purpose { verb, takes_several: false, is_checked: false };
         let (options, request, words) = (&Options::default(), &Request::default(), words.as_str());
         let wish = Wish { filter, purpose, words, options, request, copy: None, is_started: false };

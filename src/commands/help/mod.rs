@@ -21,7 +21,7 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let help = match args.topic.as_slice() {
         [topic] if topics::of(topic).is_some() => {
             let text = topics::of(topic).unwrap_or_default();
-            let width = env.width.filter(|_| env.stdout_is_terminal);
+            let width = env.terminal.screen_width();
             width.map_or(text.clone(), |width| wrapped(&text, usize::from(width).max(NARROWEST)))
         }
         // A command may be divided: `help hook install`.

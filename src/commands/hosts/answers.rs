@@ -19,15 +19,15 @@ const MOST_OBJECT: usize = 64 * 1024 * 1024;
 /// Prints what each host prints: under its name for people, and with its name before each line in a pipe, unless the answer
 /// is a file's. A question of the one host is answered by the person at this terminal, who reads it as it comes.
 pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let words = of_others(&asking.env.words, &[], &[]);
+    let words = of_others(&asking.env.invocation.words, &[], &[]);
     let mut statuses = Vec::new();
     let mut reports = Vec::new();
     let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
     let is_one = answering.len() == 1;
-    let is_named = !asking.env.stdout_is_terminal && !is_file;
+    let is_named = !asking.env.terminal.stdout && !is_file;
     for mut answering in answering {
         let host = answering.host.name.clone();
-        let mut is_first = !is_one && asking.env.stdout_is_terminal;
+        let mut is_first = !is_one && asking.env.terminal.stdout;
         let mut is_inside_line = false;
         while let Some(text) = answering.text() {
             for part in text.split_inclusive('\n') {
@@ -58,7 +58,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
 
 /// Prints the objects that the hosts answer with, and holds one at a time.
 pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let words = of_others(&asking.env.words, FORM, &["--json".to_owned()]);
+    let words = of_others(&asking.env.invocation.words, FORM, &["--json".to_owned()]);
     let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
     let mut statuses = Vec::new();
     let mut reports = Vec::new();

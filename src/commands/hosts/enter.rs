@@ -18,12 +18,12 @@ use crate::view::ui::Ui;
 
 /// Hands the terminal to the command on the host.
 pub(super) fn run(asking: &Asking<'_>) -> anyhow::Result<Exit> {
-    match become_there(asking.host(), &of_others(&asking.env.words, &[], &[]), true, asking.env)? {}
+    match become_there(asking.host(), &of_others(&asking.env.invocation.words, &[], &[]), true, asking.env)? {}
 }
 
 /// Resumes a session on the host, or prints the line that does.
 pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
-    resume_on(asking.host(), &of_others(&asking.env.words, &[], &[]), args, asking.env, ui)
+    resume_on(asking.host(), &of_others(&asking.env.invocation.words, &[], &[]), args, asking.env, ui)
 }
 
 /// Does the same with other words.
@@ -35,7 +35,7 @@ pub(super) fn resume_on(
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
     if !args.print {
-        match become_there(host, words, env.stdin_is_terminal && env.stdout_is_terminal, env)? {}
+        match become_there(host, words, env.terminal.stdin && env.terminal.stdout, env)? {}
     }
     let argv = argv(host, &of_others(words, &["--print", "-p"], &[]), args.prompt.is_none());
     let line = shell::command(&[], &BTreeMap::new(), &argv).ok_or_else(|| {

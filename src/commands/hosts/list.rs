@@ -8,6 +8,7 @@ use crate::cli::{Format, ListArgs, ListForm};
 use crate::commands::config;
 use crate::commands::hosts::{Asking, conclude, warn_of_unknown};
 use crate::commands::listing::{room_of_screen, says_more};
+use crate::config::Config;
 use crate::config::in_words;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
@@ -17,7 +18,6 @@ use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, ShortIds};
 use crate::system::env::Env;
-use crate::view::grid;
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;
 use crate::view::render::list::Layout;
@@ -77,12 +77,12 @@ fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, R
 }
 
 /// Returns the filters and the order that the config file adds to what was typed.
-fn of_config(typed: &ListArgs, args: &ListArgs, env: &Env) -> Vec<String> {
+fn of_config(typed: &ListArgs, args: &ListArgs, config: &Config) -> Vec<String> {
     let agents: Vec<&str> = args.filter.place.agents.agent.iter().map(|agent| agent.name()).collect();
     let has_agents = typed.filter.place.agents.agent.is_empty() && !agents.is_empty();
-    let since = env.config.said("list.since").map(|said| in_words(&said.value));
+    let since = config.said("list.since").map(|said| in_words(&said.value));
     let since = since.filter(|_| typed.filter.since.is_none() && args.filter.since.is_some());
-    let sort = env.config.said("list.sort").map(|said| in_words(&said.value));
+    let sort = config.said("list.sort").map(|said| in_words(&said.value));
     let sort = sort.filter(|_| typed.sort.is_none() && args.sort.is_some());
     let agents = has_agents.then(|| format!("--agent={}", agents.join(",")));
     let others = [("--since", since), ("--sort", sort)];
@@ -95,14 +95,14 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     let (args, from_config) = &config::list(typed, env);
     let limit = match args.limit {
         Some(0) => None,
-        None if says_more(args, env) => room_of_screen(env),
+        None if says_more(args, &env.terminal) => room_of_screen(&env.terminal),
         limit => limit,
     };
     let with = ["--format=ndjson".to_owned()].into_iter().chain(limit.map(|limit| format!("--limit={limit}")));
-    let with = with.chain(args.counts().then(|| "--counts".to_owned())).chain(of_config(typed, args, env));
+    let with = with.chain(args.counts().then(|| "--counts".to_owned())).chain(of_config(typed, args, &env.config));
     let with: Vec<String> = with.collect();
-    let mut sources = asking.rows(KIND, &of_others(&env.words, OURS, &with), limit, ui)?;
-    let form = args.format.form(env.stdout_is_terminal);
+    let mut sources = asking.rows(KIND, &of_others(&env.invocation.words, OURS, &with), limit, ui)?;
+    let form = args.format.form(env.terminal.stdout);
     let is_document = matches!(form, ListForm::Json | ListForm::Ndjson) && args.group.is_none();
     let nexts = sources.iter_mut().map(|rows| || next(rows, args, is_document)).collect();
     let mut merged = Merged::new(nexts);
@@ -127,7 +127,7 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     }
     ui.flush()?;
     if let Counted::Sessions { shown, unknown, legend } = counted {
-        if says_more(args, env) {
+        if says_more(args, &env.terminal) {
             legend.iter().chain(&render::notes(&reports, shown, beyond)).for_each(|note| ui.note(note));
         }
         warn_of_unknown(unknown, ui);
@@ -182,7 +182,7 @@ fn write_table(
     };
     let styles = ui.styles;
     Layout::Table(look).write(ui.data(), env, &styles, &sessions)?;
-    let width = grid::width(env);
+    let width = env.terminal.columns();
     let legend = if args.wide { Vec::new() } else { table::legend(&sessions, width) };
     Ok(Counted::Sessions { shown: sessions.len(), unknown, legend })
 }

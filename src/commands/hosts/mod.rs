@@ -49,12 +49,16 @@ impl Asking<'_> {
 /// Does a command on other hosts; `json` is the form that a script asked for.
 pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let hosts = destination::resolve(&cli.global.hosts, &env.config.hosts)?;
-    refuse_here(env)?;
-    let columns = env.width.filter(|_| env.stdout_is_terminal);
+    refuse_here(&env.invocation.words)?;
+    let columns = env.terminal.screen_width();
     let manner = Manner {
         timeout: cli.global.connect_timeout,
         silence: cli.global.answer_timeout,
-        is_asked: hosts.len() == 1 && changes(&cli.command) && json.is_none() && can_be_asked(env),
+        is_asked: hosts.len() == 1
+            && changes(&cli.command)
+            && json.is_none()
+            && env.terminal.can_ask()
+            && env.terminal.stdout,
         columns,
         has_colors: ui.has_colors(),
     };
@@ -116,10 +120,6 @@ fn is_for_several(command: &Command) -> bool {
         )
 }
 
-fn can_be_asked(env: &Env) -> bool {
-    env.stdin_is_terminal && env.stdout_is_terminal && env.stderr_is_terminal
-}
-
 fn several(hosts: &[Host]) -> anyhow::Error {
     let message = format!("this command is for one host, and {} were named", hosts.len());
     let first = hosts.first().map_or("NAME", |host| host.name.as_str());
@@ -127,8 +127,8 @@ fn several(hosts: &[Host]) -> anyhow::Error {
 }
 
 /// The current directory is one of this machine.
-fn refuse_here(env: &Env) -> Result<(), Refusal> {
-    let mut own = env.words.iter().take_while(|word| *word != "--");
+fn refuse_here(words: &[String]) -> Result<(), Refusal> {
+    let mut own = words.iter().take_while(|word| *word != "--");
     if own.any(|word| word == "--here") {
         let message = "--here is a directory of this machine, and other hosts are asked";
         return Err(

@@ -3,6 +3,7 @@
 use clap::ValueEnum as _;
 
 use crate::cli::{Cli, Command};
+use crate::config::Config;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::destination;
 use crate::format::nearly::slips;
@@ -18,14 +19,14 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
         _ => return Ok(()),
     };
     let [word] = words.as_mut_slice() else { return Ok(()) };
-    let Some((host, id)) = parts(word, env) else { return Ok(()) };
+    let Some((host, id)) = parts(word, &env.config) else { return Ok(()) };
     if !cli.global.hosts.is_empty() {
         let message = format!("{word} names the host {host}, and --host names one too");
         return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
             .hint(format!("leave out --host, or name {id} alone")));
     }
     let (host, id) = (host.to_owned(), id.to_owned());
-    for typed in env.words.iter_mut().filter(|typed| *typed == word) {
+    for typed in env.invocation.words.iter_mut().filter(|typed| *typed == word) {
         typed.clone_from(&id);
     }
     *word = id;
@@ -40,10 +41,10 @@ const LEAST: usize = 5;
 
 /// Divides a word into a host and what is named there. A host of the config file always is one; what is an agent's name or
 /// nearly so is meant to be one, and a filter and an address are neither.
-fn parts<'w>(word: &'w str, env: &Env) -> Option<(&'w str, &'w str)> {
+fn parts<'w>(word: &'w str, config: &Config) -> Option<(&'w str, &'w str)> {
     let (host, id) = word.split_once(':')?;
     let is_known = |group: (&String, &Vec<String>)| group.0 == host || group.1.iter().any(|member| member == host);
-    if !id.is_empty() && env.config.hosts.iter().any(is_known) {
+    if !id.is_empty() && config.hosts.iter().any(is_known) {
         return Some((host, id));
     }
     let is_agent = |name: &str| {
@@ -64,7 +65,7 @@ mod tests {
     fn what_stands_before_a_colon_is_a_host_unless_it_is_or_is_meant_to_be_an_agent() {
         let mut env = fixed();
         env.config.hosts.insert("lab".to_owned(), vec!["codexx".to_owned()]);
-        let parts = |word| parts(word, &env);
+        let parts = |word| parts(word, &env.config);
         assert_eq!(parts("box:31c5"), Some(("box", "31c5")));
         assert_eq!(parts("pc:31c5"), Some(("pc", "31c5")));
         assert_eq!(parts("codexx:31c5"), Some(("codexx", "31c5")), "the config file names it");

@@ -24,7 +24,7 @@ use crate::view::ui::Ui;
 /// Lets a person pick among the sessions of all hosts, and resumes the one there.
 pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
-    if let Some(why) = find::why_nobody_picks(env) {
+    if let Some(why) = find::why_nobody_picks(&env.terminal) {
         let message = format!("several hosts were named, and {why}");
         return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
             .hint("name the session with its host, as in `rejoin resume HOST:ID`")
@@ -33,7 +33,7 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
     let (hosts, manner) =
         (asking.hosts.clone(), Manner { is_asked: false, columns: None, has_colors: false, ..asking.manner });
     let backend: Arc<dyn Backend> =
-        Arc::new(HostBackend { hosts, manner, filters: filters(&env.words), env: env.clone() });
+        Arc::new(HostBackend { hosts, manner, filters: filters(&env.invocation.words), env: env.clone() });
     let purpose = Purpose { verb: "resume", takes_several: false, is_checked: false };
     let words = args.session.join(" ");
     let picked = pick::pick(&backend, purpose, &words, env, ui.err_styles()).context("cannot use the terminal")?;

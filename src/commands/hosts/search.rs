@@ -72,7 +72,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let env = asking.env;
     let pattern = pattern(args)?;
     let words = of_others(
-        &env.words,
+        &env.invocation.words,
         &["--format=", "--json", "--sessions", "-l", "--count", "-c"],
         &["--format=ndjson".to_owned()],
     );
@@ -99,7 +99,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         document.end(ui.data(), &reports, beyond)?;
     }
     ui.flush()?;
-    if format == Format::Table && env.stdout_is_terminal && count == 0 {
+    if format == Format::Table && env.terminal.stdout && count == 0 {
         ui.note(&render::nothing_has(&pattern, &reports));
     }
     warn_of_unknown(unknown, ui);
@@ -114,7 +114,7 @@ fn show(row: &Row, args: &SearchArgs, pattern: &Pattern, asking: &Asking<'_>, ui
     let form = if args.count { Form::Counts } else { Form::Messages };
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();
-    if asking.env.stdout_is_terminal {
+    if asking.env.terminal.stdout {
         let short: String = session.id().chars().take(SHORT).collect();
         search::text(out, asking.env, &styles, &format!("{host}:{short}"), &one, form)?;
         return Ok(());

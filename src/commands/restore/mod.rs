@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let (roots, store) = roots(args, manifest, agent, env)?;
     let retention = agent.retention(&store, env);
     let now = (retention.is_some() && !args.keep_times)
-        .then(|| (env.now.as_second(), i64::from(env.now.subsec_nanosecond())));
+        .then(|| (env.clock.now.as_second(), i64::from(env.clock.now.subsec_nanosecond())));
     check(manifest, &archive)?;
     restore::check_places(manifest, &archive, agent, &store, env)?;
     let is_missing = restore.add(manifest, &roots, now).map_err(|taken| in_the_way(manifest, &taken))?;
@@ -160,7 +160,7 @@ fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left
     }
     let Some(retention) = retention.filter(|_| !is_now) else { return };
     let expiry = manifest.copy_modified().and_then(|at| at.checked_add(retention.period).ok());
-    if expiry.is_some_and(|at| at <= env.now) {
+    if expiry.is_some_and(|at| at <= env.clock.now) {
         let will = if retention.refused.is_some() { "may" } else { "will" };
         ui.warn(&format!("{agent} {will} delete it again when it next starts."));
     }

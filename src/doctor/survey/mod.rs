@@ -116,7 +116,8 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
         scan.add_pointers(env);
     }
     let stores = agent::all().iter().flat_map(|agent| agent.stores(env)).collect();
-    let mut survey = Survey { scan, stores, now: env.now, expires_within: wanted.expires_within, ..Survey::default() };
+    let mut survey =
+        Survey { scan, stores, now: env.clock.now, expires_within: wanted.expires_within, ..Survey::default() };
     if wanted.has(&[Code::SignatureInvalid]) {
         survey.verify(env);
     }

@@ -80,9 +80,8 @@ pub(crate) fn pick(
     env: &Env,
     styles: &Styles,
 ) -> io::Result<Picked> {
-    let now = env.now;
-    let zone = Arc::clone(&env.zone);
-    let time = move |text: &str| text.parse::<When>().ok().map(|when| when.before(now, &zone));
+    let clock = env.clock.clone();
+    let time = move |text: &str| text.parse::<When>().ok().map(|when| clock.before(when));
     let screen = Screen::take()?;
     let background = Background::new(Arc::clone(backend), screen.waker());
     let mut picker = Picker {

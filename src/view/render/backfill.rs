@@ -69,7 +69,7 @@ impl Answer for Report<'_> {
                 writeln!(
                     out,
                     "      in the directory that it belongs to: {}",
-                    in_home(&format!("rejoin backfill {} --in .", shell::word(&item.id)), &env.elsewhere())
+                    in_home(&format!("rejoin backfill {} --in .", shell::word(&item.id)), &env.invocation.elsewhere)
                 )?;
             }
         }

@@ -80,10 +80,10 @@ impl Answer for Holding {
             [setting.key.as_str(), &setting.words, &from].map(|cell| text::field(cell).into_owned())
         });
         let rows: Vec<[String; 3]> = rows.collect();
-        if !env.stdout_is_terminal {
+        if !env.terminal.stdout {
             return rows.iter().try_for_each(|row| writeln!(out, "{}", row.join("\t")));
         }
-        let width = grid::width(env);
+        let width = env.terminal.columns();
         let column = |at: usize| rows.iter().map(move |row| row[at].as_str());
         let columns = vec![
             Column::new("KEY", Fit::Whole, column(0)),

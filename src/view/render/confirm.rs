@@ -9,7 +9,6 @@ use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::ShortIds;
 use crate::system::env::Env;
-use crate::view::grid;
 use crate::view::render::table::{self, Look};
 use crate::view::ui::Styles;
 
@@ -37,7 +36,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     let mut lines: Vec<String> = String::from_utf8_lossy(&rows).lines().map(str::to_owned).collect();
     if sessions.len() > NAMED {
         lines.push(format!("and {} more", sessions.len() - NAMED));
-        let width = grid::width(env);
+        let width = env.terminal.columns();
         let by_agent = totals(sessions, |session| session.agent.name().to_owned());
         lines.extend(text::flowed("By agent:", &by_agent, width));
         let dir = |session: &Session| {
@@ -71,7 +70,7 @@ pub(crate) fn undo(run: &Run, env: &Env) -> Vec<String> {
     /// So many items of a run are named.
     const ITEMS: usize = 5;
     let done: Vec<_> = run.items.iter().filter(|(_, state)| *state == State::Done).collect();
-    let when = text::ago(Some(run.at), env.now);
+    let when = text::ago(Some(run.at), env.clock.now);
     let what = text::count(done.len(), "change");
     let mut lines = vec![format!("Run {} (rejoin {}), {when}: {what}", run.id, run.verb)];
     lines.extend(done.iter().take(ITEMS).map(|(record, _)| format!("  {}", text::one_line(&record.label))));

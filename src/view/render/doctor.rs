@@ -120,7 +120,7 @@ impl Report<'_> {
         let faint = styles.faint;
         self.head(out, styles, group)?;
         let command = format!("rejoin doctor --check {}", group[0].code.name());
-        writeln!(out, "{faint} ({}){faint:#}", in_home(&command, &env.elsewhere()))
+        writeln!(out, "{faint} ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))
     }
 
     fn group(&self, out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
@@ -137,14 +137,14 @@ impl Report<'_> {
         if group.len() > shown {
             let (more, code) = (group.len() - shown, group[0].code.name());
             let command = format!("rejoin doctor --check {code} --all-findings");
-            writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, &env.elsewhere()))?;
+            writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))?;
         }
         Ok(())
     }
 
     /// Writes a line a finding, and below them the commands of the first.
     fn examples(&self, out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
-        let width = grid::width(env);
+        let width = env.terminal.columns();
         for finding in examples {
             writeln!(out, "  {}", text::truncated(&example(finding, env), width.saturating_sub(2)))?;
         }
@@ -204,7 +204,7 @@ fn remedy_text(
     let Styles { strong, faint, .. } = styles;
     let command = text::unbroken(command);
     let effect = text::one_line(effect);
-    let room = env.width.map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
+    let room = env.terminal.width.map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
     write!(out, "{:indent$}{strong}{command}{strong:#}", "")?;
     match room {
         Some(room) if room < LEAST.min(effect.width()) => writeln!(out),
@@ -227,7 +227,7 @@ fn summary(report: &Report<'_>, env: &Env) -> String {
         format!("{} in {sessions}.", parts.join(", "))
     };
     if counts.repairable > 0 {
-        let command = in_home("rejoin doctor --fix", &env.elsewhere());
+        let command = in_home("rejoin doctor --fix", &env.invocation.elsewhere);
         summary.push_str(&format!(" `{command}` fixes {} without losing anything.", counts.repairable));
     }
     if counts.read_at_both_ends > 0 {

@@ -13,7 +13,6 @@ use crate::session::fields::Field;
 use crate::session::select::Filter;
 use crate::session::{Pointer, Problem, Session};
 use crate::system::env::Env;
-use crate::view::grid;
 use crate::view::render::answer::Answer;
 use crate::view::render::fields;
 use crate::view::render::items::List;
@@ -80,7 +79,7 @@ pub(crate) struct Listing<'a> {
 /// Says on a terminal what the letters mean, and what the table leaves out.
 pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -> Vec<String> {
     let Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, .. } = listing;
-    let width = grid::width(env);
+    let width = env.terminal.columns();
     let mut notes = match layout {
         Layout::Table(look) if !look.is_wide => table::legend(sessions, width),
         _ => Vec::new(),
@@ -120,7 +119,7 @@ pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
 
 /// Says where was looked in vain, in lines that fit the terminal.
 pub(crate) fn nothing_found(looked_in: &[PathBuf], env: &Env) -> Vec<String> {
-    let width = grid::width(env);
+    let width = env.terminal.columns();
     let dirs: Vec<String> = looked_in.iter().map(|dir| table::shown_dir(dir, env)).collect();
     let mut lines = text::flowed("No sessions found. Looked in", &dirs, width);
     lines.push("`rejoin agents` says what was found of each agent.".to_owned());

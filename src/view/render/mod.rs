@@ -34,16 +34,7 @@ mod undo_hint;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-use crate::system::env::Env;
 use crate::system::in_order::in_order;
-use jiff::Timestamp;
-use jiff::fmt::strtime;
-use jiff::tz::TimeZone;
-
-/// Returns a time in the user's zone, to the second.
-fn local(at: Timestamp, env: &Env) -> String {
-    strtime::format("%Y-%m-%d %H:%M:%S", &at.to_zoned(TimeZone::clone(&env.zone))).unwrap_or_else(|_| at.to_string())
-}
 
 /// Writes many lines in order, which all threads put in words.
 pub(crate) fn write_lines(

@@ -74,7 +74,7 @@ impl Answer for Planned<'_> {
             program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),
             worktree: resume.worktree.as_ref().map(|worktree| WorktreeJson::from(&worktree.lost)),
             backfill: resume.backfill.as_ref().map(|item| path_text(&item.session_dir.join(FILE_NAME))),
-            refusals: refusals.iter().map(|refusal| RefusalJson::new(refusal, &env.elsewhere())).collect(),
+            refusals: refusals.iter().map(|refusal| RefusalJson::new(refusal, &env.invocation.elsewhere)).collect(),
         };
         ("resume-plan", fields)
     }

@@ -13,7 +13,6 @@ use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
-use crate::view::grid;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
 use crate::view::render::json::PathJson;
 use crate::view::render::table;
@@ -159,7 +158,7 @@ pub(crate) fn text(
 ) -> io::Result<()> {
     let Styles { header, strong, faint, .. } = styles;
     let Match { session, found, .. } = one;
-    let width = grid::width(env);
+    let width = env.terminal.columns();
     let id = text::one_line(id);
     let (title, active) = (table::title(session), table::active(session, env));
     let dir = session.launch_dir().map(|dir| table::shown_dir(dir, env)).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::scan::LONG_TO_COUNT;
 use crate::session::{Copy, Fact, Liveness, Message, Session};
 use crate::system::env::Env;
 use crate::system::reach;
-use crate::view::render::{local, table};
+use crate::view::render::table;
 use crate::view::ui::Styles;
 
 /// Prompts are cut in the summary; `--messages` shows them whole.
@@ -62,7 +62,7 @@ pub(crate) fn session(
     } else if copy.transcript_bytes > LONG_TO_COUNT {
         let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
         let counts = format!("rejoin show --counts {name}");
-        let counts = in_home(&counts, &env.elsewhere());
+        let counts = in_home(&counts, &env.invocation.elsewhere);
         page.line("messages", &format!("not counted, because that takes long; `{counts}` counts them"))?;
     }
     page.text("model", copy.model.as_ref())?;
@@ -89,11 +89,11 @@ pub(crate) fn session(
     page.evidence(copy)?;
     match ready {
         Ok(plan) => {
-            let elsewhere = env.elsewhere();
+            let elsewhere = &env.invocation.elsewhere;
             // Its own shell there may not know the agent's program; rejoin looks for it.
             let through_us = elsewhere.host.is_some().then(|| {
                 let name = format!("{}:{}", session.agent, session.id());
-                in_home(&format!("rejoin resume {}", shell::word(&name)), &elsewhere).into_owned()
+                in_home(&format!("rejoin resume {}", shell::word(&name)), elsewhere).into_owned()
             });
             match through_us.or_else(|| plan.shell_line(env)) {
                 Some(line) => page.line("resume", &text::unbroken(&line))?,
@@ -118,7 +118,7 @@ pub(crate) fn session(
 /// Writes one message of a conversation.
 pub(crate) fn message(out: &mut impl Write, env: &Env, styles: &Styles, message: &Message) -> io::Result<()> {
     let Styles { header, faint, .. } = styles;
-    let at = message.at.map(|at| format!("  {}", local(at, env))).unwrap_or_default();
+    let at = message.at.map(|at| format!("  {}", env.clock.shown(at))).unwrap_or_default();
     writeln!(out, "{header}{}{header:#}{faint}{at}{faint:#}", message.role.name())?;
     for line in text::printable(message.text.trim_end()).lines() {
         writeln!(out, "  {line}")?;
@@ -156,8 +156,8 @@ impl<W: Write> Page<'_, W> {
 
     fn time(&mut self, name: &str, fact: Option<&Fact<Timestamp>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
-        let at = local(fact.value, self.env);
-        let ago = text::ago(Some(fact.value), self.env.now);
+        let at = self.env.clock.shown(fact.value);
+        let ago = text::ago(Some(fact.value), self.env.clock.now);
         // An old time is shown as its date, which is there already.
         let ago = if at.starts_with(&ago) { String::new() } else { format!(", {ago}") };
         self.line(name, &format!("{at}{ago}  ({})", fact.source))
@@ -167,7 +167,7 @@ impl<W: Write> Page<'_, W> {
         for (at, copy) in session.copies.iter().enumerate() {
             let name = if at == 0 { "stored in" } else { "" };
             self.line(name, &path(&copy.place.path))?;
-            let active = text::ago(copy.active_at.as_ref().map(|at| at.value), self.env.now);
+            let active = text::ago(copy.active_at.as_ref().map(|at| at.value), self.env.clock.now);
             if session.copies.len() > 1 {
                 let messages = copy
                     .prompts

@@ -118,7 +118,7 @@ impl Stats {
     }
 
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let width = grid::width(env);
+        let width = env.terminal.columns();
         let Tally { sessions, prompts, replies, size_bytes, days, tokens } = &self.total;
         let mut said = vec![
             text::count(*sessions, "session"),
@@ -221,6 +221,6 @@ impl Answer for Stats {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if env.stdout_is_terminal { self.text(out, env, styles) } else { self.lines(out) }
+        if env.terminal.stdout { self.text(out, env, styles) } else { self.lines(out) }
     }
 }

@@ -108,7 +108,7 @@ impl Answer for Agents {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if env.stdout_is_terminal { self.text(out, env, styles) } else { self.lines(out) }
+        if env.terminal.stdout { self.text(out, env, styles) } else { self.lines(out) }
     }
 }
 
@@ -127,7 +127,7 @@ impl Agents {
 
     /// Writes a table of the stores that are there, and names the others.
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let width = grid::width(env);
+        let width = env.terminal.columns();
         let (there, in_vain): (Vec<&StoreFacts>, Vec<&StoreFacts>) = self.stores.iter().partition(|store| store.exists);
         let Styles { header, faint, .. } = styles;
         if !there.is_empty() {
@@ -169,7 +169,8 @@ impl Agents {
 }
 
 fn columns(stores: &[&StoreFacts], env: &Env) -> Vec<Column> {
-    let active = |store: &&StoreFacts| store.active_at.map(|at| text::short_ago(Some(at), env.now)).unwrap_or_default();
+    let active =
+        |store: &&StoreFacts| store.active_at.map(|at| text::short_ago(Some(at), env.clock.now)).unwrap_or_default();
     let version = |store: &&StoreFacts| store.version.as_deref().map(text::one_line).unwrap_or_default().into_owned();
     vec![
         Column::new("AGENT", Fit::Whole, stores.iter().map(|store| store.agent.name())),

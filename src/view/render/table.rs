@@ -44,7 +44,7 @@ pub(crate) fn sessions(
     if sessions.is_empty() {
         return Ok(());
     }
-    let width = grid::width(env);
+    let width = env.terminal.columns();
     let Styles { header, strong, faint, .. } = styles;
     let mut lines = grid::lines(fit::fitted(sessions, env, styles, look, width), width);
     writeln!(out, "{header}{}{header:#}", lines.next().unwrap_or_default())?;
@@ -97,7 +97,7 @@ pub(crate) fn title(session: &Session) -> String {
 
 /// Says when a session was last active; what an agent keeps only while it is closed tells when that was.
 pub(crate) fn active(session: &Session, env: &Env) -> String {
-    let ago = text::ago(session.active_at(), env.now);
+    let ago = text::ago(session.active_at(), env.clock.now);
     if is_closed(session) { format!("closed {ago}") } else { ago }
 }
 
@@ -113,7 +113,7 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
         Field::Dir => session.launch_dir().map_or_else(|| "?".to_owned(), |dir| shown_dir(dir, env)),
         Field::Path => shown_dir(&session.copy().place.path, env),
         Field::Active => active(session, env),
-        Field::Created => text::ago(session.copy().created_at.as_ref().map(|at| at.value), env.now),
+        Field::Created => text::ago(session.copy().created_at.as_ref().map(|at| at.value), env.clock.now),
         Field::Size => session.copy().size().map(text::size).unwrap_or_default(),
         Field::Marks if !look.is_wide => marks::letters(session),
         field => text::one_line(&fields::value(field, session).to_string()).into_owned(),

@@ -97,7 +97,8 @@ impl Answer for [Entry<'_>] {
             Column::new("", Fit::Whole, self.iter().map(|entry| text::one_line(&entry.run.verb))),
             Column::new("", Fit::Whole, self.iter().map(|entry| text::one_line(&record(entry).label))),
             Column::new("", Fit::Number, self.iter().map(|entry| text::size(entry.size_bytes))),
-            Column::new("", Fit::Whole, self.iter().map(|entry| text::ago(Some(entry.run.at), env.now))).styled(*faint),
+            Column::new("", Fit::Whole, self.iter().map(|entry| text::ago(Some(entry.run.at), env.clock.now)))
+                .styled(*faint),
         ];
         for (line, entry) in grid::lines(columns, usize::MAX).zip(self) {
             writeln!(out, "{line}")?;
@@ -113,7 +114,7 @@ impl Answer for [Entry<'_>] {
         writeln!(
             out,
             "{count} in the trash, {size}. `{}` puts the first one back.",
-            in_home(&command, &env.elsewhere())
+            in_home(&command, &env.invocation.elsewhere)
         )
     }
 }

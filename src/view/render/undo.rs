@@ -174,7 +174,8 @@ impl Answer for Runs<'_> {
             Column::new("", Fit::Whole, runs.iter().map(|run| text::one_line(run.verb))),
             Column::new("", Fit::Whole, runs.iter().map(|run| run.state)),
             Column::new("", Fit::Whole, runs.iter().map(counts)),
-            Column::new("", Fit::Whole, runs.iter().map(|run| text::ago(Some(run.at), env.now))).styled(styles.faint),
+            Column::new("", Fit::Whole, runs.iter().map(|run| text::ago(Some(run.at), env.clock.now)))
+                .styled(styles.faint),
         ];
         grid::write_bare(out, columns)
     }

@@ -9,11 +9,14 @@ use crate::view::ui::Styles;
 /// Says how a run is undone.
 pub(crate) fn write(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
     let Styles { faint, .. } = styles;
-    writeln!(out, "{faint}`{}` undoes this.{faint:#}", in_home(&format!("rejoin undo {run}"), &env.elsewhere()))
+    writeln!(out, "{faint}{}{faint:#}", sentence(run, env))
 }
 
-/// Says the same at the end of a line.
+/// Returns the same sentence for the end of a line.
 pub(crate) fn in_line(run: Option<&str>, env: &Env) -> String {
-    run.map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.elsewhere())))
-        .unwrap_or_default()
+    run.map(|run| format!(" {}", sentence(run, env))).unwrap_or_default()
+}
+
+fn sentence(run: &str, env: &Env) -> String {
+    format!("`{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere))
 }

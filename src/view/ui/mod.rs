@@ -13,8 +13,7 @@ use anstyle::{AnsiColor, Style};
 use crate::cli::ColorWhen;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, text};
-use crate::system::env::{Elsewhere, Env, FORCE_COLORS};
-use crate::view::grid;
+use crate::system::env::{Elsewhere, Env, Terminal};
 pub(crate) use bug::tell_of_bugs;
 use gate::{Gate, guarded};
 use progress::{Pauses, Progress, Showing};
@@ -83,21 +82,16 @@ impl Ui {
         let wants = |is_terminal: bool| match color {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
-            ColorWhen::Auto => {
-                let is_dumb = |env: &Env| env.variable("TERM").is_none_or(|term| term == "dumb");
-                let is_forced = |env: &Env| env.variable(FORCE_COLORS).is_some_and(|value| value != "0");
-                let is_shown = |env: &Env| is_forced(env) || is_terminal && !is_dumb(env);
-                env.is_some_and(|env| env.variable("NO_COLOR").is_none() && is_shown(env))
-            }
+            ColorWhen::Auto => env.is_some_and(|env| env.terminal.colors.unwrap_or(is_terminal)),
         };
         let styles = |colored| if colored { Styles::colored() } else { Styles::default() };
         let is_colored = wants(io::stdout().is_terminal());
         Self {
             out: Gate::new(BufWriter::with_capacity(64 * 1024, io::stdout()), is_colored),
             quiet,
-            columns: env.map_or(grid::DEFAULT_WIDTH.into(), grid::width),
+            columns: env.map_or(&Terminal::default(), |env| &env.terminal).columns(),
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
-            elsewhere: env.map(Env::elsewhere).unwrap_or_default(),
+            elsewhere: env.map(|env| env.invocation.elsewhere.clone()).unwrap_or_default(),
             styles: styles(is_colored),
             err_styles: styles(wants(io::stderr().is_terminal())),
         }

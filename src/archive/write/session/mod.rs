@@ -105,7 +105,7 @@ impl<'a> Writer<'a> {
     ) -> Result<(Manifest, bool), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
-        let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.now);
+        let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.clock.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
         if let Some(previous) = previous.filter(|previous| self.has_rows_of(session, agent, previous)) {
             return Ok((previous.clone(), false));

@@ -48,7 +48,7 @@ pub(crate) fn undo(
 ) -> anyhow::Result<Report> {
     let state_dir = StateDir::open(env, "undo", patience)?;
     let mut in_use = InUse::default();
-    undo_on(&state_dir, which, wanted, env.now, &mut |record| in_use.why(record, env))
+    undo_on(&state_dir, which, wanted, env.clock.now, &mut |record| in_use.why(record, env))
 }
 
 /// Says what [`undo`] would do with each item, and changes nothing.

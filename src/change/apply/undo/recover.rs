@@ -23,7 +23,7 @@ pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow
         return Ok(Vec::new());
     }
     let mut in_use = InUse::default();
-    recover_on(&StateDir::open(env, verb, patience)?, env.now, &mut |record| in_use.why(record, env))
+    recover_on(&StateDir::open(env, verb, patience)?, env.clock.now, &mut |record| in_use.why(record, env))
 }
 
 /// Puts back what runs that were cut off had half done; what they had done whole stays, and can be undone.

@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
-use crate::view::grid;
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::PathJson;
@@ -162,7 +161,7 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
 
 /// Says on a terminal what the table leaves out.
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
-    let width = grid::width(env);
+    let width = env.terminal.columns();
     let mut notes = match &list.layout {
         Layout::Table(look) if !look.is_wide => table::legend(list.sessions, width),
         _ => Vec::new(),

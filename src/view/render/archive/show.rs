@@ -89,7 +89,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     let Styles { strong, faint, .. } = styles;
     writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id))?;
     let mut line = |name: &str, value: &str| writeln!(out, "  {faint}{name:<12}{faint:#}  {}", text::one_line(value));
-    let time = |at: Option<Timestamp>| at.map(|at| format!("{at}, {}", text::ago(Some(at), env.now)));
+    let time = |at: Option<Timestamp>| at.map(|at| format!("{at}, {}", text::ago(Some(at), env.clock.now)));
     let dir = |dir: Option<PathJson<'_>>| dir.map(|dir| dir.path.into_owned());
     let messages = session.prompts.zip(session.replies);
     let fields = [
@@ -124,7 +124,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
         )?;
     }
     let command = format!("rejoin restore {}", shell::word(&format!("{}:{}", session.agent, session.id)));
-    line("restore", &in_home(&command, &env.elsewhere()))
+    line("restore", &in_home(&command, &env.invocation.elsewhere))
 }
 
 /// Writes one object.

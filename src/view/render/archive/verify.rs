@@ -127,7 +127,7 @@ impl Answer for Verified<'_> {
         for (agent, id) in hurt {
             let id = text::one_line(id);
             let command = format!("rejoin archive --full {agent}:{id}");
-            let command = in_home(&command, &env.elsewhere());
+            let command = in_home(&command, &env.invocation.elsewhere);
             writeln!(out, "{faint}`{command}` repairs what that session still has.{faint:#}")?;
         }
         let Verdict { sessions, snapshots: states, blobs, stored_bytes, unneeded, .. } = verdict;

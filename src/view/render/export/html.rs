@@ -9,7 +9,7 @@ use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::export::code::{escaped, highlighted};
 use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, reply, speaker, visible};
-use crate::view::render::{local, table};
+use crate::view::render::table;
 
 const STYLE: &str = include_str!("page.css");
 
@@ -59,7 +59,7 @@ impl<'e, W: Write> HtmlPage<'e, W> {
 
     fn said(&mut self, message: &Message) -> io::Result<()> {
         let name = speaker(message.role);
-        let at = message.at.map(|at| format!(" <time datetime=\"{at}\">{}</time>", local(at, self.env)));
+        let at = message.at.map(|at| format!(" <time datetime=\"{at}\">{}</time>", self.env.clock.shown(at)));
         let id = match message.role {
             Role::User => {
                 self.prompts += 1;

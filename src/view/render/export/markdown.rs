@@ -8,7 +8,7 @@ use crate::system::env::Env;
 use crate::view::render::export::literal::{fenced, literal};
 use crate::view::render::export::rewrite::rewrite;
 use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, speaker, visible};
-use crate::view::render::{local, table};
+use crate::view::render::table;
 
 /// Writes Markdown.
 pub(crate) struct MarkdownPage<'e, W> {
@@ -60,7 +60,7 @@ impl<W: Write> Page for MarkdownPage<'_, W> {
         if message.role == Role::Tool {
             return Ok(());
         }
-        let at = message.at.map(|at| format!(" · {}", local(at, self.env))).unwrap_or_default();
+        let at = message.at.map(|at| format!(" · {}", self.env.clock.shown(at))).unwrap_or_default();
         writeln!(self.out, "## {}{at}\n", speaker(message.role))?;
         let said = visible(message.text.trim_end());
         // A prompt may look like Markdown by accident.

@@ -20,7 +20,6 @@ use jiff::Timestamp;
 use crate::format::text;
 use crate::session::{Fact, Message, Role, Session};
 use crate::system::env::Env;
-use crate::view::render::local;
 
 pub(crate) use html::HtmlPage;
 pub(crate) use index::{Entry, html_index, markdown_index};
@@ -96,7 +95,7 @@ fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
     let copy = session.copy();
     let said = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned());
     let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
-    let time = |fact: &Option<Fact<Timestamp>>| fact.as_ref().map(|fact| local(fact.value, env));
+    let time = |fact: &Option<Fact<Timestamp>>| fact.as_ref().map(|fact| env.clock.shown(fact.value));
     let all = [
         ("Agent", Some(session.agent.name().to_owned())),
         ("Session", Some(text::one_line(session.id()).into_owned())),

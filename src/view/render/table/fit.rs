@@ -88,7 +88,7 @@ fn say_times_shortly(columns: &mut [Column], sessions: &[Session], env: &Env) {
                 Field::Active => session.active_at(),
                 _ => session.copy().created_at.as_ref().map(|at| at.value),
             };
-            let ago = text::short_ago(time, env.now);
+            let ago = text::short_ago(time, env.clock.now);
             *cell = if field == Field::Active && is_closed(session) { format!("closed {ago}") } else { ago };
         }
     }

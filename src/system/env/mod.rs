@@ -1,0 +1,129 @@
+//! The only reader of the environment and the clock, once per run.
+
+mod clock;
+mod invocation;
+mod paths;
+mod program;
+mod terminal;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::error::Refusal;
+pub(crate) use clock::Clock;
+pub(crate) use invocation::{Elsewhere, HOST, Invocation};
+use paths::UserDirs;
+pub(crate) use program::{Program, own_program};
+pub(crate) use terminal::{ASKED, COLUMNS, FORCE_COLORS, Terminal};
+
+/// The variables of the environment.
+type Variables = BTreeMap<OsString, OsString>;
+
+/// Everything that a run reads from its surroundings at its start.
+#[derive(Clone, Debug)]
+pub(crate) struct Env {
+    /// The home directory whose stores are read.
+    pub home: PathBuf,
+    /// Whether `--home` named it, so that the agents' own variables do not count.
+    pub foreign_home: bool,
+    /// The caller's working directory; `None` when it has been deleted.
+    pub cwd: Option<PathBuf>,
+    /// This machine's host name.
+    pub hostname: String,
+    /// The time and the zone.
+    pub clock: Clock,
+    /// The terminal and the standard streams.
+    pub terminal: Terminal,
+    /// The command line of this run.
+    pub invocation: Invocation,
+    /// What the config file says; nothing for a verb that does not read it.
+    pub config: Config,
+    dirs: UserDirs,
+    variables: Variables,
+}
+
+impl Env {
+    /// Reads the world; `home` is the value of `--home`.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    pub(crate) fn read(home: Option<&Path>) -> Result<Self, Refusal> {
+        let variables: Variables = std::env::vars_os().collect();
+        let foreign_home = home.is_some();
+        let cwd = std::env::current_dir().ok();
+        let home = home.map_or_else(paths::user_home, paths::checked_home)?;
+        Ok(Self {
+            clock: Clock::read(&variables)?,
+            terminal: Terminal::read(&variables),
+            invocation: Invocation::read(&variables, foreign_home.then_some(&home)),
+            home,
+            foreign_home,
+            cwd,
+            hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            config: Config::default(),
+            dirs: if foreign_home { UserDirs::default() } else { UserDirs::read() },
+            variables,
+        })
+    }
+
+    /// Returns a variable that is set and not empty. A relative directory of XDG is ignored, as its specification says.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        value(&self.variables, name).filter(|value| !name.starts_with("XDG_") || Path::new(value).is_absolute())
+    }
+
+    /// Returns an agent's own variable, which does not count for a home that `--home` named.
+    pub(crate) fn agent_variable(&self, name: &str) -> Option<&OsStr> {
+        if self.foreign_home { None } else { self.variable(name) }
+    }
+}
+
+/// Returns a variable that is set and not empty.
+fn value<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsStr> {
+    variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+}
+
+/// Returns the directory that Claude Code says it was started in, to a hook that it runs.
+///
+/// For an event that is answered without [`Env`]: that reads the zone's files and needs a home.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub(crate) fn claude_project_dir() -> Option<PathBuf> {
+    std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::{Arc, LazyLock};
+
+    use jiff::tz::TimeZone;
+
+    use super::*;
+
+    /// A world for unit tests: home `/home/ana`, a fixed clock, no variables.
+    pub(crate) fn fixed() -> Env {
+        Env {
+            home: PathBuf::from("/home/ana"),
+            foreign_home: false,
+            cwd: Some(PathBuf::from("/home/ana/work")),
+            hostname: "examplehost".to_owned(),
+            clock: Clock {
+                now: "2026-03-01T12:00:00Z".parse().expect("a time"),
+                is_set: true,
+                zone: Arc::new(LazyLock::new(|| TimeZone::UTC)),
+            },
+            terminal: Terminal { width: Some(120), height: Some(40), ..Terminal::default() },
+            invocation: Invocation::default(),
+            config: Config::default(),
+            dirs: UserDirs::default(),
+            variables: Variables::new(),
+        }
+    }
+
+    #[test]
+    fn agents_variables_do_not_count_for_a_home_that_was_named() {
+        let mut env = fixed();
+        env.variables.insert("CLAUDE_CONFIG_DIR".into(), "/elsewhere".into());
+        assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_some());
+        env.foreign_home = true;
+        assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_none());
+    }
+}

@@ -1,0 +1,177 @@
+//! The directories of a user, and paths as users write and read them.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Env;
+use crate::error::{Exit, Refusal, RefusalCode};
+use crate::session::recorded;
+use crate::system::reach;
+
+/// The directories of the system in which programs keep a user's files; `None` means the usual one below the home.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UserDirs {
+    config: Option<PathBuf>,
+    data: Option<PathBuf>,
+    state: Option<PathBuf>,
+}
+
+impl UserDirs {
+    /// Reads them. The XDG variables count on macOS as well, unlike for `dirs`: a home on a shared disk, or in a backup, is
+    /// then the same for both systems.
+    #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
+    pub(super) fn read() -> Self {
+        let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
+        if cfg!(target_os = "macos") {
+            Self { config: named("XDG_CONFIG_HOME"), data: named("XDG_DATA_HOME"), state: named("XDG_STATE_HOME") }
+        } else {
+            Self { config: dirs::config_dir(), data: dirs::data_dir(), state: dirs::state_dir() }
+        }
+    }
+}
+
+impl Env {
+    /// Returns the directory for rejoin's state: journals, the trash, pins, launches.
+    pub(crate) fn state_dir(&self) -> PathBuf {
+        self.dirs.state.clone().unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
+    }
+
+    /// Returns the directory for rejoin's data: the archive.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.dirs.data.clone().unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
+    }
+
+    /// Returns the directory in which programs keep their config files.
+    pub(crate) fn config_dir(&self) -> PathBuf {
+        self.dirs.config.clone().unwrap_or_else(|| self.home.join(".config"))
+    }
+
+    /// Returns rejoin's config file.
+    pub(crate) fn config_file(&self) -> PathBuf {
+        self.config_dir().join("rejoin/config.toml")
+    }
+
+    /// Returns the system's directory for what is needed for a moment.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        let chosen = self.variable("TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.
+    ///
+    /// Nothing is resolved on disk, so that a path which does not exist keeps its form. One that is absolute on Windows stays.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        let path = self.expand(path);
+        match &self.cwd {
+            Some(cwd) if !recorded::is_absolute(&path) => cwd.join(path),
+            _ => path,
+        }
+    }
+
+    /// Replaces a leading `~` by the home that is looked at.
+    pub(crate) fn expand(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix("~") {
+            Ok(rest) => self.home.join(rest),
+            Err(_) => path.to_owned(),
+        }
+    }
+
+    /// Resolves a path as Amplifier does: `~` expanded, absolute, links followed as far as the path exists,
+    /// `.` and `..` taken out of the rest.
+    pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
+        if recorded::is_foreign(path) {
+            return path.to_owned();
+        }
+        let mut resolved = PathBuf::from("/");
+        let mut exists = true;
+        for component in self.absolute(path).components() {
+            match component {
+                Component::ParentDir => {
+                    resolved.pop();
+                    exists = true;
+                }
+                Component::Normal(name) => {
+                    resolved.push(name);
+                    match reach::canonicalize(&resolved) {
+                        Ok(real) if exists => resolved = real,
+                        _ => exists = false,
+                    }
+                }
+                _ => {}
+            }
+        }
+        resolved
+    }
+
+    /// Shortens a path below home to `~/…` for people to read.
+    pub(crate) fn tilde(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+/// Returns the home directory of the user.
+#[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
+pub(super) fn user_home() -> Result<PathBuf, Refusal> {
+    let (message, hint) = match dirs::home_dir() {
+        // It would mean another directory to every caller: what a repository brings would count as the user's own.
+        Some(home) if home.is_relative() => (
+            format!("HOME is {}, which is not an absolute path", home.display()),
+            "set HOME to your home directory, or name one with --home DIR",
+        ),
+        Some(home) if reach::is_dir(&home) == Some(true) => return Ok(home),
+        Some(home) => {
+            let why = if reach::answers(&home) { "does not exist" } else { "is on a mount that does not answer" };
+            (format!("the home directory {} {why}", home.display()), "name another directory with --home DIR")
+        }
+        None => ("cannot tell where the home directory is: HOME is not set".to_owned(), "name it with --home DIR"),
+    };
+    Err(Refusal::new(Exit::Failure, RefusalCode::NoHome, message).hint(hint))
+}
+
+/// Checks the directory that `--home` names and makes it absolute.
+pub(super) fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
+    let refuse = |why: String| {
+        Refusal::new(
+            Exit::Failure,
+            RefusalCode::BadHome,
+            format!("cannot use {} as a home directory: {why}", home.display()),
+        )
+        .hint("name an existing directory with --home DIR")
+    };
+    match std::path::absolute(home).and_then(|home| reach::canonicalize(&home)) {
+        Ok(path) if reach::is_dir(&path) == Some(true) => Ok(path),
+        Ok(_) => Err(refuse("it is not a directory".to_owned())),
+        Err(error) => Err(refuse(crate::error::reason(&error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::env::tests::fixed;
+
+    #[test]
+    fn a_tilde_means_the_home_that_is_looked_at() {
+        let env = fixed();
+        assert_eq!(env.absolute(Path::new("~/x")), Path::new("/home/ana/x"));
+        assert_eq!(env.absolute(Path::new("x/../y")), Path::new("/home/ana/work/x/../y"));
+        assert_eq!(env.tilde(Path::new("/home/ana/x")), "~/x");
+        assert_eq!(env.tilde(Path::new("/home/anabel/x")), "/home/anabel/x");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+    fn a_path_is_resolved_as_far_as_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("a path");
+        std::fs::create_dir(root.join("real")).expect("a directory");
+        std::os::unix::fs::symlink(root.join("real"), root.join("link")).expect("a link");
+        let env = fixed();
+        assert_eq!(env.resolve(&root.join("link/gone/../x y")), root.join("real/x y"));
+        assert_eq!(env.resolve(&root.join("gone/../link/.")), root.join("real"));
+        assert_eq!(env.resolve(Path::new("/no/such//place/")), Path::new("/no/such/place"));
+    }
+}

@@ -1,0 +1,44 @@
+//! Programs: the search along `PATH`, and rejoin's own file.
+
+use std::path::{Path, PathBuf};
+
+use super::Env;
+use crate::system::reach;
+
+/// What a search for a program gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// It can be run.
+    Found(PathBuf),
+    /// There is a file of that name, which cannot be run.
+    NotExecutable(PathBuf),
+    /// There is none.
+    Missing,
+}
+
+fn is_executable(path: &Path) -> bool {
+    reach::is_file(path) && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+impl Env {
+    /// Finds a program as a shell would: by its path, or in the directories of `PATH`.
+    pub(crate) fn find_program(&self, name: &str) -> Program {
+        if name.contains('/') {
+            return Program::Found(PathBuf::from(name));
+        }
+        let mut unusable = None;
+        for dir in self.variable("PATH").into_iter().flat_map(std::env::split_paths) {
+            let path = dir.join(name);
+            if is_executable(&path) {
+                return Program::Found(path);
+            }
+            unusable = unusable.or(Some(path).filter(|path| reach::is_file(path)));
+        }
+        unusable.map_or(Program::Missing, Program::NotExecutable)
+    }
+}
+
+/// Returns the path of this very program.
+pub(crate) fn own_program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}

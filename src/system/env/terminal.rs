@@ -1,0 +1,77 @@
+//! The terminal: its size, its colours, and which standard streams are connected to it.
+
+use std::ffi::OsStr;
+use std::io::IsTerminal as _;
+
+use super::{Variables, value};
+
+/// Sets the width of a screen that shows the answer although it goes through a pipe, as with `--host`.
+pub(crate) const COLUMNS: &str = "REJOIN_COLUMNS";
+
+/// Asks for colours although the answer goes through a pipe, as in many other programs.
+pub(crate) const FORCE_COLORS: &str = "CLICOLOR_FORCE";
+
+/// Says that a person answers questions although no stream is a terminal, as with `--host`.
+pub(crate) const ASKED: &str = "REJOIN_ASKED";
+
+/// Width of an answer that is not for a terminal.
+const DEFAULT_WIDTH: u16 = 120;
+
+/// The terminal of a run, or the one that it writes to through another host.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Terminal {
+    /// The width in columns of the terminal that standard output is, or is said to end at.
+    pub width: Option<u16>,
+    /// The height in lines, if standard output is a terminal.
+    pub height: Option<u16>,
+    /// Set if standard input is a terminal, or if [`ASKED`] says so.
+    pub stdin: bool,
+    /// Set if standard output is a terminal, or is said to end at one.
+    pub stdout: bool,
+    /// Set if standard error is a terminal, or if [`ASKED`] says so.
+    pub stderr: bool,
+    /// Set if the terminal can neither move its cursor nor show colours.
+    pub is_dumb: bool,
+    /// Whether the environment asks for colours; `None` if each stream that is a terminal has them.
+    pub colors: Option<bool>,
+}
+
+impl Terminal {
+    #[expect(clippy::disallowed_methods, reason = "it only looks at what the streams are")]
+    pub(super) fn read(variables: &Variables) -> Self {
+        let stdout = std::io::stdout();
+        let size = rustix::termios::tcgetwinsize(&stdout).ok();
+        let columns = value(variables, COLUMNS).and_then(|columns| columns.to_str()?.parse().ok());
+        let is_asked = variables.contains_key(OsStr::new(ASKED));
+        let is_forced = value(variables, FORCE_COLORS).is_some_and(|value| value != "0");
+        let is_dumb = value(variables, "TERM").is_none_or(|term| term == "dumb");
+        Self {
+            width: columns.or(size.map(|size| size.ws_col)).filter(|width| *width > 0),
+            height: size.map(|size| size.ws_row).filter(|height| *height > 0),
+            stdin: std::io::stdin().is_terminal() || is_asked,
+            stdout: stdout.is_terminal() || columns.is_some(),
+            stderr: std::io::stderr().is_terminal() || is_asked,
+            colors: match value(variables, "NO_COLOR") {
+                Some(_) => Some(false),
+                None if is_forced => Some(true),
+                None => is_dumb.then_some(false),
+            },
+            is_dumb,
+        }
+    }
+
+    /// Returns whether a person can be asked on standard error and can answer on standard input.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.stdin && self.stderr
+    }
+
+    /// Returns the width that an answer has at most.
+    pub(crate) fn columns(&self) -> usize {
+        self.width.unwrap_or(DEFAULT_WIDTH).into()
+    }
+
+    /// Returns the width of the screen that shows the answer.
+    pub(crate) fn screen_width(&self) -> Option<u16> {
+        self.width.filter(|_| self.stdout)
+    }
+}
