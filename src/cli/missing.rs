@@ -24,7 +24,8 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
         .filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)
         .find(|(name, of, ..)| is_missing(name) && of.is_none_or(|command| command == meant.get_name()));
     let Some((_, _, list, what)) = shown_by else { return };
-    let shows = command_line::all_in_home_of(&format!("`rejoin {list}` shows {what}"), words);
+    let list = command_line::in_home(&format!("rejoin {list}"), &command_line::elsewhere_of(words)).into_owned();
+    let shows = format!("`{list}` shows {what}");
     let takes_all = meant.get_arguments().any(|argument| argument.get_long() == Some("every"));
     let tips = [Some(shows), takes_all.then(|| "`--every` takes all of them".to_owned())];
     let tips = tips.into_iter().flatten().map(StyledStr::from).collect();

@@ -46,22 +46,24 @@ pub(crate) fn apply(env: &Env, fingerprint: &str) -> String {
     again(env, &["--dry-run", "-n", "--yes", "-y", "--exit-code"], &["--apply", fingerprint])
 }
 
-/// Has the commands of this program in a text, which stand between backticks, look where this run looks.
+/// Adds the home and the host of this run to the commands of this program in a text, each of which is between backticks.
+///
+/// Other text can contain a backtick as well, such as a title, so only the beginning of a command is searched for.
 pub(crate) fn all_in_home<'t>(text: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
-    if *elsewhere == Elsewhere::default() || !text.contains("`rejoin ") {
+    const BEGIN: &str = "`rejoin ";
+    let mut parts = text.split(BEGIN);
+    let first = parts.next().unwrap_or_default();
+    if *elsewhere == Elsewhere::default() || first == text {
         return Cow::Borrowed(text);
     }
-    let parts = text.split('`').enumerate();
-    let parts: Vec<_> =
-        parts.map(|(at, part)| if at % 2 == 1 { own_in_home(part, elsewhere) } else { Cow::Borrowed(part) }).collect();
-    Cow::Owned(parts.join("`"))
+    let command = |part: &str| part.split('`').next().map(|rest| options(rest, elsewhere)).unwrap_or_default();
+    Cow::Owned(parts.fold(first.to_owned(), |text, part| text + BEGIN + &command(part) + part))
 }
 
-/// Does the same for a run that is known by its words alone.
-pub(crate) fn all_in_home_of(text: &str, words: &[String]) -> String {
-    let value = |option| value_of(words, option).map(OsStr::to_owned);
-    let host = value("--host").map(|host| host.to_string_lossy().into_owned());
-    all_in_home(text, &Elsewhere { home: value("--home").map(PathBuf::from), host }).into_owned()
+/// Returns the home and the host that the words of a command name.
+pub(crate) fn elsewhere_of(words: &[String]) -> Elsewhere {
+    let host = value_of(words, "--host").map(|host| host.to_string_lossy().into_owned());
+    Elsewhere { home: value_of(words, "--home").map(PathBuf::from), host }
 }
 
 /// Returns the value of an option among the words of a command, whether it stands behind it or in the same word.
@@ -76,26 +78,19 @@ pub(crate) fn value_of<'w>(words: &'w [impl AsRef<OsStr>], option: &str) -> Opti
 /// Has a command act where this run looks: one of this program on the host that is asked, and in the home that was named,
 /// unless it names one; another one in a shell of that host.
 pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
-    match &elsewhere.host {
-        Some(host) if !command.starts_with("rejoin ") => {
-            Cow::Owned(format!("ssh -t {} {}", shell::word(host), shell::word(command)))
-        }
-        _ => own_in_home(command, elsewhere),
+    match (command.strip_prefix("rejoin "), &elsewhere.host) {
+        (Some(rest), _) => Cow::Owned(format!("rejoin {}{rest}", options(rest, elsewhere))),
+        (None, Some(host)) => Cow::Owned(format!("ssh -t {} {}", shell::word(host), shell::word(command))),
+        (None, None) => Cow::Borrowed(command),
     }
 }
 
-fn own_in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
-    let Some(rest) = command.strip_prefix("rejoin ") else { return Cow::Borrowed(command) };
-    let command = match &elsewhere.home {
-        Some(home) if !command.contains(" --home") => {
-            Cow::Owned(format!("rejoin --home {} {rest}", shell::word(&home.to_string_lossy())))
-        }
-        _ => Cow::Borrowed(command),
-    };
-    match (&elsewhere.host, command.strip_prefix("rejoin ")) {
-        (Some(host), Some(rest)) => Cow::Owned(format!("rejoin --host {} {rest}", shell::word(host))),
-        _ => command,
-    }
+/// Returns the options, each with a blank after it, that make a command of this program act where this run looks.
+fn options(rest: &str, elsewhere: &Elsewhere) -> String {
+    let names_home = rest.starts_with("--home") || rest.contains(" --home");
+    let host = elsewhere.host.as_ref().map(|host| format!("--host {} ", shell::word(host)));
+    let home = elsewhere.home.as_ref().filter(|_| !names_home).map(|home| home.to_string_lossy());
+    host.into_iter().chain(home.map(|home| format!("--home {} ", shell::word(&home)))).collect()
 }
 
 #[cfg(test)]
@@ -119,15 +114,15 @@ mod tests {
     #[test]
     fn commands_are_for_the_home_and_the_host_that_the_words_name() {
         for (line, expected) in [
-            ("delete", "`rejoin list`"),
-            ("delete --homes /a", "`rejoin list`"),
-            ("delete --home", "`rejoin list`"),
-            ("--home=/a delete", "`rejoin --home /a list`"),
-            ("delete --home $x", "`rejoin --home '$x' list`"),
-            ("delete --host=mac", "`rejoin --host mac list`"),
+            ("delete", "rejoin list"),
+            ("delete --homes /a", "rejoin list"),
+            ("delete --home", "rejoin list"),
+            ("--home=/a delete", "rejoin --home /a list"),
+            ("delete --home $x", "rejoin --home '$x' list"),
+            ("delete --host=mac", "rejoin --host mac list"),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(all_in_home_of("`rejoin list`", &words), expected, "{line}");
+            assert_eq!(in_home("rejoin list", &elsewhere_of(&words)), expected, "{line}");
         }
     }
 
@@ -140,6 +135,15 @@ mod tests {
         let named = Elsewhere { home: Some("/a b".into()), host: None };
         assert_eq!(all_in_home(text, &named), there);
         assert_eq!(in_home("mkdir -p /x", &named), "mkdir -p /x");
+    }
+
+    #[test]
+    fn a_backtick_in_a_title_hides_no_command() {
+        let named = Elsewhere { home: Some("/b".into()), host: None };
+        assert_eq!(
+            all_in_home("stuck at a`b; `rejoin undo 7` helps", &named),
+            "stuck at a`b; `rejoin --home /b undo 7` helps"
+        );
     }
 
     #[test]
