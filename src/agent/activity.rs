@@ -17,7 +17,8 @@ const LATE: SignedDuration = SignedDuration::from_mins(1);
 pub(super) fn check_activity(agent: &dyn Agent, copy: &mut Copy) {
     let Some((active, source)) = copy.active_at.as_ref().map(|at| (at.value, at.source)) else { return };
     let Some(path) = agent.transcript(&copy.place) else { return };
-    let Some(latest) = modified_at(&path).and_then(|at| at.checked_add(FILE_TIME_STEP).ok()) else { return };
+    let changed = copy.modified_at.or_else(|| modified_at(&path));
+    let Some(latest) = changed.and_then(|at| at.checked_add(FILE_TIME_STEP).ok()) else { return };
     if latest.duration_since(active) <= LATE {
         return;
     }

@@ -165,8 +165,15 @@ impl Reader<'_> {
             let dirs = dirs.map(|fact| &mut fact.value);
             copy.place.id.shrink_to_fit();
             copy.evidence.shrink_to_fit();
-            dirs.chain(copy.evidence.iter_mut().map(|evidence| &mut evidence.dir))
-                .for_each(|dir| share(&notes.dirs, dir));
+            let mut before: Option<Arc<Path>> = None;
+            for dir in dirs.chain(copy.evidence.iter_mut().map(|evidence| &mut evidence.dir)) {
+                // Most directories of a session are equal.
+                match &before {
+                    Some(before) if *before == *dir => *dir = Arc::clone(before),
+                    _ => share(&notes.dirs, dir),
+                }
+                before = Some(Arc::clone(dir));
+            }
             let words = [&mut copy.model, &mut copy.git_branch].into_iter().flatten();
             words.for_each(|fact| share(&notes.words, &mut fact.value));
             Ok(copy)

@@ -44,7 +44,7 @@ pub(crate) struct Copy {
     pub is_size_known: bool,
     /// The transcript alone, in bytes.
     pub transcript_bytes: u64,
-    /// When the transcript's file was last changed, where its agent deletes by that; it tells nothing of activity.
+    /// Time of the last change of the transcript's file, or what the agent has in its place to delete by; not the activity.
     pub modified_at: Option<Timestamp>,
     /// Temporary files of its agent in the copy's own directory.
     pub temporary: Vec<PathBuf>,
