@@ -239,10 +239,10 @@ impl Work<'_> {
             if let Err(error) = self.context.revert(planned).and_then(|()| times.map_or(Ok(()), restore)) {
                 let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
                 self.is_stuck = true;
-                let again = format!("`rejoin undo {}` tries again", self.context.run);
-                let reason = format!("{why}; and it could not be put back: {error}; {again}");
-                let _ = self.journal.write(&Event::Stuck { item: number, reason: reason.clone() });
-                return ItemResult::Failed(reason);
+                let reason = format!("{why}; and it could not be put back: {error}");
+                let failed = format!("{reason}; `rejoin undo {}` tries again", self.context.run);
+                let _ = self.journal.write(&Event::Stuck { item: number, reason });
+                return ItemResult::Failed(failed);
             }
         }
         let (ItemResult::Skipped(reason) | ItemResult::Failed(reason)) = &done else { return done };
