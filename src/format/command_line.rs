@@ -46,7 +46,7 @@ pub(crate) fn apply(env: &Env, fingerprint: &str) -> String {
     again(env, &["--dry-run", "-n", "--yes", "-y", "--exit-code"], &["--apply", fingerprint])
 }
 
-/// Adds the home and the host of this run to the commands of this program in a text, each of which is between backticks.
+/// Adds the home and the host of this run to the commands of this program in a text, which are between backticks.
 ///
 /// Other text can contain a backtick as well, such as a title, so only the beginning of a command is searched for.
 pub(crate) fn all_in_home<'t>(text: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {

@@ -12,7 +12,7 @@ pub(crate) fn write(out: &mut impl Write, run: &str, env: &Env, styles: &Styles)
     writeln!(out, "{faint}{}{faint:#}", sentence(run, env))
 }
 
-/// Returns the same sentence for the end of a line.
+/// Returns the sentence after a blank, or nothing without a run.
 pub(crate) fn in_line(run: Option<&str>, env: &Env) -> String {
     run.map(|run| format!(" {}", sentence(run, env))).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Code in colours, without knowing its language well: strings, comments, numbers and the words that most languages share.
 //!
-//! The grammars of a highlighter backtrack, and anybody may have written the code; this reads each character once.
+//! The grammars of a highlighter backtrack, and the code is foreign text; this reads each character once.
 
 use std::fmt::Write as _;
 
