@@ -46,9 +46,10 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let places = scan::locate(env, &filter.agents).watched(showing.watcher());
         // Only a line for a script says nothing of the sessions that do not have the text.
         let counts_all = wants_short(args, &env.terminal) || Format::from(args.format) != Format::Table;
-        let Scan { mut sessions, problems, .. } = match counts_all {
-            true => places.read_with_dirs(env, &filter, wanted),
-            false => places.read_with_text(env, &filter, wanted, &pattern),
+        let Scan { mut sessions, problems, .. } = if counts_all {
+            places.read_with_dirs(env, &filter, wanted)
+        } else {
+            places.read_with_text(env, &filter, wanted, &pattern)
         };
         drop(showing);
         super::warn_of_problems(ui, &problems);

@@ -113,7 +113,7 @@ pub(super) fn csv(out: &mut impl Write, sessions: &[Session], fields: &[Field], 
     }
     write_lines(out, sessions.len(), |at, line| {
         let session = &sessions[at];
-        record(line, fields.iter().map(|field| value(*field, &session).to_string()))
+        record(line, fields.iter().map(|field| value(*field, session).to_string()))
     })
 }
 
