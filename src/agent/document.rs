@@ -4,19 +4,23 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
+use super::engine::Engine;
+use super::{Found, ReadContext, about};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
+use crate::format::content::is_beginning_of;
 use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
-use crate::session::{Comparison, Copy, Fact, Health, Message, SessionKind};
-use crate::system::fsio;
+use crate::session::evidence;
+use crate::session::{Comparison, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::system::{fsio, links};
 
 /// A file up to this size is read whole for a list; of a larger one the beginning has to do.
 const SMALL: u64 = 64 * 1024;
@@ -26,6 +30,82 @@ const MAX_HEAD: u64 = 1024 * 1024;
 /// Returns JSON on one line, as it is read best among words.
 pub(super) fn compact(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map_or_else(|_| json.to_owned(), |value| value.to_string())
+}
+
+/// Gives a copy the title of its document, unless that is only the beginning of its first prompt.
+pub(super) fn set_title(copy: &mut Copy, title: Option<&str>) {
+    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
+    let title = title.filter(|title| !is_beginning_of(title, prompt));
+    copy.title = title.map(|title| Fact::new(title, "session"));
+}
+
+/// The engine of agents that keep one document per session, in a file that is named after its id.
+pub(super) struct Documents {
+    /// The directory of the files below the root of a store, if it is not the root.
+    pub dir: Option<&'static str>,
+    /// Returns whether the name of a file, without `.json`, is the id of a session.
+    pub is_id: fn(&str) -> bool,
+    pub document: Document,
+    /// Fills a copy from the members of its document.
+    pub fill: fn(&mut Copy, &Sum, &ReadContext<'_>) -> Result<(), PathError>,
+}
+
+impl Engine for Documents {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        let mut dir = store.root.clone();
+        dir.extend(self.dir);
+        if let Some(id) = only {
+            let path = dir.join(format!("{id}.json"));
+            let is_file = (self.is_id)(id) && links::is_file(&path);
+            found.places.extend(is_file.then(|| Located::new(store, id, path)));
+            return found;
+        }
+        for (entry, kind) in found.entries(&dir) {
+            let (name, path) = (entry.file_name(), entry.path());
+            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
+            let Some(id) = id.filter(|id| (self.is_id)(id)) else { continue };
+            if kind.is_file() {
+                found.places.push(Located::new(store, id, path));
+            } else {
+                found.problem(&path, "it is not a regular file");
+            }
+        }
+        found
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let sum = self.document.glance(&place.path)?;
+        let mut copy = Copy::new(place);
+        copy.size_bytes = sum.bytes;
+        sum.fill(&mut copy);
+        (self.fill)(&mut copy, &sum, context)?;
+        copy.set_active_by_file(sum.modified);
+        let last = copy.active_at.as_ref().map(|at| at.value).max(sum.modified);
+        let agent = about(copy.place.agent()).title;
+        copy.judge_by_age(last, context.env.clock.now, |age| {
+            format!("it was written {age} ago, and {agent} keeps no lock")
+        });
+        evidence::decide(&mut copy, |_| true);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        self.document.whole(&copy.place.path)?.fill_counts(copy);
+        Ok(())
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        self.document.messages(&copy.place.path, see)
+    }
+
+    fn document(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
+
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        self.document.compare(&a.place.path, &b.place.path)
+    }
 }
 
 /// How an agent writes its documents.

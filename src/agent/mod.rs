@@ -43,6 +43,7 @@ mod crush;
 mod database;
 mod document;
 mod droid;
+mod engine;
 mod found;
 mod gemini;
 mod goose;
@@ -74,6 +75,7 @@ mod vibe;
 
 use context::last_activity;
 pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes};
+use engine::{Engine, Missing};
 pub(crate) use found::Found;
 pub(crate) use keeper::{Keeper, typed};
 pub(crate) use listing::tree_size;
@@ -143,12 +145,32 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 
+    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `locate_id`, `read`,
+    /// `count` and `messages`.
+    fn engine(&self) -> &'static dyn Engine {
+        &Missing
+    }
+
+    /// Returns the engine for a copy that an older version stored in another way.
+    fn older_engine(&self, _place: &Located) -> Option<&'static dyn Engine> {
+        None
+    }
+
+    /// Returns the engine for a copy.
+    fn engine_of(&self, place: &Located) -> &'static dyn Engine {
+        self.older_engine(place).unwrap_or_else(|| self.engine())
+    }
+
     /// Finds every copy in a store by names alone. Where a name does not hold the full id, the first line is
     /// read for it, and no more; of a database the ids are read.
-    fn locate(&self, store: &Arc<Store>) -> Found;
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        self.engine().locate(store, None)
+    }
 
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found;
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        self.engine().locate(store, Some(id))
+    }
 
     /// Returns whether its sessions can be in any working directory, and it has run in this home.
     fn lies_anywhere(&self, _env: &Env) -> bool {
@@ -173,8 +195,9 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Reads the same and, where many sessions are in one file, what that says of those that are wanted, with `counts`
     /// to the end of each.
-    fn notes_on(&self, store: &Store, _places: &[&Located], _counts: bool, env: &Env) -> StoreNotes {
-        self.notes(store, env)
+    fn notes_on(&self, store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        let places: Vec<&Located> = places.iter().copied().filter(|place| self.older_engine(place).is_none()).collect();
+        self.engine().notes_on(&places, counts, env).unwrap_or_else(|| self.notes(store, env))
     }
 
     /// Reads of the same what a last look at one copy needs, right before it is changed; a run may change many.
@@ -183,7 +206,9 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Reads what is known of a copy, from the two ends of its files.
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError>;
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        self.engine_of(&place).read(place, context)
+    }
 
     /// Returns a time after which a copy cannot have been active, told by the times of its files; `None` where only
     /// reading tells, or where that may fail.
@@ -197,16 +222,20 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        self.engine_of(&copy.place).count(copy)
+    }
 
     /// Returns the file that holds a copy's conversation in lines, if there is one to compare; a database does not.
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        self.keeper(place).is_none().then(|| place.path.to_path_buf())
+        let has_lines = self.keeper(place).is_none() && self.engine_of(place).document(place).is_none();
+        has_lines.then(|| place.path.to_path_buf())
     }
 
     /// Returns what two copies of one session have in common; `None` where they cannot be compared.
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok()
+        let of_lines = || compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok();
+        self.engine_of(&a.place).compare(a, b).or_else(of_lines)
     }
 
     /// Returns where in a line of the transcript the agent's version stands, as a JSON pointer; `None` where it does not.
@@ -228,13 +257,13 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Returns the newest time among the messages of each of these sessions in a database, whatever their own rows say.
-    fn newest_messages(&self, _path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        Ok(vec![None; ids.len()])
+    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        self.engine().newest_messages(path, ids)
     }
 
     /// Returns the files that grow while a session goes on; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
-        self.transcript(place).into_iter().collect()
+        self.transcript(place).or_else(|| self.engine_of(place).document(place)).into_iter().collect()
     }
 
     /// Returns every path that belongs to a copy and exists, itself included, or why its agent alone can remove it:
@@ -252,8 +281,8 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Returns what it does by itself with a copy in its database; `None` for one that is made of files.
-    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
-        None
+    fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
+        self.engine_of(place).keeper()
     }
 
     /// Returns the files that the agent needs to find a copy, and that are there for other sessions too.
@@ -262,7 +291,9 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        self.engine_of(&copy.place).messages(copy, see)
+    }
 
     /// Returns the last messages of a copy; `None` where it takes a look at those before to know them.
     fn last_messages(&self, _copy: &Copy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {

@@ -11,14 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext};
-use crate::agent::document::{Document, Sum};
+use crate::agent::document::{Document, Sum, set_title};
 use crate::agent::pi::records::is_session_id;
 use crate::agent::stores;
 use crate::error::PathError;
-use crate::format::content::is_beginning_of;
 use crate::format::edit::Edit;
 use crate::format::shell;
-use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::{
     AgentKind, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind, Store,
@@ -152,10 +150,6 @@ impl Agent for Cline {
         Ok(())
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
-    }
-
     fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
         Err(format!(
             "its agent does that: `cline history update --session-id {} --title {}`",
@@ -218,9 +212,8 @@ fn fill(copy: &mut Copy, meta: &Meta<'_>) {
             copy.notes.push(format!("its file says that its id is {id}"));
         }
         copy.first_prompt = meta.prompt().map(of_session);
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
         // Until somebody renames it, the title is the first line of the prompt.
-        copy.title = meta.said("title").filter(|title| !is_beginning_of(title, prompt)).map(of_session);
+        set_title(copy, meta.said("title").as_deref());
         copy.created_at = meta.started_at().map(|at| Fact::new(at, "session"));
         copy.git_branch = meta.branch().map(of_session);
         copy.model = meta.model.filled().map(str::to_owned).map(of_session);

@@ -5,29 +5,29 @@
 pub(super) mod about;
 mod records;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 
 use super::claude::is_session_id;
-use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
-use crate::format::content::is_beginning_of;
 use crate::format::shell;
-use crate::session::evidence;
-use crate::session::{AgentKind, Comparison, Copy, Fact, Health, Located, Message, Store};
+use crate::session::{AgentKind, Copy, Fact, Health, Located, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
-use records::{DOCUMENT, made_at, title};
+use records::{DOCUMENT, UNTITLED, made_at};
 
 const INDEX: &str = "sessions.json";
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
+
+/// A copy under another name is in no list of the program.
+const DOCUMENTS: Documents = Documents { dir: None, is_id: is_session_id, document: DOCUMENT, fill };
 
 /// The agent.
 pub(super) struct Continue;
@@ -38,25 +38,8 @@ impl Agent for Continue {
         stores::by_variable(AgentKind::Continue, "CONTINUE_GLOBAL_DIR", &usual, env, |dir| dir.join("sessions"))
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root) {
-            let (name, path) = (entry.file_name(), entry.path());
-            let Some(id) = name.to_str().and_then(id_of_file) else { continue };
-            if kind.is_file() {
-                found.places.push(Located::new(store, id, path));
-            } else {
-                found.problem(&path, "it is not a regular file");
-            }
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let path = store.root.join(format!("{id}.json"));
-        let is_file = is_session_id(id) && links::is_file(&path);
-        let places = is_file.then(|| Located::new(store, id, path)).into_iter().collect();
-        Found { places, ..Found::default() }
+    fn engine(&self) -> &'static dyn Engine {
+        &DOCUMENTS
     }
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
@@ -81,48 +64,6 @@ impl Agent for Continue {
         StoreNotes::default()
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let sum = DOCUMENT.glance(&place.path)?;
-        let mut copy = Copy::new(place);
-        copy.size_bytes = sum.bytes;
-        sum.fill(&mut copy);
-        if let Some(id) = sum.text("sessionId").filled().filter(|id| *id != copy.place.id) {
-            copy.health.insert(Health::InvalidContent);
-            copy.notes
-                .push(format!("its file says that its id is {id}, and Continue CLI would go on in that one's file"));
-        }
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
-        let named = sum.text("title");
-        let named = title(&named).filter(|title| !is_beginning_of(title, prompt));
-        copy.title = named.map(|title| Fact::new(title.to_owned(), "session"));
-        let made = context.notes.names.get(&copy.place.id).and_then(|made| made.value.parse::<Timestamp>().ok());
-        copy.created_at = made.map(|at| Fact::new(at, "index"));
-        // There is no time inside.
-        copy.set_active_by_file(sum.modified);
-        let why = |age| format!("it was written {age} ago, and Continue CLI keeps no lock");
-        copy.judge_by_age(sum.modified, context.env.clock.now, why);
-        copy.set_dir(sum.text("workspaceDirectory").filled(), "its workspaceDirectory");
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        DOCUMENT.whole(&copy.place.path)?.fill_counts(copy);
-        Ok(())
-    }
-
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        DOCUMENT.compare(&a.place.path, &b.place.path)
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        vec![place.path.to_path_buf()]
-    }
-
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         // Without its entry a session is not in its list until it is saved once more.
         Some(place.store.root.join(INDEX)).into_iter().filter(|path| is_there(path)).collect()
@@ -130,14 +71,6 @@ impl Agent for Continue {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/message/role", &["system"])
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        DOCUMENT.messages(&copy.place.path, see)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -177,11 +110,19 @@ impl Agent for Continue {
     }
 }
 
-fn changed_at(path: &Path) -> Option<SystemTime> {
-    links::metadata(path).and_then(|metadata| metadata.modified()).ok()
+/// Fills a copy from a document, which has no time inside.
+fn fill(copy: &mut Copy, sum: &Sum, context: &ReadContext<'_>) -> Result<(), PathError> {
+    if let Some(id) = sum.text("sessionId").filled().filter(|id| *id != copy.place.id) {
+        copy.health.insert(Health::InvalidContent);
+        copy.notes.push(format!("its file says that its id is {id}, and Continue CLI would go on in that one's file"));
+    }
+    set_title(copy, sum.text("title").filled().filter(|title| *title != UNTITLED));
+    let made = context.notes.names.get(&copy.place.id).and_then(|made| made.value.parse::<Timestamp>().ok());
+    copy.created_at = made.map(|at| Fact::new(at, "index"));
+    copy.set_dir(sum.text("workspaceDirectory").filled(), "its workspaceDirectory");
+    Ok(())
 }
 
-/// Returns the id that a file is named after; a copy under another name is in no list of the program.
-fn id_of_file(name: &str) -> Option<&str> {
-    name.strip_suffix(".json").filter(|id| is_session_id(id))
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    links::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }

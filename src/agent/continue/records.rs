@@ -15,18 +15,13 @@ use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
 /// What a session is called that nobody and no model has named.
-const UNTITLED: &str = "Untitled Session";
+pub(super) const UNTITLED: &str = "Untitled Session";
 
 /// The conversation of a session.
 pub(super) const DOCUMENT: Document = Document {
     shape: Shape { list: "history", members: &["sessionId", "title", "workspaceDirectory"] },
     turns: |raw| turn(raw).map(|turn| vec![turn]),
 };
-
-/// Returns a title that says something.
-pub(super) fn title<'a>(title: &'a Text<'_>) -> Option<&'a str> {
-    title.filled().filter(|title| *title != UNTITLED)
-}
 
 /// Reads when the sessions of an index were made; an entry of another form is passed over.
 ///

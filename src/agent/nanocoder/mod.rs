@@ -5,27 +5,22 @@
 pub(super) mod about;
 mod records;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::claude::is_session_id;
 use super::installed::{Package, Registry};
-use super::{Agent, Command, Found, ReadContext};
-use crate::agent::document::Sum;
+use super::{Agent, Command, Engine, ReadContext};
+use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::Retention;
 use crate::error::PathError;
-use crate::format::content::is_beginning_of;
 use crate::format::json::{Flag, inner};
-use crate::session::evidence;
-use crate::session::{AgentKind, Comparison, Copy, Fact, Located, Message, Store};
+use crate::session::{AgentKind, Copy, Fact, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::links;
 use records::DOCUMENT;
 
 const DATA_DIR: &str = "NANOCODER_DATA_DIR";
@@ -35,6 +30,8 @@ const STANDARD: &str = "XDG_DATA_HOME";
 const DAYS: &str = "nanocoder.sessions.retentionDays";
 const DEFAULT_DAYS: i64 = 30;
 const MAX_SETTINGS: u64 = 1024 * 1024;
+
+const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_session_id, document: DOCUMENT, fill };
 
 /// The agent.
 pub(super) struct Nanocoder;
@@ -66,76 +63,20 @@ impl Agent for Nanocoder {
         chosen.into_iter().chain(standard).chain([usual]).collect()
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root.join("sessions")) {
-            let (name, path) = (entry.file_name(), entry.path());
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-            let Some(id) = id.filter(|id| is_session_id(id)) else { continue };
-            if kind.is_file() {
-                found.places.push(Located::new(store, id, path));
-            } else {
-                found.problem(&path, "it is not a regular file");
-            }
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let path = store.root.join("sessions").join(format!("{id}.json"));
-        let is_file = is_session_id(id) && links::is_file(&path);
-        let places = is_file.then(|| Located::new(store, id, path)).into_iter().collect();
-        Found { places, ..Found::default() }
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let sum = DOCUMENT.glance(&place.path)?;
-        let mut copy = Copy::new(place);
-        copy.size_bytes = sum.bytes;
-        sum.fill(&mut copy);
-        set_title(&mut copy, &sum);
-        copy.model = sum.text("model").filled().map(|model| Fact::new(model.to_owned(), "session"));
-        copy.created_at = sum.text("createdAt").instant().map(|at| Fact::new(at, "session"));
-        // It deletes by this time: the last resume, and since 1.30.0 (by its code) the last save.
-        copy.modified_at = sum.text("lastAccessedAt").instant();
-        copy.set_active_by_file(sum.modified);
-        let why = |age| format!("it was written {age} ago, and Nanocoder keeps no lock");
-        copy.judge_by_age(sum.modified, context.env.clock.now, why);
-        copy.set_dir(sum.text("workingDirectory").filled(), "its workingDirectory");
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
+    fn engine(&self) -> &'static dyn Engine {
+        &DOCUMENTS
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let sum = DOCUMENT.whole(&copy.place.path)?;
         sum.fill_counts(copy);
         // In a long document the mark of a given title may come after the messages.
-        set_title(copy, &sum);
+        entitle(copy, &sum);
         Ok(())
-    }
-
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        DOCUMENT.compare(&a.place.path, &b.place.path)
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        vec![place.path.to_path_buf()]
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/role", &["system"])
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        DOCUMENT.messages(&copy.place.path, see)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -177,13 +118,25 @@ impl Agent for Nanocoder {
     }
 }
 
+/// Fills a copy from a document.
+fn fill(copy: &mut Copy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
+    entitle(copy, sum);
+    copy.model = sum.text("model").filled().map(|model| Fact::new(model, "session"));
+    copy.created_at = sum.text("createdAt").instant().map(|at| Fact::new(at, "session"));
+    // It deletes by this time: the last resume, and since 1.30.0 (by its code) the last save.
+    copy.modified_at = sum.text("lastAccessedAt").instant();
+    copy.set_dir(sum.text("workingDirectory").filled(), "its workingDirectory");
+    Ok(())
+}
+
 /// Takes the title. Unless a person gave it, it is the beginning of the last prompt, and only says more if that is not the first.
-fn set_title(copy: &mut Copy, sum: &Sum) {
-    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
-    let is_given = inner::<Flag>(sum.member("titleManuallySet")).0;
-    let says_more = |title: &&str| is_given || !is_beginning_of(title, prompt);
-    let title = sum.text("title").filled().filter(says_more).map(str::to_owned);
-    copy.title = title.map(|title| Fact::new(title, "session"));
+fn entitle(copy: &mut Copy, sum: &Sum) {
+    let title = sum.text("title");
+    if inner::<Flag>(sum.member("titleManuallySet")).0 {
+        copy.title = title.filled().map(|title| Fact::new(title, "session"));
+    } else {
+        set_title(copy, title.filled());
+    }
 }
 
 /// Reads for how many days it keeps a session. A file of the same name in the directory that it is started in goes before.

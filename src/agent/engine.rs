@@ -1,0 +1,142 @@
+//! Engines: the methods of [`super::Agent`] that agents share if they store their sessions in the same way.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Found, Keeper, ReadContext, StoreNotes};
+use crate::error::PathError;
+use crate::session::{Comparison, Copy, Located, Message, Store};
+use crate::system::env::Env;
+
+const MISSING: &str = "its agent has neither an engine nor this method";
+
+/// Finds and reads sessions of one kind of storage. A description of the agent's storage implements it.
+pub(crate) trait Engine: Sync {
+    /// Finds every copy in a store as [`super::Agent::locate`] does, or with `only` as [`super::Agent::locate_id`] does.
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found;
+
+    /// Implements [`super::Agent::notes_on`]; `None` if sessions do not share files.
+    fn notes_on(&self, _places: &[&Located], _counts: bool, _env: &Env) -> Option<StoreNotes> {
+        None
+    }
+
+    /// Implements [`super::Agent::read`].
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError>;
+
+    /// Implements [`super::Agent::count`].
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
+
+    /// Implements [`super::Agent::messages`].
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+
+    /// Returns the file that grows while a session continues, if it does not consist of lines.
+    fn document(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    /// Implements [`super::Agent::compare`] for copies without lines.
+    fn compare(&self, _a: &Copy, _b: &Copy) -> Option<Comparison> {
+        None
+    }
+
+    /// Implements [`super::Agent::keeper`].
+    fn keeper(&self) -> Option<&'static Keeper> {
+        None
+    }
+
+    /// Implements [`super::Agent::newest_messages`].
+    fn newest_messages(&self, _path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        Ok(vec![None; ids.len()])
+    }
+}
+
+/// The engine of an agent without one, which implements the required methods itself. A test calls them for every agent.
+pub(super) struct Missing;
+
+impl Missing {
+    fn error(place: &Located) -> PathError {
+        PathError::new("read", &place.path, io::Error::other(MISSING))
+    }
+}
+
+impl Engine for Missing {
+    fn locate(&self, store: &Arc<Store>, _only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        found.problem(&store.root, MISSING);
+        found
+    }
+
+    fn read(&self, place: Located, _context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        Err(Self::error(&place))
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        Err(Self::error(&copy.place))
+    }
+
+    fn messages(&self, copy: &Copy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        Err(Self::error(&copy.place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Agent, Command, Depth, Inspector, Listed, all};
+    use super::*;
+    use crate::session::AgentKind;
+    use crate::system::env::tests::fixed;
+
+    /// Returns the required methods that an agent does not have.
+    fn missing(agent: &dyn Agent) -> Vec<&'static str> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Arc::new(Store::usual(agent.kind(), dir.path()));
+        let mut copy = Copy::new(Located::new(&store, "id", dir.path().join("missing")));
+        let (env, notes, inspector) = (fixed(), StoreNotes::default(), Inspector::default());
+        let context =
+            ReadContext { env: &env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
+        let found = |found: Found| found.problems.iter().any(|problem| problem.reason == MISSING);
+        let read = |read: Result<(), PathError>| read.is_err_and(|error| error.reason() == MISSING);
+        let methods = [
+            ("locate", found(agent.locate(&store))),
+            ("locate_id", found(agent.locate_id(&store, "id"))),
+            ("read", read(agent.read(copy.place.clone(), &context).map(drop))),
+            ("count", read(agent.count(&mut copy))),
+            ("messages", read(agent.messages(&copy, &mut |_| ControlFlow::Continue(())))),
+        ];
+        methods.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
+    }
+
+    struct Forgetful;
+
+    impl Listed for Forgetful {
+        fn kind(&self) -> AgentKind {
+            AgentKind::Aider
+        }
+    }
+
+    impl Agent for Forgetful {
+        fn stores(&self, _env: &Env) -> Vec<Store> {
+            Vec::new()
+        }
+
+        fn command(&self, _copy: &Copy, _prompt: Option<&str>) -> Result<Command, String> {
+            Err(String::new())
+        }
+    }
+
+    #[test]
+    fn an_agent_without_engine_and_methods_is_reported() {
+        assert_eq!(missing(&Forgetful), ["locate", "locate_id", "read", "count", "messages"]);
+    }
+
+    #[test]
+    fn every_agent_has_an_engine_or_the_methods_of_one() {
+        for agent in all() {
+            assert_eq!(missing(*agent), [""; 0], "{}", agent.kind());
+        }
+    }
+}
