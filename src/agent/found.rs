@@ -1,5 +1,6 @@
 //! What a walk through a store gives.
 
+use std::collections::HashSet;
 use std::fs::{DirEntry, FileType};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,13 @@ impl Found {
             }
         }
         self.follows_links |= other.follows_links;
+    }
+
+    /// Adds what another walk gave, except for copies of sessions that are known.
+    pub(super) fn extend_with_others(&mut self, mut other: Self) {
+        let known: HashSet<&str> = self.places.iter().map(|place| place.id.as_str()).collect();
+        other.places.retain(|place| !known.contains(place.id.as_str()));
+        self.extend(other);
     }
 
     /// Notes what could not be read.

@@ -9,23 +9,20 @@ pub(super) mod about;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
-use jiff::Timestamp;
 
-use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, as_last_argument};
-use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
+use super::{Agent, Command, Engine, Found, Keeper, StoreNotes, as_last_argument};
+use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::relocation::{DirMove, Relocation};
-use crate::error::PathError;
 use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
 use crate::format::turn::{Turn, instant};
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -35,7 +32,7 @@ use records::Project;
 const NEWEST: i64 = 20_260_127;
 const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
 const REGISTRY: &str = "projects.json";
-const DATABASE: &str = "crush.db";
+const FILE: &str = "crush.db";
 
 const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "updated_at"];
 
@@ -45,6 +42,8 @@ const KEEPER: Keeper = Keeper {
     removes_unasked: false,
     import: None,
 };
+
+const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
 
 /// The agent.
 pub(super) struct Crush;
@@ -118,12 +117,8 @@ impl Agent for Crush {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, None)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, Some(id))
+    fn engine(&self) -> &'static dyn Engine {
+        &DATABASE
     }
 
     fn lies_anywhere(&self, env: &Env) -> bool {
@@ -140,7 +135,7 @@ impl Agent for Crush {
             dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
         }
         for dir in dirs {
-            let database = dir.join(".crush").join(DATABASE);
+            let database = dir.join(".crush").join(FILE);
             if reach::symlink_metadata(&database).is_ok_and(|metadata| metadata.is_symlink()) {
                 // It may have come with the directory, and lead to a file of the user's.
                 found.problem(&database, "it is a link in a project, which is not followed");
@@ -165,26 +160,6 @@ impl Agent for Crush {
             }
         }
         notes
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        database::read(&place, context)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        database::count(&Sessions, copy)
-    }
-
-    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
-        Some(&KEEPER)
-    }
-
-    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        database::newest(&Sessions, path, ids)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        database::messages(&Sessions, &copy.place, see)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
@@ -268,7 +243,7 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
 
 /// Finds the sessions of one database, and files them under the directory that it is for.
 fn in_project(store: &Arc<Store>, project: &Project, only: Option<&str>, found: &mut Found) {
-    let path = project.data_dir.join(DATABASE);
+    let path = project.data_dir.join(FILE);
     if !super::is_there(&path) {
         return;
     }

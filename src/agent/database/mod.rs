@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
-use super::{Found, ReadContext, StoreNotes, unknown_format};
+use super::engine::Engine;
+use super::{Found, Keeper, ReadContext, StoreNotes, unknown_format};
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row};
 use crate::format::text;
@@ -41,6 +42,110 @@ pub(super) trait Schema: Sync {
 
     /// Begins a message with its first row, or adds to it what a further one says.
     fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>);
+}
+
+/// The engine of agents that keep sessions as rows of databases.
+pub(super) struct Database {
+    pub schema: &'static dyn Schema,
+    pub keeper: &'static Keeper,
+    /// Finds the sessions of a store, or the one of an id.
+    pub locate: fn(&Arc<Store>, Option<&str>) -> Found,
+}
+
+impl Engine for Database {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        (self.locate)(store, only)
+    }
+
+    fn notes_on(&self, places: &[&Located], counts: bool, env: &Env) -> Option<StoreNotes> {
+        Some(notes(places, counts, self.schema, env))
+    }
+
+    fn keeper(&self) -> Option<&'static Keeper> {
+        Some(self.keeper)
+    }
+
+    /// Returns the copy in the notes.
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let copies = context.notes.copies.get(&*place.path).map_or(&[][..], Vec::as_slice);
+        let at = copies.binary_search_by(|copy| copy.place.id.cmp(&place.id));
+        at.map(|at| copies[at].clone()).map_err(|_| {
+            let why = std::io::Error::other("one of its sessions could not be read");
+            PathError::new("read", &place.path, why)
+        })
+    }
+
+    /// Shows the messages that can be read, in batches; the error says that there are others.
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let place = &copy.place;
+        let (keys, mut is_damaged) = sqlite::read(&place.path, |db| {
+            let mut reader = Reader::new(self.schema, db)?;
+            let keys = match reader.session(&place.id, true, &mut |_| ())? {
+                Some(table) => reader.all_keys(table, &place.id)?,
+                None => Vec::new(),
+            };
+            Ok((keys, reader.is_damaged))
+        })?;
+        let mut rest = keys.as_slice();
+        while !rest.is_empty() {
+            let (turns, count, is_part_damaged) = sqlite::read(&place.path, |db| {
+                let mut reader = Reader::new(self.schema, db)?;
+                let (mut turns, mut bytes) = (Vec::new(), 0);
+                for (table, key) in rest.iter().take(PAGE) {
+                    let turn = reader.turn(*table, *key)?;
+                    bytes +=
+                        turn.iter().flat_map(|turn| &turn.messages).map(|message| message.text.len()).sum::<usize>();
+                    turns.push(turn);
+                    if bytes > PAGE_BYTES {
+                        break;
+                    }
+                }
+                let count = turns.len();
+                Ok((turns, count, reader.is_damaged))
+            })?;
+            rest = &rest[count..];
+            is_damaged |= is_part_damaged;
+            for turn in turns.into_iter().flatten() {
+                if turn.messages.into_iter().try_for_each(&mut *see).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        if is_damaged {
+            let why = std::io::Error::other("it is damaged, and some messages could not be read");
+            return Err(PathError::new("read", &place.path, why));
+        }
+        Ok(())
+    }
+
+    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        let (newest, is_damaged) = sqlite::read(path, |db| {
+            let mut reader = Reader::new(self.schema, db)?;
+            let newest = ids.iter().map(|id| reader.newest(id)).collect::<Result<_, _>>()?;
+            Ok((newest, reader.is_damaged))
+        })?;
+        if is_damaged { Err(PathError::new("read", path, std::io::Error::other(DAMAGED))) } else { Ok(newest) }
+    }
+
+    /// Counts prompts and replies, unless that was done when the session was read.
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        if copy.prompts.is_some() {
+            return Ok(());
+        }
+        let id = copy.place.id.clone();
+        let counted = sqlite::read(&copy.place.path, |db| {
+            let mut reader = Reader::new(self.schema, db)?;
+            let tally = match reader.session(&id, true, &mut |_| ())? {
+                Some(table) => tally(&mut reader, table, &id)?,
+                None => Tally::default(),
+            };
+            Ok((tally, reader.is_damaged))
+        });
+        let (tally, is_damaged) = counted?;
+        tally.note_in(copy);
+        copy.mark_if(is_damaged, Health::BadLines);
+        Ok(())
+    }
 }
 
 /// Returns the stores of an agent that keeps its data where the desktop's standard says: its own directory below
@@ -189,91 +294,6 @@ fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Copy) -
         }
         done = keys.len();
     }
-    Ok(())
-}
-
-/// Returns what the notes hold of a copy.
-pub(super) fn read(place: &Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-    let copies = context.notes.copies.get(&*place.path).map_or(&[][..], Vec::as_slice);
-    let at = copies.binary_search_by(|copy| copy.place.id.cmp(&place.id));
-    at.map(|at| copies[at].clone()).map_err(|_| {
-        let why = std::io::Error::other("one of its sessions could not be read");
-        PathError::new("read", &place.path, why)
-    })
-}
-
-/// Shows every message of a session that can be read, some at a time; the error says that there are others.
-pub(super) fn messages(
-    schema: &dyn Schema,
-    place: &Located,
-    see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-) -> Result<(), PathError> {
-    let (keys, mut is_damaged) = sqlite::read(&place.path, |db| {
-        let mut reader = Reader::new(schema, db)?;
-        let keys = match reader.session(&place.id, true, &mut |_| ())? {
-            Some(table) => reader.all_keys(table, &place.id)?,
-            None => Vec::new(),
-        };
-        Ok((keys, reader.is_damaged))
-    })?;
-    let mut rest = keys.as_slice();
-    while !rest.is_empty() {
-        let (turns, count, is_part_damaged) = sqlite::read(&place.path, |db| {
-            let mut reader = Reader::new(schema, db)?;
-            let (mut turns, mut bytes) = (Vec::new(), 0);
-            for (table, key) in rest.iter().take(PAGE) {
-                let turn = reader.turn(*table, *key)?;
-                bytes += turn.iter().flat_map(|turn| &turn.messages).map(|message| message.text.len()).sum::<usize>();
-                turns.push(turn);
-                if bytes > PAGE_BYTES {
-                    break;
-                }
-            }
-            let count = turns.len();
-            Ok((turns, count, reader.is_damaged))
-        })?;
-        rest = &rest[count..];
-        is_damaged |= is_part_damaged;
-        for turn in turns.into_iter().flatten() {
-            if turn.messages.into_iter().try_for_each(&mut *see).is_break() {
-                return Ok(());
-            }
-        }
-    }
-    if is_damaged {
-        let why = std::io::Error::other("it is damaged, and some messages could not be read");
-        return Err(PathError::new("read", &place.path, why));
-    }
-    Ok(())
-}
-
-/// Returns the newest time among the messages of each of these sessions, whatever its own row says.
-pub(super) fn newest(schema: &dyn Schema, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-    let (newest, is_damaged) = sqlite::read(path, |db| {
-        let mut reader = Reader::new(schema, db)?;
-        let newest = ids.iter().map(|id| reader.newest(id)).collect::<Result<_, _>>()?;
-        Ok((newest, reader.is_damaged))
-    })?;
-    if is_damaged { Err(PathError::new("read", path, std::io::Error::other(DAMAGED))) } else { Ok(newest) }
-}
-
-/// Counts prompts and replies, unless that was done when the session was read.
-pub(super) fn count(schema: &dyn Schema, copy: &mut Copy) -> Result<(), PathError> {
-    if copy.prompts.is_some() {
-        return Ok(());
-    }
-    let id = copy.place.id.clone();
-    let counted = sqlite::read(&copy.place.path, |db| {
-        let mut reader = Reader::new(schema, db)?;
-        let tally = match reader.session(&id, true, &mut |_| ())? {
-            Some(table) => tally(&mut reader, table, &id)?,
-            None => Tally::default(),
-        };
-        Ok((tally, reader.is_damaged))
-    });
-    let (tally, is_damaged) = counted?;
-    tally.note_in(copy);
-    copy.mark_if(is_damaged, Health::BadLines);
     Ok(())
 }
 

@@ -4,14 +4,13 @@
 //! session_manager.rs (01643006) and legacy.rs (decaa9d2).
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{path_in, records};
-use crate::agent::{Found, ReadContext, database, is_there};
+use crate::agent::{Engine, Found, ReadContext, database, is_there};
 use crate::error::PathError;
 use crate::format::json::{self, Text};
 use crate::format::jsonl::{Jsonl, each_line, each_message};
@@ -54,87 +53,92 @@ pub(super) fn is_metadata(line: &[u8]) -> bool {
         .is_some_and(|line| line.working_dir.get().is_some() && line.role.get().is_none() && line.content.is_none())
 }
 
-/// Finds the files, or the one of the session that is asked for.
-pub(super) fn locate(store: &Arc<Store>, only: Option<&str>, found: &mut Found) {
-    for (entry, kind) in found.entries(&store.root.join("sessions")) {
-        let (path, name) = (entry.path(), entry.file_name());
-        let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else { continue };
-        if only.is_some_and(|only| only != id) {
-            continue;
-        }
-        if !kind.is_file() {
-            found.problem(&path, "it is not a regular file");
-        } else if database::is_session_id(id) {
-            found.places.push(Located::new(store, id, path));
-        } else {
-            found.problem(&path, "its name cannot be an id that is handed to a program");
-        }
-    }
-}
+/// The engine for these files.
+pub(super) struct Files;
 
-/// Reads the metadata, the first prompt, and the time of the last message.
-pub(super) fn read(place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-    let mut file = Jsonl::open(&place.path)?;
-    let mut copy = Copy::new(place);
-    let modified = file.modified();
-    (copy.size_bytes, copy.transcript_bytes) = (file.len(), file.len());
-    let mut has_reply = false;
-    let is_whole = file.lines_forward(|line| {
-        let Some(line) = json::record::<Line<'_>>(line) else { return false };
-        match line.turn() {
-            Some(turn) => {
-                has_reply |= turn.is_reply();
-                copy.created_at = copy.created_at.take().or_else(|| turn.at.map(|at| Fact::new(at, "transcript")));
-                copy.first_prompt = turn.prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
+impl Engine for Files {
+    /// Finds the files, or the one of the session that is asked for.
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("sessions")) {
+            let (path, name) = (entry.path(), entry.file_name());
+            let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else { continue };
+            if only.is_some_and(|only| only != id) {
+                continue;
             }
-            None if copy.start_dir.is_none() => {
-                copy.title = line.description.filled().map(|title| Fact::new(title.to_owned(), "description"));
-                copy.set_dir(line.working_dir.get(), "working_dir in its file");
+            if !kind.is_file() {
+                found.problem(&path, "it is not a regular file");
+            } else if database::is_session_id(id) {
+                found.places.push(Located::new(store, id, path));
+            } else {
+                found.problem(&path, "its name cannot be an id that is handed to a program");
             }
-            None => {}
         }
-        copy.first_prompt.is_some()
-    })?;
-    file.lines_backward(|line, _| {
-        copy.active_at = turn(line).and_then(|turn| turn.at).map(|at| Fact::new(at, "transcript"));
-        copy.active_at.is_some()
-    })?;
-    if is_whole && copy.first_prompt.is_none() && !has_reply {
-        copy.kind = SessionKind::Empty;
-        copy.health.insert(Health::EmptySession);
+        found
     }
-    copy.set_active_by_file(modified);
-    database::judge_liveness(&mut copy, context.env.clock.now);
-    if is_there(&path_in(&copy.place.store)) {
-        copy.health.insert(Health::Unlisted);
-        copy.notes.push(
-            "Goose 1.10 and later import such a file only when they create sessions.db, and that does not hold this one"
-                .to_owned(),
-        );
-    }
-    evidence::decide(&mut copy, |_| true);
-    Ok(copy)
-}
 
-/// Counts prompts and replies.
-pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
-    let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
-    each_line(&copy.place.path, &mut |line| {
-        match line.map(turn) {
-            Some(Some(turn)) => {
-                prompts += u64::from(turn.prompt().is_some());
-                replies += u64::from(turn.is_reply());
+    /// Reads the metadata, the first prompt, and the time of the last message.
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut file = Jsonl::open(&place.path)?;
+        let mut copy = Copy::new(place);
+        let modified = file.modified();
+        (copy.size_bytes, copy.transcript_bytes) = (file.len(), file.len());
+        let mut has_reply = false;
+        let is_whole = file.lines_forward(|line| {
+            let Some(line) = json::record::<Line<'_>>(line) else { return false };
+            match line.turn() {
+                Some(turn) => {
+                    has_reply |= turn.is_reply();
+                    copy.created_at = copy.created_at.take().or_else(|| turn.at.map(|at| Fact::new(at, "transcript")));
+                    copy.first_prompt = turn.prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
+                }
+                None if copy.start_dir.is_none() => {
+                    copy.title = line.description.filled().map(|title| Fact::new(title.to_owned(), "description"));
+                    copy.set_dir(line.working_dir.get(), "working_dir in its file");
+                }
+                None => {}
             }
-            _ => has_bad_lines |= line.is_none_or(|line| json::record::<Line<'_>>(line).is_none()),
+            copy.first_prompt.is_some()
+        })?;
+        file.lines_backward(|line, _| {
+            copy.active_at = turn(line).and_then(|turn| turn.at).map(|at| Fact::new(at, "transcript"));
+            copy.active_at.is_some()
+        })?;
+        if is_whole && copy.first_prompt.is_none() && !has_reply {
+            copy.kind = SessionKind::Empty;
+            copy.health.insert(Health::EmptySession);
         }
-        ControlFlow::Continue(())
-    })?;
-    (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-    copy.note_bad_lines(has_bad_lines);
-    Ok(())
-}
+        copy.set_active_by_file(modified);
+        database::judge_liveness(&mut copy, context.env.clock.now);
+        if is_there(&path_in(&copy.place.store)) {
+            copy.health.insert(Health::Unlisted);
+            copy.notes.push(
+                "Goose 1.10 and later import such a file only when they create sessions.db, and that does not hold this one"
+                    .to_owned(),
+            );
+        }
+        evidence::decide(&mut copy, |_| true);
+        Ok(copy)
+    }
 
-/// Shows every message of a file.
-pub(super) fn messages(path: &Path, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-    each_message(path, see, |line| turn(line).map(|turn| turn.messages))
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
+        each_line(&copy.place.path, &mut |line| {
+            match line.map(turn) {
+                Some(Some(turn)) => {
+                    prompts += u64::from(turn.prompt().is_some());
+                    replies += u64::from(turn.is_reply());
+                }
+                _ => has_bad_lines |= line.is_none_or(|line| json::record::<Line<'_>>(line).is_none()),
+            }
+            ControlFlow::Continue(())
+        })?;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        copy.note_bad_lines(has_bad_lines);
+        Ok(())
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        each_message(&copy.place.path, see, |line| turn(line).map(|turn| turn.messages))
+    }
 }

@@ -7,25 +7,22 @@ pub(super) mod records;
 pub(super) mod about;
 mod files;
 
-use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
+use super::{Agent, Command, Engine, Found, Keeper};
 use crate::agent::command::as_option;
-use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
-use crate::error::PathError;
+use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::format::json::local_instant;
 use crate::format::shell;
 use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
-use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
 use crate::system::env::Env;
+use files::Files;
 
 /// The newest schema whose meaning is known.
 const NEWEST: i64 = 17;
@@ -51,6 +48,8 @@ const KEEPER: Keeper = Keeper {
     removes_unasked: false,
     import: None,
 };
+
+const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
 
 /// The agent.
 pub(super) struct Goose;
@@ -128,45 +127,16 @@ impl Agent for Goose {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, None)
+    fn engine(&self) -> &'static dyn Engine {
+        &DATABASE
     }
 
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, Some(id))
-    }
-
-    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        let in_database: Vec<&Located> = places.iter().copied().filter(|place| !files::is_in(place)).collect();
-        database::notes(&in_database, counts, &Sessions, env)
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        if files::is_in(&place) { files::read(place, context) } else { database::read(&place, context) }
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        if files::is_in(&copy.place) { files::count(copy) } else { database::count(&Sessions, copy) }
+    fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
+        files::is_in(place).then_some(&Files)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
         files::is_metadata(record)
-    }
-
-    fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
-        (!files::is_in(place)).then_some(&KEEPER)
-    }
-
-    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        database::newest(&Sessions, path, ids)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        if files::is_in(&copy.place) {
-            files::messages(&copy.place.path, see)
-        } else {
-            database::messages(&Sessions, &copy.place, see)
-        }
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -198,11 +168,7 @@ impl Agent for Goose {
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
     database::locate(store, &path_in(store), &Sessions, only, &mut found);
-    let known: HashSet<String> = found.places.iter().map(|place| place.id.clone()).collect();
-    let mut in_files = Found::default();
-    files::locate(store, only, &mut in_files);
-    in_files.places.retain(|place| !known.contains(&place.id));
-    found.extend(in_files);
+    found.extend_with_others(Files.locate(store, only));
     found
 }
 

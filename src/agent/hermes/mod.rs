@@ -6,22 +6,19 @@ mod records;
 
 pub(super) mod about;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, stores};
+use super::{Agent, Command, Engine, Found, Keeper, stores};
 use crate::agent::command::as_option;
-use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
-use crate::session::{AgentKind, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -54,6 +51,8 @@ const KEEPER: Keeper = Keeper {
     removes_unasked: true,
     import: None,
 };
+
+const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
 
 /// The agent.
 pub(super) struct Hermes;
@@ -137,36 +136,8 @@ impl Agent for Hermes {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, None)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, Some(id))
-    }
-
-    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        database::notes(places, counts, &Sessions, env)
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        database::read(&place, context)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        database::count(&Sessions, copy)
-    }
-
-    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
-        Some(&KEEPER)
-    }
-
-    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        database::newest(&Sessions, path, ids)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        database::messages(&Sessions, &copy.place, see)
+    fn engine(&self) -> &'static dyn Engine {
+        &DATABASE
     }
 
     fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {

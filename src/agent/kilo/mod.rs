@@ -5,20 +5,18 @@
 
 pub(super) mod about;
 
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
+use super::{Agent, Command, Engine, Keeper};
+use crate::agent::database::Database;
 use crate::agent::opencode::program::Program;
+use crate::agent::opencode::tables::Tables;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Copy, Located, Message, Store};
+use crate::session::{AgentKind, Copy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -28,6 +26,9 @@ const PROGRAM: Program =
 const KEEPER: Keeper =
     Program::keeper(&["kilo", "session", "delete"], &["kilo", "import"], ("kilo.db", PROGRAM.variable));
 
+const DATABASE: Database =
+    Database { schema: &Tables, keeper: &KEEPER, locate: |store, only| PROGRAM.locate(store, only) };
+
 /// The agent.
 pub(super) struct Kilo;
 
@@ -36,44 +37,16 @@ impl Agent for Kilo {
         PROGRAM.stores(env)
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        PROGRAM.locate(store, None)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        PROGRAM.locate(store, Some(id))
-    }
-
-    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        Program::notes(places, counts, env)
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        Program::read(&place, context)
+    fn engine(&self) -> &'static dyn Engine {
+        &DATABASE
     }
 
     fn repository(&self, copy: &Copy) -> Repository {
         Program::repository(&copy.place)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        Program::count(copy)
-    }
-
-    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
-        Some(&KEEPER)
-    }
-
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
         Program::tokens(&copy.place)
-    }
-
-    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        Program::newest_messages(path, ids)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        Program::messages(&copy.place, see)
     }
 
     fn relocation<'a>(

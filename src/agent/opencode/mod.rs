@@ -4,25 +4,24 @@
 
 pub(super) mod records;
 
-use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, Unable};
+use super::{Agent, Command, Engine, Found, Keeper, Unable};
+use crate::agent::database::Database;
 use crate::error::PathError;
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
+use crate::session::{AgentKind, Belongings, Copy, Located, Store};
 use crate::system::env::Env;
 use program::Program;
+use tables::Tables;
+use tree::Tree;
 
 pub(super) mod about;
 mod generations;
 pub(super) mod program;
-mod tables;
+pub(super) mod tables;
 mod transfer;
 mod tree;
 mod usage;
@@ -33,6 +32,8 @@ const PROGRAM: Program =
 const KEEPER: Keeper =
     Program::keeper(&["opencode", "session", "delete"], &["opencode", "import"], ("opencode.db", PROGRAM.variable));
 
+const DATABASE: Database = Database { schema: &Tables, keeper: &KEEPER, locate };
+
 /// The agent.
 pub(super) struct OpenCode;
 
@@ -41,45 +42,20 @@ impl Agent for OpenCode {
         PROGRAM.stores(env)
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, None)
+    fn engine(&self) -> &'static dyn Engine {
+        &DATABASE
     }
 
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, Some(id))
-    }
-
-    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        let in_databases: Vec<&Located> = places.iter().copied().filter(|place| !tree::is_in(place)).collect();
-        Program::notes(&in_databases, counts, env)
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        if tree::is_in(&place) { tree::read(place, context) } else { Program::read(&place, context) }
+    fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
+        tree::is_in(place).then_some(&Tree)
     }
 
     fn repository(&self, copy: &Copy) -> Repository {
         if tree::is_in(&copy.place) { Repository::default() } else { Program::repository(&copy.place) }
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        if tree::is_in(&copy.place) { tree::count(copy) } else { Program::count(copy) }
-    }
-
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        if tree::is_in(place) { vec![place.path.to_path_buf()] } else { Vec::new() }
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(KEEPER.removes_alone(place)) }
-    }
-
-    fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
-        (!tree::is_in(place)).then_some(&KEEPER)
     }
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
@@ -92,14 +68,6 @@ impl Agent for OpenCode {
 
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         if tree::is_in(place) { tree::conversation_files(place) } else { Vec::new() }
-    }
-
-    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        Program::newest_messages(path, ids)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        if tree::is_in(&copy.place) { tree::messages(&copy.place, see) } else { Program::messages(&copy.place, see) }
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -133,9 +101,6 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         return found;
     }
     // The files were left where they were when their sessions were taken into the database.
-    let known: HashSet<String> = found.places.iter().map(|place| place.id.clone()).collect();
-    let mut in_tree = tree::locate(store, only);
-    in_tree.places.retain(|place| !known.contains(&place.id));
-    found.extend(in_tree);
+    found.extend_with_others(Tree.locate(store, only));
     found
 }

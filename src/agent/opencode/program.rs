@@ -2,23 +2,20 @@
 //! directory of the program's name.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use jiff::Timestamp;
 
 use crate::agent::command::{Command, as_last_argument};
 use crate::agent::keeper::{Import, Keeper};
 use crate::agent::opencode::tables::Tables;
 use crate::agent::opencode::{transfer, usage};
-use crate::agent::{Found, ReadContext, StoreNotes, database};
+use crate::agent::{Found, database};
 use crate::error::PathError;
 use crate::format::sqlite::rows::Owned;
 use crate::format::{shell, sqlite};
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Copy, Located, Message, Store};
+use crate::session::{AgentKind, Copy, Located, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -104,26 +101,7 @@ impl Program {
         used
     }
 
-    /// Reads the sessions that are wanted.
-    pub(in crate::agent) fn notes(places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        database::notes(places, counts, &Tables, env)
-    }
-
-    /// Returns what was read of a session.
-    pub(in crate::agent) fn read(place: &Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        database::read(place, context)
-    }
-
-    /// Counts prompts and replies.
-    pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
-        database::count(&Tables, copy)
-    }
-
     /// Returns what its replies took.
-    pub(in crate::agent) fn newest_messages(path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        database::newest(&Tables, path, ids)
-    }
-
     pub(in crate::agent) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
         usage::tokens(place)
     }
@@ -143,14 +121,6 @@ impl Program {
             Ok(())
         });
         repository
-    }
-
-    /// Shows every message of a session.
-    pub(in crate::agent) fn messages(
-        place: &Located,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
-        database::messages(&Tables, place, see)
     }
 
     /// Returns what such a program does by itself, by the words of two of its commands, and by its database with the

@@ -21,7 +21,7 @@ const SESSION: [&str; 9] = [
 ];
 
 /// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 puts beside them.
-pub(super) struct Tables;
+pub(in crate::agent) struct Tables;
 
 impl Schema for Tables {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::agent::opencode::records as format;
 use crate::agent::opencode::records::SessionFile;
-use crate::agent::{Found, ReadContext, database, is_there};
+use crate::agent::{Engine, Found, ReadContext, database, is_there};
 use crate::error::PathError;
 use crate::format::turn::Turn;
 use crate::session::evidence;
@@ -25,71 +25,78 @@ pub(super) fn is_in(place: &Located) -> bool {
     place.path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// Finds the sessions of the tree by their names.
-pub(super) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
-    Found::in_projects(&store.root.join("storage/session"), |dir, _, found| {
-        for (entry, kind) in found.entries(dir) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Some(id) = name.strip_suffix(".json").filter(|id| database::is_session_id(id)) else { continue };
-            if !kind.is_file() || only.is_some_and(|only| only != id) {
-                continue;
+/// The engine for the tree.
+pub(super) struct Tree;
+
+impl Engine for Tree {
+    /// Finds the sessions of the tree by their names.
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        Found::in_projects(&store.root.join("storage/session"), |dir, _, found| {
+            for (entry, kind) in found.entries(dir) {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let Some(id) = name.strip_suffix(".json").filter(|id| database::is_session_id(id)) else { continue };
+                if !kind.is_file() || only.is_some_and(|only| only != id) {
+                    continue;
+                }
+                found.places.push(Located {
+                    side_dir: Some(messages_of(store, id)).filter(|dir| is_there(dir)),
+                    ..Located::new(store, id, entry.path())
+                });
             }
-            found.places.push(Located {
-                side_dir: Some(messages_of(store, id)).filter(|dir| is_there(dir)),
-                ..Located::new(store, id, entry.path())
-            });
+        })
+    }
+
+    /// Reads the record of a session and its first prompt.
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let bytes = fsio::read_bounded(&place.path, MAX_SESSION)?;
+        let mut copy = Copy::new(place);
+        copy.size_bytes = bytes.len() as u64 + context.tree_size(copy.place.side_dir.as_deref());
+        let file: SessionFile<'_> = match serde_json::from_slice(&bytes) {
+            Ok(file) => file,
+            Err(_) => {
+                copy.health.insert(Health::InvalidContent);
+                SessionFile::default()
+            }
+        };
+        copy.parent_id = file.parent_id.filled().map(str::to_owned);
+        copy.place.is_subagent = copy.parent_id.is_some();
+        super::tables::describe(&mut copy, file.title.filled().map(str::to_owned), file.times());
+        copy.set_dir(file.directory.get(), "directory in the session's file");
+        let mut is_silent = true;
+        walk(&copy.place.clone(), &mut |turn| {
+            is_silent = false;
+            copy.first_prompt = turn.prompt().map(|prompt| Fact::new(prompt.to_owned(), "message"));
+            if copy.first_prompt.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if is_silent {
+            database::be_empty(&mut copy);
         }
-    })
+        database::judge_liveness(&mut copy, context.env.clock.now);
+        evidence::decide(&mut copy, |_| true);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let mut tally = database::Tally::default();
+        walk(&copy.place, &mut |turn| {
+            tally.add(&turn);
+            ControlFlow::Continue(())
+        })?;
+        tally.note_in(copy);
+        Ok(())
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        walk(&copy.place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
+    }
+
+    fn document(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
 }
 
 fn messages_of(store: &Store, id: &str) -> PathBuf {
     store.root.join("storage/message").join(id)
-}
-
-/// Reads the record of a session and its first prompt.
-pub(super) fn read(place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-    let bytes = fsio::read_bounded(&place.path, MAX_SESSION)?;
-    let mut copy = Copy::new(place);
-    copy.size_bytes = bytes.len() as u64 + context.tree_size(copy.place.side_dir.as_deref());
-    let file: SessionFile<'_> = match serde_json::from_slice(&bytes) {
-        Ok(file) => file,
-        Err(_) => {
-            copy.health.insert(Health::InvalidContent);
-            SessionFile::default()
-        }
-    };
-    copy.parent_id = file.parent_id.filled().map(str::to_owned);
-    copy.place.is_subagent = copy.parent_id.is_some();
-    super::tables::describe(&mut copy, file.title.filled().map(str::to_owned), file.times());
-    copy.set_dir(file.directory.get(), "directory in the session's file");
-    let mut is_silent = true;
-    walk(&copy.place.clone(), &mut |turn| {
-        is_silent = false;
-        copy.first_prompt = turn.prompt().map(|prompt| Fact::new(prompt.to_owned(), "message"));
-        if copy.first_prompt.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    if is_silent {
-        database::be_empty(&mut copy);
-    }
-    database::judge_liveness(&mut copy, context.env.clock.now);
-    evidence::decide(&mut copy, |_| true);
-    Ok(copy)
-}
-
-/// Counts prompts and replies.
-pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
-    let mut tally = database::Tally::default();
-    walk(&copy.place, &mut |turn| {
-        tally.add(&turn);
-        ControlFlow::Continue(())
-    })?;
-    tally.note_in(copy);
-    Ok(())
-}
-
-/// Shows every message of a session.
-pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-    walk(place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
 }
 
 /// Returns the session's file, its messages with their parts, and its list of things to do.
