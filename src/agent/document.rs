@@ -39,6 +39,28 @@ pub(super) fn set_title(copy: &mut Copy, title: Option<&str>) {
     copy.title = title.map(|title| Fact::new(title, "session"));
 }
 
+/// Finds the files `<id>.json` in a directory, or the one of an id; `is_id` decides which names are ids.
+pub(super) fn locate(store: &Arc<Store>, dir: &Path, is_id: fn(&str) -> bool, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    if let Some(id) = only {
+        let path = dir.join(format!("{id}.json"));
+        let is_file = is_id(id) && links::is_file(&path);
+        found.places.extend(is_file.then(|| Located::new(store, id, path)));
+        return found;
+    }
+    for (entry, kind) in found.entries(dir) {
+        let (name, path) = (entry.file_name(), entry.path());
+        let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
+        let Some(id) = id.filter(|id| is_id(id)) else { continue };
+        if kind.is_file() {
+            found.places.push(Located::new(store, id, path));
+        } else {
+            found.problem(&path, "it is not a regular file");
+        }
+    }
+    found
+}
+
 /// The engine of agents that keep one document per session, in a file that is named after its id.
 pub(super) struct Documents {
     /// The directory of the files below the root of a store, if it is not the root.
@@ -52,26 +74,9 @@ pub(super) struct Documents {
 
 impl Engine for Documents {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        let mut found = Found::default();
         let mut dir = store.root.clone();
         dir.extend(self.dir);
-        if let Some(id) = only {
-            let path = dir.join(format!("{id}.json"));
-            let is_file = (self.is_id)(id) && links::is_file(&path);
-            found.places.extend(is_file.then(|| Located::new(store, id, path)));
-            return found;
-        }
-        for (entry, kind) in found.entries(&dir) {
-            let (name, path) = (entry.file_name(), entry.path());
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-            let Some(id) = id.filter(|id| (self.is_id)(id)) else { continue };
-            if kind.is_file() {
-                found.places.push(Located::new(store, id, path));
-            } else {
-                found.problem(&path, "it is not a regular file");
-            }
-        }
-        found
+        locate(store, &dir, self.is_id, only)
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {

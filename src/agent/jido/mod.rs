@@ -22,6 +22,7 @@ use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
+use crate::agent::document;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -30,7 +31,6 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::links;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
 use signature::{APP_SALTS, Key, SignatureCheck, check, derive_key};
 
@@ -58,27 +58,11 @@ impl Agent for Jido {
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root.join("sessions")) {
-            let path = entry.path();
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Some(id) = name.strip_suffix(".json").filter(|id| records::is_session_id(id)) else { continue };
-            if kind.is_file() {
-                found.places.push(Located::new(store, id, path));
-            } else {
-                found.problem(&path, "it is not a regular file");
-            }
-        }
-        found
+        document::locate(store, &store.root.join("sessions"), records::is_session_id, None)
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        let path = file_of(&store.root, id);
-        if records::is_session_id(id) && links::is_file(&path) {
-            found.places.push(Located::new(store, id, path));
-        }
-        found
+        document::locate(store, &store.root.join("sessions"), records::is_session_id, Some(id))
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
