@@ -36,6 +36,12 @@ pub(crate) struct Import {
 }
 
 impl Keeper {
+    /// Describes an agent with one table `sessions`, which imports none.
+    pub(super) const fn of_sessions(removal: &'static [&'static str], removes_unasked: bool) -> Self {
+        let owned = Owned { sessions: &["sessions"], names: &["session_id"], through: &[] };
+        Self { owned, removal, removes_unasked, import: None }
+    }
+
     /// Returns the command that removes a session.
     pub(crate) fn removal(&self, id: &str) -> Vec<String> {
         self.removal.iter().copied().chain([id]).map(str::to_owned).collect()

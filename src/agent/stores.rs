@@ -1,23 +1,32 @@
 //! Where an agent keeps its sessions, by a variable or by default.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
 
-/// Returns the store that a variable leads an agent to, and the one below its usual directory; `root` tells where in
-/// such a directory the sessions are.
-pub(super) fn by_variable(
+/// Returns the stores that variables lead an agent to, the strongest variable first, and the usual one. The root is the
+/// directory that a variable names, or one below it.
+pub(super) fn by_variables(
     agent: AgentKind,
-    variable: &'static str,
-    usual: &Path,
+    variables: &[(&'static str, Option<&str>)],
+    usual: PathBuf,
     env: &Env,
-    root: impl Fn(&Path) -> PathBuf,
 ) -> Vec<Store> {
-    let chosen = env.agent_variable(variable).map(|dir| env.absolute(Path::new(dir)));
-    let chosen = chosen.filter(|dir| dir != usual);
-    let is_default = chosen.is_none();
-    let chosen = chosen.map(|dir| Store::named(agent, root(&dir), variable, &dir));
-    let usual = Store { is_default, unset: vec![variable], ..Store::usual(agent, root(usual)) };
-    chosen.into_iter().chain([usual]).collect()
+    let mut stores: Vec<Store> = Vec::new();
+    let (mut unset, mut default) = (Vec::new(), None);
+    for (variable, below) in variables {
+        if let Some(dir) = env.agent_variable(variable).map(|dir| env.absolute(Path::new(dir))) {
+            let root: PathBuf = dir.iter().chain(below.map(OsStr::new)).collect();
+            let is_default = default.get_or_insert_with(|| root.clone()) == &root;
+            if root != usual && stores.iter().all(|store| store.root != root) {
+                stores.push(Store { is_default, unset: unset.clone(), ..Store::named(agent, root, variable, &dir) });
+            }
+        }
+        unset.push(*variable);
+    }
+    let is_default = default.is_none_or(|root| root == usual);
+    stores.push(Store { is_default, unset, ..Store::usual(agent, usual) });
+    stores
 }

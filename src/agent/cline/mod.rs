@@ -38,23 +38,8 @@ pub(super) struct Cline;
 
 impl Agent for Cline {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let usual = env.home.join(".cline/data");
-        let mut stores = stores::by_variable(AgentKind::Cline, DATA_DIR, &usual, env, Path::to_owned);
-        let named = env.agent_variable("CLINE_DIR").map(|dir| env.absolute(Path::new(dir)));
-        if let Some(dir) = named.filter(|dir| dir.join("data") != usual) {
-            let is_default = stores.len() == 1;
-            let unset = vec![DATA_DIR];
-            stores.iter_mut().filter(|_| is_default).for_each(|store| store.is_default = false);
-            stores.push(Store {
-                is_default,
-                unset,
-                ..Store::named(AgentKind::Cline, dir.join("data"), "CLINE_DIR", &dir)
-            });
-        }
-        for store in stores.iter_mut().filter(|store| store.set.is_empty()) {
-            store.unset.push("CLINE_DIR");
-        }
-        stores
+        let variables = [(DATA_DIR, None), ("CLINE_DIR", Some("data"))];
+        stores::by_variables(AgentKind::Cline, &variables, env.home.join(".cline/data"), env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -59,8 +59,7 @@ pub(super) struct Codex;
 
 impl Agent for Codex {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores =
-            stores::by_variable(AgentKind::Codex, "CODEX_HOME", &env.home.join(".codex"), env, Path::to_owned);
+        let mut stores = stores::by_variables(AgentKind::Codex, &[("CODEX_HOME", None)], env.home.join(".codex"), env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
                 // Neither may lead the agent away from a home that was named.

@@ -34,8 +34,8 @@ pub(super) struct Continue;
 
 impl Agent for Continue {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let usual = env.home.join(".continue");
-        stores::by_variable(AgentKind::Continue, "CONTINUE_GLOBAL_DIR", &usual, env, |dir| dir.join("sessions"))
+        let variables = [("CONTINUE_GLOBAL_DIR", Some("sessions"))];
+        stores::by_variables(AgentKind::Continue, &variables, env.home.join(".continue/sessions"), env)
     }
 
     fn engine(&self) -> &'static dyn Engine {

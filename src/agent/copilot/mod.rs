@@ -40,7 +40,7 @@ pub(super) struct Copilot;
 
 impl Agent for Copilot {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variable(AgentKind::Copilot, "COPILOT_HOME", &env.home.join(".copilot"), env, Path::to_owned)
+        stores::by_variables(AgentKind::Copilot, &[("COPILOT_HOME", None)], env.home.join(".copilot"), env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

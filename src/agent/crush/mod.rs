@@ -15,9 +15,8 @@ use std::sync::Arc;
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::{Agent, Command, Engine, Found, Keeper, StoreNotes, as_last_argument};
-use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::relocation::{DirMove, Relocation};
-use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
 use crate::format::turn::{Turn, instant};
@@ -36,12 +35,7 @@ const FILE: &str = "crush.db";
 
 const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "updated_at"];
 
-const KEEPER: Keeper = Keeper {
-    owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
-    removal: &["crush", "session", "delete"],
-    removes_unasked: false,
-    import: None,
-};
+const KEEPER: Keeper = Keeper::of_sessions(&["crush", "session", "delete"], false);
 
 const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
 
@@ -69,14 +63,11 @@ impl Schema for Sessions {
             time: "created_at",
             says_last_use: true,
         };
-        let version = database::version(db, "goose_db_version", "version_id");
-        Ok(Queries {
-            older: None,
-            tables: vec![Table::new(db, &sql)?],
-            warning: version.filter(|version| day_of(*version) > NEWEST).map(|version| {
-                format!("its migration {version} is newer than those of {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
-            }),
-        })
+        let version =
+            database::version(db, "goose_db_version", "version_id").filter(|version| day_of(*version) > NEWEST);
+        Queries::of_table(db, &sql, version.map(|version| {
+            format!("its migration {version} is newer than those of {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
+        }))
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
@@ -107,14 +98,7 @@ fn day_of(version: i64) -> i64 {
 
 impl Agent for Crush {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = database::stores(AgentKind::Crush, "crush", env);
-        stores.iter_mut().for_each(|store| store.unset.push("CRUSH_GLOBAL_DATA"));
-        if let Some(root) = env.agent_variable("CRUSH_GLOBAL_DATA") {
-            let root = env.absolute(Path::new(root));
-            stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(0, Store::named(AgentKind::Crush, &root, "CRUSH_GLOBAL_DATA", &root));
-        }
-        stores
+        database::stores_by(AgentKind::Crush, "crush", ("CRUSH_GLOBAL_DATA", None), env)
     }
 
     fn engine(&self) -> &'static dyn Engine {

@@ -1,6 +1,7 @@
 //! What the agents that keep their sessions in a database have in common: every row that a listing needs is read in a
 //! few passes over the file, not by opening it for each session.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{collections::BTreeMap, ops::ControlFlow};
@@ -158,6 +159,23 @@ pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
     chosen.map(|dir| Store::usual(kind, dir.join(name))).into_iter().chain([usual]).collect()
 }
 
+/// Returns the store that a variable leads an agent to, in a directory below it, and those of [`stores`].
+pub(super) fn stores_by(
+    kind: AgentKind,
+    name: &str,
+    (variable, below): (&'static str, Option<&str>),
+    env: &Env,
+) -> Vec<Store> {
+    let mut stores = stores(kind, name, env);
+    stores.iter_mut().for_each(|store| store.unset.push(variable));
+    if let Some(dir) = env.agent_variable(variable).map(|dir| env.absolute(Path::new(dir))) {
+        stores.iter_mut().for_each(|store| store.is_default = false);
+        let root: PathBuf = dir.iter().chain(below.map(OsStr::new)).collect();
+        stores.insert(0, Store::named(kind, root, variable, &dir));
+    }
+    stores
+}
+
 /// Returns whether an id may be handed to a program: none that could be an option or a path.
 pub(super) fn is_session_id(id: &str) -> bool {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '$' | ':');
@@ -171,6 +189,14 @@ pub(super) fn version(db: &Db, table: &str, column: &str) -> Option<i64> {
         db.query(&format!("SELECT max({column}) FROM {table}"), &[], |row| version = row.int(0)).ok()?;
     }
     version
+}
+
+/// Warns of a schema that is newer than the newest known one.
+pub(super) fn newer_schema(db: &Db, newest: i64) -> Option<String> {
+    let version = version(db, "schema_version", "version").filter(|version| *version > newest)?;
+    Some(format!(
+        "its schema {version} is newer than {newest}, the newest that rejoin knows; the sessions that it could read are listed"
+    ))
 }
 
 /// Finds the sessions in a database, or the one that is asked for; one that is missing holds none.

@@ -26,6 +26,17 @@ pub(in crate::agent) struct Queries<'db> {
     pub(in crate::agent) older: Option<Older<'db>>,
 }
 
+impl<'db> Queries<'db> {
+    /// Makes the queries of a database with one table of sessions.
+    pub(in crate::agent) fn of_table(
+        db: &'db Db,
+        sql: &TableSql<'_>,
+        warning: Option<String>,
+    ) -> Result<Self, QueryError> {
+        Ok(Self { tables: vec![Table::new(db, sql)?], warning, older: None })
+    }
+}
+
 /// The second table, of an older version that was used on after a newer one had imported its sessions into the first.
 pub(in crate::agent) struct Older<'db> {
     /// The rows of the messages that it added to the session `?1` after the import.

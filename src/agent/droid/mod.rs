@@ -39,7 +39,7 @@ pub(super) struct Droid;
 
 impl Agent for Droid {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variable(AgentKind::Droid, VARIABLE, &env.home, env, |home| home.join(".factory"))
+        stores::by_variables(AgentKind::Droid, &[(VARIABLE, Some(".factory"))], env.home.join(".factory"), env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

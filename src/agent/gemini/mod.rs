@@ -60,7 +60,7 @@ pub(super) struct Gemini;
 impl Agent for Gemini {
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The variable replaces the home directory.
-        stores::by_variable(AgentKind::Gemini, "GEMINI_CLI_HOME", &env.home, env, |home| home.join(".gemini"))
+        stores::by_variables(AgentKind::Gemini, &[("GEMINI_CLI_HOME", Some(".gemini"))], env.home.join(".gemini"), env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -7,17 +7,16 @@ pub(super) mod records;
 pub(super) mod about;
 mod files;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Engine, Found, Keeper};
 use crate::agent::command::as_option;
-use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::format::json::local_instant;
 use crate::format::shell;
-use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
@@ -42,12 +41,7 @@ const SESSION: [&str; 12] = [
     "user_set_name",
 ];
 
-const KEEPER: Keeper = Keeper {
-    owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
-    removal: &["goose", "session", "remove", "--session-id"],
-    removes_unasked: false,
-    import: None,
-};
+const KEEPER: Keeper = Keeper::of_sessions(&["goose", "session", "remove", "--session-id"], false);
 
 const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
 
@@ -75,14 +69,7 @@ impl Schema for Sessions {
             time: "created_timestamp",
             says_last_use: true,
         };
-        let version = database::version(db, "schema_version", "version");
-        Ok(Queries {
-            older: None,
-            tables: vec![Table::new(db, &sql)?],
-            warning: version.filter(|version| *version > NEWEST).map(|version| {
-                format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
-            }),
-        })
+        Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
@@ -117,14 +104,7 @@ impl Schema for Sessions {
 
 impl Agent for Goose {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = database::stores(AgentKind::Goose, "goose", env);
-        stores.iter_mut().for_each(|store| store.unset.push("GOOSE_PATH_ROOT"));
-        if let Some(root) = env.agent_variable("GOOSE_PATH_ROOT") {
-            let root = env.absolute(Path::new(root));
-            stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(0, Store::named(AgentKind::Goose, root.join("data"), "GOOSE_PATH_ROOT", &root));
-        }
-        stores
+        database::stores_by(AgentKind::Goose, "goose", ("GOOSE_PATH_ROOT", Some("data")), env)
     }
 
     fn engine(&self) -> &'static dyn Engine {

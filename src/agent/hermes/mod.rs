@@ -11,11 +11,10 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Engine, Found, Keeper, stores};
 use crate::agent::command::as_option;
-use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
-use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
 use crate::session::{AgentKind, Copy, Fact, SessionKind, Store};
@@ -45,12 +44,7 @@ const SESSION: [&str; 11] = [
     "source",
 ];
 
-const KEEPER: Keeper = Keeper {
-    owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
-    removal: &["hermes", "sessions", "delete", "--yes"],
-    removes_unasked: true,
-    import: None,
-};
+const KEEPER: Keeper = Keeper::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
 
 const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
 
@@ -83,14 +77,7 @@ impl Schema for Sessions {
             time: "timestamp",
             says_last_use: false,
         };
-        let version = database::version(db, "schema_version", "version");
-        Ok(Queries {
-            older: None,
-            tables: vec![Table::new(db, &sql)?],
-            warning: version.filter(|version| *version > NEWEST).map(|version| {
-                format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
-            }),
-        })
+        Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
@@ -129,7 +116,7 @@ impl Schema for Sessions {
 impl Agent for Hermes {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let usual = env.home.join(".hermes");
-        let mut stores = stores::by_variable(AgentKind::Hermes, VARIABLE, &usual, env, Path::to_owned);
+        let mut stores = stores::by_variables(AgentKind::Hermes, &[(VARIABLE, None)], usual.clone(), env);
         // A profile of the usual home is found there.
         let profiles = usual.join("profiles");
         stores.retain(|store| store.root.parent() != Some(&profiles));

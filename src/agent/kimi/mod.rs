@@ -46,7 +46,7 @@ pub(super) struct Kimi;
 
 impl Agent for Kimi {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variable(AgentKind::Kimi, "KIMI_SHARE_DIR", &env.home.join(".kimi"), env, Path::to_owned)
+        stores::by_variables(AgentKind::Kimi, &[("KIMI_SHARE_DIR", None)], env.home.join(".kimi"), env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -41,7 +41,7 @@ pub(super) struct KimiCode;
 
 impl Agent for KimiCode {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variable(AgentKind::KimiCode, VARIABLE, &env.home.join(".kimi-code"), env, Path::to_owned)
+        stores::by_variables(AgentKind::KimiCode, &[(VARIABLE, None)], env.home.join(".kimi-code"), env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::claude::is_session_id;
 use super::installed::{Package, Registry};
-use super::{Agent, Command, Engine, ReadContext};
+use super::{Agent, Command, Engine, ReadContext, stores};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::Retention;
@@ -43,24 +43,7 @@ impl Agent for Nanocoder {
         } else {
             env.home.join(".local/share/nanocoder")
         };
-        let named = |name: &'static str, below: &str| {
-            let dir = env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)))?;
-            let root = dir.join(below);
-            Some(Store::named(AgentKind::Nanocoder, root, name, &dir)).filter(|store| store.root != usual)
-        };
-        // The first that is set leads it.
-        let chosen = named(DATA_DIR, "");
-        let standard = named(STANDARD, "nanocoder").map(|store| Store {
-            is_default: chosen.is_none(),
-            unset: vec![DATA_DIR],
-            ..store
-        });
-        let usual = Store {
-            is_default: chosen.is_none() && standard.is_none(),
-            unset: vec![DATA_DIR, STANDARD],
-            ..Store::usual(AgentKind::Nanocoder, &usual)
-        };
-        chosen.into_iter().chain(standard).chain([usual]).collect()
+        stores::by_variables(AgentKind::Nanocoder, &[(DATA_DIR, None), (STANDARD, Some("nanocoder"))], usual, env)
     }
 
     fn engine(&self) -> &'static dyn Engine {

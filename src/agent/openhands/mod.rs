@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext};
+use super::{Agent, Command, Found, ReadContext, stores};
 use crate::agent::command::as_option;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -35,23 +35,8 @@ pub(super) struct OpenHands;
 
 impl Agent for OpenHands {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let chosen = |variable| env.agent_variable(variable).map(|dir| env.absolute(Path::new(dir)));
-        let conversations =
-            chosen(CONVERSATIONS).map(|dir| Store::named(AgentKind::OpenHands, dir.clone(), CONVERSATIONS, &dir));
-        let persistence = chosen(PERSISTENCE)
-            .map(|dir| Store::named(AgentKind::OpenHands, dir.join("conversations"), PERSISTENCE, &dir))
-            .map(|store| Store { unset: vec![CONVERSATIONS], ..store });
-        let usual = Store {
-            unset: vec![CONVERSATIONS, PERSISTENCE],
-            ..Store::usual(AgentKind::OpenHands, env.home.join(".openhands/conversations"))
-        };
-        let mut stores: Vec<Store> = Vec::new();
-        for store in conversations.into_iter().chain(persistence).chain([usual]) {
-            if stores.iter().all(|known| known.root != store.root) {
-                stores.push(Store { is_default: stores.is_empty(), ..store });
-            }
-        }
-        stores
+        let variables = [(CONVERSATIONS, None), (PERSISTENCE, Some("conversations"))];
+        stores::by_variables(AgentKind::OpenHands, &variables, env.home.join(".openhands/conversations"), env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

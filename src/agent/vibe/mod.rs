@@ -51,12 +51,13 @@ pub(super) struct Vibe;
 
 impl Agent for Vibe {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::by_variable(AgentKind::Vibe, "VIBE_HOME", &env.home.join(".vibe"), env, |home| {
+        let mut stores = stores::by_variables(AgentKind::Vibe, &[("VIBE_HOME", None)], env.home.join(".vibe"), env);
+        for Store { root: home, .. } in &mut stores {
             // Its own settings may put the sessions elsewhere.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
             let dir = config.and_then(|bytes| save_dir(&String::from_utf8_lossy(&bytes)));
-            dir.map_or_else(|| home.join("logs/session"), |dir| env.absolute(Path::new(&dir)))
-        });
+            *home = dir.map_or_else(|| home.join("logs/session"), |dir| env.absolute(Path::new(&dir)));
+        }
         // Both may put them into one place.
         stores.dedup_by(|usual, chosen| usual.root == chosen.root);
         stores
