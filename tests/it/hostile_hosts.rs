@@ -79,14 +79,20 @@ fn a_silent_host_is_left_after_the_answer_timeout() {
 #[test]
 fn a_host_that_goes_on_after_its_answer_is_left() {
     let world = hosts();
-    for words in ["list --limit 5", "list --limit 5 --json", "search x --limit 5"] {
-        let said = rejoin(&world, &format!("{words} --host endless")).code(3).stderr();
-        assert!(said.contains("endless: it answers more than was asked for"), "{words}: {said}");
-    }
-    for host in ["chatty", "lingering"] {
-        rejoin(&world, &format!("list --host {host}")).code(0).stdout_eq("");
-        rejoin(&world, &format!("agents --json --host {host}")).code(0);
-    }
+    // All at once, because each waits for its host.
+    std::thread::scope(|scope| {
+        let world = &world;
+        for words in ["list --limit 5", "list --limit 5 --json", "search x --limit 5"] {
+            scope.spawn(move || {
+                let said = rejoin(world, &format!("{words} --host endless")).code(3).stderr();
+                assert!(said.contains("endless: it answers more than was asked for"), "{words}: {said}");
+            });
+        }
+        for host in ["chatty", "lingering"] {
+            scope.spawn(move || _ = rejoin(world, &format!("list --host {host}")).code(0).stdout_eq(""));
+            scope.spawn(move || _ = rejoin(world, &format!("agents --json --host {host}")).code(0));
+        }
+    });
 }
 
 #[test]
