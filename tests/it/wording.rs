@@ -289,3 +289,17 @@ fn a_phrase_is_found_in_any_case_across_lines_and_as_whole_words() {
     assert_eq!(found(".SH NAME\nTurn the order\nround"), [(2, "turn the order round")]);
     assert_eq!(found("pub mended: a recommendation, troublesome"), []);
 }
+
+#[test]
+fn pages_keep_within_their_lengths() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = |name: &str| std::fs::read_to_string(root.join("docs").join(name)).expect("a page");
+    for (name, most) in [("json.md", 400), ("performance.md", 120), ("release.md", 40)] {
+        let lines = page(name).lines().count();
+        assert!(lines <= most, "docs/{name} has {lines} lines, not {most} at most");
+    }
+    let words = page("architecture.md").split_whitespace().count();
+    assert!(words <= 3_000, "docs/architecture.md has {words} words, not 3,000 at most");
+    let schemas = std::fs::read_dir(root.join("docs/schema")).expect("schemas").count();
+    assert!(schemas <= 20, "{schemas} kinds of JSON documents, not 20 at most");
+}
