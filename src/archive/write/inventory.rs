@@ -119,6 +119,8 @@ pub(super) fn look(
     let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
     for (at, copy) in session.copies.iter().enumerate() {
         let place = &copy.place;
+        // A database may be outside the store that names it, or be that store. Paths are then relative
+        // to its directory.
         let in_database = agent.keeper(place).is_some();
         let root = if in_database && !is_below(&place.path, &place.store.root) {
             place.path.parent().unwrap_or(&place.path)
