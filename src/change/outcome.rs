@@ -6,9 +6,9 @@
 pub(crate) enum ItemResult {
     /// Done; in a dry run, it would be.
     Done,
-    /// As it should be already, or not part of what was asked for.
+    /// Already as requested, or outside the request.
     Unchanged,
-    /// Left alone, because it is no longer what was planned for.
+    /// Left alone, because it changed after the plan was made.
     Skipped(String),
     /// Cannot be done, for this reason; it was not tried.
     Refused(String),

@@ -19,10 +19,10 @@ use settings::Settings;
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let settings = &Settings::of(args, env);
     settings.note.iter().for_each(|note| ui.note(note));
-    if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
-        // What is refused anyway is no matter of a yes.
+    if let Err(unattended) = removal::needs_somebody(&args.removal, env) {
+        // If the plan is refused anyway, that reason is the one to report: `--yes` would not help.
         let refusal = plan(settings, env, ui)?.refusal(settings, env);
-        return Err(refusal.unwrap_or(nobody).into());
+        return Err(refusal.unwrap_or(unattended).into());
     }
     match clean_up(settings, env, ui) {
         // Whoever holds the lock is at work; a cron job has nothing to add, and its next run comes.

@@ -42,7 +42,7 @@ pub(crate) struct Totals {
     pub done: usize,
     /// As they should be already.
     pub unchanged: usize,
-    /// Left alone, because they are no longer what was planned for.
+    /// Left alone, because they changed after the plan was made.
     pub skipped: usize,
     /// Cannot be done.
     pub refused: usize,
