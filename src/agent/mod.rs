@@ -23,7 +23,7 @@ use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, 
 use crate::system::env::Env;
 use command::{Command, Unable, as_last_argument, as_prompt_option};
 use installed::Package;
-use relocation::{Act, DirMove, Relocation};
+use relocation::{Act, Moving, Relocation};
 use upkeep::{CwdRecords, Fold, HalfLine, Link, Retention, Strays};
 
 pub(crate) mod about;
@@ -342,13 +342,7 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Says what lets it find the sessions of a store from other directories: what is done once, and for each of them.
     /// Without a word of its own nothing of it is touched, and this program keeps the new directory.
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         Ok(Relocation::kept())
     }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::format::edit::Edit;
-use crate::session::Copy;
+use crate::session::mapping::Mapping;
+use crate::session::{Copy, Store};
+use crate::system::env::Env;
 use crate::system::fsio;
 
 /// A directory whose sessions go to another one.
@@ -20,6 +22,16 @@ pub(crate) struct DirMove {
     pub projects: BTreeSet<Arc<str>>,
     /// Whether everything in these projects goes this way.
     pub is_whole: bool,
+}
+
+/// The sessions of one store that go to other directories.
+#[derive(Clone, Copy)]
+pub(crate) struct Moving<'a> {
+    pub store: &'a Store,
+    pub moves: &'a [DirMove],
+    /// Old directories and the new ones, for every store.
+    pub mapping: &'a Mapping,
+    pub env: &'a Env,
 }
 
 /// One thing that is done to the files of an agent.

@@ -17,13 +17,12 @@ use foldhash::HashSet;
 
 use super::command::as_option;
 use super::{Agent, Command, Found, ReadContext, is_there};
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -168,13 +167,7 @@ impl Agent for Aider {
         })
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         let why = "Aider keeps it in the project's directory, and it goes where that goes";
         Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
     }

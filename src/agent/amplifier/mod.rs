@@ -21,13 +21,12 @@ use reader::Reader;
 
 use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
 use crate::system::env::Env;
@@ -201,14 +200,8 @@ impl Agent for Amplifier {
         transcript_path(&place.path)
     }
 
-    fn relocation<'a>(
-        &'a self,
-        store: &'a Store,
-        _moves: &'a [DirMove],
-        mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(store, mapping))
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(moving.store, moving.mapping))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -30,7 +30,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, last_activity};
-use crate::agent::relocation::{Act, DirMove, Relocation};
+use crate::agent::relocation::{Act, Moving, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::json::last_object;
@@ -194,14 +194,8 @@ impl Agent for Claude {
         true
     }
 
-    fn relocation<'a>(
-        &'a self,
-        store: &'a Store,
-        moves: &'a [DirMove],
-        mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(store, moves, mapping))
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(moving.store, moving.moves, moving.mapping))
     }
 
     fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {

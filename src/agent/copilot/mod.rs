@@ -18,13 +18,12 @@ use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, as_prompt_option, each_file_below, is_there};
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
-use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::links;
@@ -168,14 +167,8 @@ impl Agent for Copilot {
         last_messages(&path, count, |line| Event::parse(line).map(|event| event.messages()))
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(mapping))
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(moving.mapping))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

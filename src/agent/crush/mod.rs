@@ -16,11 +16,10 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use super::{Agent, Command, Engine, Found, Keeper, StoreNotes, as_last_argument};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
 use crate::format::turn::{Turn, instant};
-use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -150,13 +149,7 @@ impl Agent for Crush {
         Path::new(project) == dir
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         let why = "Crush keeps it in a directory of the project, which goes where the project goes: move that, or \
                    run `crush` in the new place once";
         Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))

@@ -12,12 +12,11 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument, is_there, stores};
 use crate::agent::pi::records::is_session_id;
-use crate::agent::relocation::{DirMove, Moved, Relocation};
+use crate::agent::relocation::{Moved, Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
-use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -100,13 +99,7 @@ impl Agent for Droid {
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         // Where its own is gone, it stays where it is started.
         Ok(Relocation::of_each(|copy, dir| {
             goes_on_in(copy, dir)?;

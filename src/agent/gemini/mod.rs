@@ -26,7 +26,7 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there,
     unknown_format,
 };
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
@@ -35,7 +35,6 @@ use crate::format::json::{Text, inner};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -184,14 +183,8 @@ impl Agent for Gemini {
         show(&copy.place.path, &sum.entries, see)
     }
 
-    fn relocation<'a>(
-        &'a self,
-        store: &'a Store,
-        moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        relocation::relocation(store, moves)
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        relocation::relocation(moving.store, moving.moves)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

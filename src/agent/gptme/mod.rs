@@ -15,11 +15,10 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::agent::database;
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
-use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -154,14 +153,8 @@ impl Agent for Gptme {
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(mapping))
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(moving.mapping))
     }
 
     fn needs_own_dir(&self) -> bool {

@@ -23,11 +23,10 @@ use serde::Deserialize;
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
 use crate::agent::document;
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::Text;
-use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -131,14 +130,8 @@ impl Agent for Jido {
         Ok(())
     }
 
-    fn relocation<'a>(
-        &'a self,
-        store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        Ok(Self::move_sessions(store, env))
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        Ok(Self::move_sessions(moving.store, moving.env))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

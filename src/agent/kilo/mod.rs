@@ -11,9 +11,8 @@ use super::{Agent, Command, Engine, Keeper};
 use crate::agent::database::Database;
 use crate::agent::opencode::program::Program;
 use crate::agent::opencode::tables::Tables;
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
-use crate::session::mapping::Mapping;
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Store};
@@ -49,13 +48,7 @@ impl Agent for Kilo {
         Program::tokens(&copy.place)
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         // To keep the new directory here would be of no use: Kilo goes to the one in its database.
         Ok(Relocation::of_each(|copy, _| {
             Err(format!("Kilo's database says where it goes on; {}", PROGRAM.taken_along(copy)))

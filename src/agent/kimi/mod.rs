@@ -23,7 +23,7 @@ use super::installed::Package;
 use super::kimicode::{self, OLDER as PACKAGE, PACKAGE as SUCCESSOR};
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -32,7 +32,6 @@ use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::format::{shell, text};
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::{Env, Program};
@@ -219,14 +218,8 @@ impl Agent for Kimi {
         })
     }
 
-    fn relocation<'a>(
-        &'a self,
-        store: &'a Store,
-        moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        relocation::relocation(store, moves)
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        relocation::relocation(moving.store, moving.moves)
     }
 
     fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {

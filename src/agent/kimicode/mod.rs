@@ -15,12 +15,11 @@ use std::sync::Arc;
 use super::command::Unable;
 use super::installed::{Package, Registry};
 use super::{Agent, Command, Found, ReadContext, is_there, stores};
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small};
+use crate::agent::relocation::{Act, Moved, Moving, Relocation, small};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::json_string;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
-use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -106,17 +105,11 @@ impl Agent for KimiCode {
         each_message(&log(&copy.place.path), see, |line| Record::parse(line).map(|record| record.messages()))
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         Ok(Relocation::of_each(|copy, _| {
             let path = copy.place.path.join("state.json");
             let json = small(&path, MAX_STATE)?.unwrap_or_default();
-            let edit = json_string(&json, &["cwd"], |dir| mapping.text_to(dir));
+            let edit = json_string(&json, &["cwd"], |dir| moving.mapping.text_to(dir));
             let edit = edit.ok_or("its state.json does not name the directory")?;
             Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits: vec![edit] }]))
         }))

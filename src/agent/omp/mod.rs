@@ -17,12 +17,11 @@ use memchr::memmem;
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};
 use crate::agent::pi::records::{Record, id_of_file, is_session_id};
 use crate::agent::pi::{Dialect, prompt_words, reader, relocation};
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -145,16 +144,10 @@ impl Agent for Omp {
         if is_packed(&copy.place.path) { Ok(()) } else { reader::messages(&copy.place.path, see) }
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         // Without it the program asks whether to move the session, and without a terminal it fails.
         Ok(relocation::relocation(
-            |dir| project_of(dir, &env.home, &env.temp_dir()),
+            |dir| project_of(dir, &moving.env.home, &moving.env.temp_dir()),
             |path| backups(path, &Listings::default()),
         ))
     }

@@ -17,12 +17,11 @@ use std::sync::Arc;
 pub(super) use ends::Dialect;
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::text_in;
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Health, Located, Message, Store};
@@ -98,13 +97,7 @@ impl Agent for Pi {
         reader::messages(&copy.place.path, see)
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        _mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         Ok(relocation::relocation(slug, |_| Vec::new()))
     }
 

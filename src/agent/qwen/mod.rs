@@ -20,14 +20,13 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
     is_there,
 };
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::usage::Tokens;
 use crate::session::{
@@ -252,14 +251,8 @@ impl Agent for Qwen {
         last_messages(&copy.place.path, count, |line| messages(copy, line))
     }
 
-    fn relocation<'a>(
-        &'a self,
-        store: &'a Store,
-        _moves: &'a [DirMove],
-        mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(store, mapping))
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(moving.store, moving.mapping))
     }
 
     fn at_half_a_line(&self) -> HalfLine {

@@ -20,14 +20,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
-use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
 use crate::format::json::Text;
-use crate::session::mapping::Mapping;
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
@@ -190,14 +189,8 @@ impl Agent for Vibe {
         if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
     }
 
-    fn relocation<'a>(
-        &'a self,
-        _store: &'a Store,
-        _moves: &'a [DirMove],
-        mapping: &'a Mapping,
-        _env: &'a Env,
-    ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(mapping))
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(moving.mapping))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -15,7 +15,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::agent;
 use crate::agent::Agent;
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation};
+use crate::agent::relocation::{Act, DirMove, Moved, Moving, Relocation};
 use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
 use crate::scan::relocated::Relocated;
@@ -229,7 +229,9 @@ impl<'s> Part<'s> {
         let stores = part.stores.clone();
         let relocations: BTreeMap<&Path, Result<Relocation<'_>, String>> = stores
             .iter()
-            .map(|(root, store)| (root.as_path(), agent.relocation(store, &moves[root], wish.mapping, env)))
+            .map(|(root, store)| {
+                (root.as_path(), agent.relocation(&Moving { store, moves: &moves[root], mapping: wish.mapping, env }))
+            })
             .collect();
         let moved = |moving_session: &MovingSession<'s>| -> Result<(Vec<Step>, Places, bool), String> {
             let (mut steps, mut places, mut is_kept) = (Vec::new(), Places::default(), false);
