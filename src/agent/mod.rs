@@ -64,6 +64,7 @@ mod open_file;
 mod opencode;
 mod openhands;
 mod pi;
+mod qoder;
 mod qwen;
 mod registry;
 pub(crate) mod relocation;

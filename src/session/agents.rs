@@ -16,6 +16,7 @@ macro_rules! agents {
                 OpenCode opencode "OpenCode";
                 Kilo kilo "Kilo";
                 Qwen qwen "Qwen Code";
+                Qoder qoder "Qoder CLI";
                 Copilot copilot "Copilot CLI";
                 Pi pi "Pi";
                 Omp omp "oh-my-pi";

@@ -97,6 +97,7 @@ mod pipes;
 mod platforms;
 mod power;
 mod properties;
+mod qoder;
 mod quiet;
 mod qwen;
 mod read_only;

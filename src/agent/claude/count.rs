@@ -15,7 +15,7 @@ use crate::session::usage::Tokens;
 use crate::session::{Copy, SessionKind};
 
 /// Reads a transcript to its end and counts its messages.
-pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
+pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
     let mut count = Count::of(copy);
     each_line(&copy.place.path, &mut |line| {
         count.see(line);

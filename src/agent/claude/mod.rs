@@ -42,12 +42,15 @@ use crate::session::usage::Tokens;
 use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
+pub(super) use count::count;
 use live::each_registration;
 pub(super) use live::liveness;
 pub(crate) use places::is_session_id;
+pub(super) use places::{locate, locate_id};
 use records::Record;
 use slug::is_slug_of;
 pub(super) use start::anew;
+pub(super) use upkeep::link;
 
 /// A last message that is this much older than the session's newest record may be an old one that was written once more.
 const LATEST_TURN: SignedDuration = SignedDuration::from_mins(10);
@@ -61,11 +64,11 @@ impl Agent for Claude {
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        places::locate(store)
+        locate(store)
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        places::locate_id(store, id)
+        locate_id(store, id)
     }
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
@@ -81,31 +84,8 @@ impl Agent for Claude {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
-        let mut copy = Copy::new(place);
-        copy.transcript_bytes = file.len();
-        copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
-        copy.modified_at = file.modified();
-        let changed = file.changed();
-
-        let mut ends = Ends::default();
-        let is_whole = file.lines_forward(|line| {
-            ends.see_from_start(line);
-            ends.knows_start()
-        });
-        ends.is_whole = is_whole?;
-        let is_subagent = copy.place.is_subagent || ends.is_sidechain;
-        context.inspect(&copy.place, &copy.place.path, &mut file, is_subagent);
-        let seen = file.lines_backward(|line, is_ended| {
-            ends.see_from_end(line, is_ended);
-            ends.is_done_with_end()
-        });
-        seen?;
-        let relocated = ends.fill(&mut copy);
-
-        copy.set_active_by_file(copy.modified_at);
-        context.bound_activity(&mut copy, changed);
-        decide_launch_dir(&mut copy, relocated.map(|dir| Arc::from(Path::new(&dir))).as_ref());
+        let (mut copy, relocated) = read_transcript(place, context)?;
+        decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
         copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
     }
@@ -115,7 +95,7 @@ impl Agent for Claude {
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        count::count(copy)
+        count(copy)
     }
 
     fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>, PathError> {
@@ -139,13 +119,11 @@ impl Agent for Claude {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        Record::of_line(record).is_some_and(|record| record.is_silent())
+        is_silent(record)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        let shows_sidechains = copy.kind == SessionKind::Subagent;
-        let mut repeats = Repeats::default();
-        each_message(&copy.place.path, see, |line| (!repeats.has(line)).then(|| messages(line, shows_sidechains)))
+        show(copy, see)
     }
 
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
@@ -241,7 +219,7 @@ impl Agent for Claude {
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::link(line)
+        link(line)
     }
 }
 
@@ -257,6 +235,48 @@ impl Repeats {
     }
 }
 
+/// Reads the two ends of a transcript. Returns the copy without a launch directory, and the directory that its last `relocated`
+/// record names.
+pub(super) fn read_transcript(place: Located, context: &ReadContext<'_>) -> Result<(Copy, Option<String>), PathError> {
+    let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
+    let mut copy = Copy::new(place);
+    copy.transcript_bytes = file.len();
+    copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
+    copy.modified_at = file.modified();
+    let changed = file.changed();
+
+    let mut ends = Ends::default();
+    let is_whole = file.lines_forward(|line| {
+        ends.see_from_start(line);
+        ends.knows_start()
+    });
+    ends.is_whole = is_whole?;
+    let is_subagent = copy.place.is_subagent || ends.is_sidechain;
+    context.inspect(&copy.place, &copy.place.path, &mut file, is_subagent);
+    let seen = file.lines_backward(|line, is_ended| {
+        ends.see_from_end(line, is_ended);
+        ends.is_done_with_end()
+    });
+    seen?;
+    let relocated = ends.fill(&mut copy);
+
+    copy.set_active_by_file(copy.modified_at);
+    context.bound_activity(&mut copy, changed);
+    Ok((copy, relocated))
+}
+
+/// Shows the messages of a transcript until `see` breaks, each once.
+pub(super) fn show(copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    let shows_sidechains = copy.kind == SessionKind::Subagent;
+    let mut repeats = Repeats::default();
+    each_message(&copy.place.path, see, |line| (!repeats.has(line)).then(|| messages(line, shows_sidechains)))
+}
+
+/// Returns whether a record is known to carry no conversation.
+pub(super) fn is_silent(record: &[u8]) -> bool {
+    Record::of_line(record).is_some_and(|record| record.is_silent())
+}
+
 /// Puts a line in words; one that is no record says nothing.
 fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
     let parse = |line| serde_json::from_slice::<Record<'_>>(line).ok();
@@ -270,15 +290,20 @@ fn is_exec(entrypoint: &str) -> bool {
 }
 
 /// Takes the first recorded directory that encodes to the project, or else the start directory.
-fn decide_launch_dir(copy: &mut Copy, relocated: Option<&Arc<Path>>) {
+pub(super) fn decide_launch_dir(
+    copy: &mut Copy,
+    relocated: Option<String>,
+    is_filed_under: impl Fn(&str, &Path) -> bool,
+) {
+    let relocated: Option<Arc<Path>> = relocated.map(|dir| Arc::from(Path::new(&dir)));
     let Copy { evidence, start_dir, last_dir, place, .. } = copy;
     let project = place.project.as_deref().unwrap_or_default();
-    let relocated = relocated.map(|dir| (dir, "relocated"));
+    let relocated = relocated.as_ref().map(|dir| (dir, "relocated"));
     let start = start_dir.as_ref().map(|fact| (&fact.value, "transcript"));
     let last = last_dir.as_ref().map(|fact| (&fact.value, "last-directory"));
     for (dir, source) in relocated.into_iter().chain(start).chain(last) {
         if evidence.iter().all(|evidence| evidence.dir != *dir) {
-            let counts = Claude.is_filed_under(project, dir);
+            let counts = is_filed_under(project, dir);
             // Nearly every copy has one, and a vector grows by four.
             evidence.reserve_exact(1);
             evidence.push(Evidence { dir: Arc::clone(dir), source, detail: "transcript".into(), counts });

@@ -53,7 +53,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
 }
 
 /// Finds every transcript in a store.
-pub(super) fn locate(store: &Arc<Store>) -> Found {
+pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let mut side_dirs: HashSet<String> = HashSet::new();
         let mut files = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn locate(store: &Arc<Store>) -> Found {
 }
 
 /// Finds the transcripts of one session.
-pub(super) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
+pub(in crate::agent) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     if !is_session_id(id) {
         return Found::default();
     }

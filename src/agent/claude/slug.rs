@@ -59,7 +59,11 @@ fn is_native_hash(hash: &str) -> bool {
 /// Returns the client's hash of a long path: the 32-bit `31 * h + unit` in base 36 (measured on 2.1.330).
 fn path_hash(dir: &str) -> String {
     let hash = dir.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-    let mut rest = hash.unsigned_abs();
+    base36(hash.unsigned_abs())
+}
+
+/// Formats a number in base 36.
+pub(in crate::agent) fn base36(mut rest: u32) -> String {
     let mut digits = Vec::new();
     while rest > 0 || digits.is_empty() {
         digits.push(char::from_digit(rest % 36, 36).unwrap_or('0'));

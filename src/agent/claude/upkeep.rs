@@ -134,7 +134,7 @@ struct Chained<'a> {
 }
 
 /// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
-pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
+pub(in crate::agent) fn link(line: &[u8]) -> Option<Link<'_>> {
     skimmed_link(line, ["uuid", "parentUuid"]).or_else(|| {
         let chained: Chained<'_> = whole_record(line)?;
         Some(Link { id: chained.uuid.into_inner(), parent: chained.parent_uuid.into_inner() })

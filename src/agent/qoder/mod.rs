@@ -1,0 +1,191 @@
+//! Qoder CLI: `<config dir>/projects/<slug>/<uuid>.jsonl`, Claude Code's records and layout with further types of records.
+//!
+//! Facts: the package `@qoder-ai/qodercli` 1.1.52; ids, lists and directories measured without an account, which a prompt needs.
+
+pub(super) mod about;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::claude::slug::{base36, slug};
+use super::{Agent, Command, Found, ReadContext, as_last_argument, claude, is_there, stores};
+use crate::agent::relocation::{Act, Moved, Moving, Relocation, added_line, text};
+use crate::agent::unknown_format::is_one_of;
+use crate::agent::upkeep::{Link, Retention};
+use crate::error::PathError;
+use crate::session::evidence;
+use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::{fsio, names};
+
+/// The longest slug that is not cut and hashed.
+const MAX_SLUG: usize = 200;
+const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
+const DEFAULT_DAYS: i64 = 30;
+/// Types of records without conversation that Claude Code does not have.
+const SILENT: [&str; 5] =
+    ["active-leaf", "content-replacement", "runtime-config", "token-stats", "workspace-directories"];
+
+/// The agent.
+pub(super) struct Qoder;
+
+impl Agent for Qoder {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        stores::by_variables(AgentKind::Qoder, &[("QODER_CONFIG_DIR", None)], env.home.join(".qoder"), env)
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        claude::locate(store)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        claude::locate_id(store, id)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let (mut copy, relocated) = claude::read_transcript(place, context)?;
+        claude::decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
+        let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
+        copy.judge_by_age(last, context.env.clock.now, |age| {
+            format!("it was written {age} ago, and Qoder CLI keeps no lock")
+        });
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        claude::count(copy)
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        claude::show(copy, see)
+    }
+
+    fn version_at(&self) -> Option<&'static str> {
+        Some("/version")
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/type", &SILENT) || claude::is_silent(record)
+    }
+
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        claude::link(line)
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let meta = place.path.with_extension("meta.json");
+        let meta = Some(meta).filter(|path| place.is_subagent && is_there(path));
+        let own = [place.path.to_path_buf()].into_iter().chain(place.side_dir.clone()).chain(meta);
+        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+    }
+
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        let projects = moving.store.root.join("projects");
+        Ok(Relocation::of_each(move |copy, to| {
+            let (place, to) = (&copy.place, text(to)?);
+            let project = projects.join(project_of(to));
+            let target = |path: &Path| project.join(path.file_name().unwrap_or_default());
+            let belongings = self.belongings(place)?.own.into_iter().filter(|path| **path != *place.path);
+            let moves = belongings.map(|from| Act::Move { to: target(&from), from });
+            let mut acts: Vec<Act> = moves.filter(|act| !matches!(act, Act::Move { from, to } if from == to)).collect();
+            // It writes such a record itself when it changes to a worktree.
+            let record = serde_json::json!({"type": "relocated", "sessionId": place.id, "relocatedCwd": to});
+            let edits = vec![added_line(&place.path, &record.to_string())?];
+            acts.push(Act::Edit { from: place.path.to_path_buf(), to: target(&place.path), edits });
+            Ok(Moved::by(acts))
+        }))
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir) == project);
+        // It resolves links first. Only a path that exists can be resolved.
+        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+        if copy.is_filed_right {
+            copy.health.remove(Health::MisfiledSession);
+        }
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if copy.kind == SessionKind::Subagent {
+            return Err("it is a sub-agent's session; resume its parent session".to_owned());
+        }
+        let words: &[&str] = if prompt.is_some() { &["qodercli", "-p", "--resume"] } else { &["qodercli", "--resume"] };
+        let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
+        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {
+        let path = store.root.join("settings.json");
+        let bytes = fsio::read_if_present(&path, MAX_SETTINGS).ok()??;
+        let settings: Value = serde_json::from_slice(&bytes).ok()?;
+        let retention = settings.pointer("/general/sessionRetention")?;
+        retention.get("enabled").and_then(Value::as_bool).filter(|is_enabled| *is_enabled)?;
+        let set = retention.get("maxAge").and_then(Value::as_str);
+        let period = match set {
+            Some(text) => period(text)?,
+            None => SignedDuration::from_hours(24 * DEFAULT_DAYS),
+        };
+        let setting = (path, "general.sessionRetention.maxAge");
+        Some(Retention { period, setting, is_set: set.is_some(), refused: None })
+    }
+}
+
+/// Parses a period such as `30d`. For any other text it deletes nothing.
+fn period(text: &str) -> Option<SignedDuration> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let hours = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 7 * 24,
+        "m" => 30 * 24,
+        _ => return None,
+    };
+    let number: i64 = number.parse().ok().filter(|number| (1..=100_000).contains(number))?;
+    Some(SignedDuration::from_hours(number * hours))
+}
+
+/// Names the project of a directory.
+fn project_of(dir: &str) -> String {
+    let mut project: String = slug(dir).take(MAX_SLUG).collect();
+    if dir.encode_utf16().count() > MAX_SLUG {
+        project.push('-');
+        project.push_str(&hash(dir));
+    }
+    project
+}
+
+/// Returns the hash of a long path: the 32-bit `33 * h ^ unit` from 5381 in base 36, of its absolute value.
+fn hash(dir: &str) -> String {
+    let hash = dir.encode_utf16().fold(5381_i32, |hash, unit| hash.wrapping_mul(33) ^ i32::from(unit));
+    base36(hash.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_named_as_the_package_names_it() {
+        assert_eq!(project_of("/w/a.b_c"), "-w-a-b-c");
+        let long = format!("/work/{}", "a".repeat(250));
+        assert_eq!(project_of(&long), format!("-work-{}-fj9ozg", "a".repeat(194)));
+        assert!(Qoder.is_filed_under(&project_of(&long), Path::new(&long)));
+        assert!(!Qoder.is_filed_under(&project_of(&long), Path::new(&format!("{long}a"))));
+    }
+
+    #[test]
+    fn a_period_has_a_unit() {
+        assert_eq!(period("2w"), Some(SignedDuration::from_hours(14 * 24)));
+        for text in ["", "d", "0d", "30", "30y", "x1d"] {
+            assert_eq!(period(text), None, "{text}");
+        }
+    }
+}
