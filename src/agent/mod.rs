@@ -36,6 +36,7 @@ pub(crate) mod claude;
 mod cline;
 mod codex;
 pub(crate) mod command;
+mod commandcode;
 mod context;
 mod r#continue;
 mod copilot;

@@ -20,6 +20,7 @@ macro_rules! agents {
                 Copilot copilot "Copilot CLI";
                 Pi pi "Pi";
                 Omp omp "oh-my-pi";
+                CommandCode commandcode "Command Code";
                 Vibe vibe "Vibe";
                 Kimi kimi "Kimi CLI";
                 KimiCode kimicode "Kimi Code";

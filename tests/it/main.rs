@@ -26,6 +26,7 @@ mod cleanup;
 mod cleanup_archive;
 mod cline;
 mod codex;
+mod commandcode;
 mod completing;
 mod config;
 mod r#continue;

@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
-use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Flag, Text, record};
+use crate::format::content::{Block, Unread, blocks, plain_text, unread_blocks};
+use crate::format::json::{Flag, Text, members, record};
 use crate::format::jsonl::each_line;
 use crate::session::{Message, Role};
 
@@ -35,6 +35,8 @@ pub(crate) struct Record<'a> {
     pub parent_session: Text<'a>,
     name: Text<'a>,
     title: Text<'a>,
+    /// The model, which Command Code writes next to the message.
+    model: Text<'a>,
     summary: Text<'a>,
     display: Flag,
     content: Option<&'a RawValue>,
@@ -52,6 +54,16 @@ struct Body<'a> {
     command: Text<'a>,
     output: Text<'a>,
     content: Option<&'a RawValue>,
+    /// Marks of a message, as Command Code writes them.
+    meta: Option<&'a RawValue>,
+}
+
+impl Body<'_> {
+    /// Returns whether the program wrote a message of the user, as Command Code marks it.
+    fn is_made(&self) -> bool {
+        let flags = members(self.meta, ["isMeta", "isAutomated", "isSummary"]);
+        flags.into_iter().flatten().any(|flag| flag.get() == "true")
+    }
 }
 
 impl<'a> Record<'a> {
@@ -91,7 +103,9 @@ impl Record<'_> {
     /// a sub-agent is none.
     pub(crate) fn prompt(&self) -> Option<String> {
         let body = self.body()?;
-        let is_typed = body.role.get() == Some("user") && body.attribution.get() != Some("agent");
+        let is_typed = body.role.get() == Some("user") && body.attribution.get() != Some("agent") && !body.is_made();
+        // Command Code answers calls of tools in messages of the user.
+        let is_typed = is_typed && !unread_blocks(body.content).iter().any(Unread::is_result);
         is_typed.then(|| plain_text(body.content))
     }
 
@@ -105,7 +119,7 @@ impl Record<'_> {
     /// Returns the model that answered.
     pub(crate) fn model(&self) -> Option<String> {
         let body = self.body().filter(|body| body.role.get() == Some("assistant"))?;
-        body.model.filled().map(str::to_owned)
+        body.model.filled().or(self.model.filled()).map(str::to_owned)
     }
 
     /// Puts the record in words; records that are no part of the conversation give none.
@@ -122,7 +136,13 @@ impl Record<'_> {
         }
         let Some(body) = self.body() else { return Vec::new() };
         match body.role.get() {
-            Some("user") => said(Role::User, plain_text(body.content)),
+            Some("user") if body.is_made() => said(Role::System, plain_text(body.content)),
+            Some("user") => {
+                let (answers, mut said) = (blocks(body.content), said(Role::User, plain_text(body.content)));
+                let answers = answers.into_iter().filter(|block| matches!(block, Block::ToolResult(_)));
+                said.extend(answers.filter_map(|block| block.message(Role::Tool, at)));
+                said
+            }
             Some("assistant") => {
                 let mut blocks = blocks(body.content);
                 blocks.retain(|block| !matches!(block, Block::ToolResult(_)));

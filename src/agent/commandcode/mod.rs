@@ -1,0 +1,198 @@
+//! Command Code: `~/.commandcode/projects/<project>/<uuid>.jsonl`, Pi's header and tree of records with messages of another
+//! form, and `<uuid>.meta.json` with a title.
+//!
+//! Facts: the package `command-code` 1.64.0, read; names of projects by @sindresorhus/slugify 2.2.1, measured.
+
+pub(super) mod about;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::claude::is_session_id;
+use super::command::as_option;
+use super::{Agent, Command, Found, ReadContext, is_there};
+use crate::agent::pi::{Dialect, reader, records, relocation};
+use crate::agent::relocation::{Moving, Relocation, text};
+use crate::agent::unknown_format::is_one_of;
+use crate::agent::upkeep::{self, Link};
+use crate::error::PathError;
+use crate::format::json::texts_in;
+use crate::session::evidence;
+use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, Store};
+use crate::system::env::Env;
+use crate::system::{fsio, links, names};
+
+/// The files of a session next to its transcript.
+const SIDECARS: [&str; 6] =
+    ["meta.json", "share.json", "checkpoints.jsonl", "prompts.jsonl", "scheduled-tasks.json", "v2.bak"];
+const MAX_META: u64 = 1024 * 1024;
+
+const DIALECT: Dialect = Dialect {
+    name: "Command Code",
+    has_title_line: false,
+    headless: "it does not begin with a header; Command Code adds one when it opens a file of an older version",
+    branches: "use /tree in Command Code to go there",
+    is_filed_under: |project, dir| CommandCode.is_filed_under(project, dir),
+};
+
+/// The agent.
+pub(super) struct CommandCode;
+
+impl Agent for CommandCode {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        vec![Store::usual(AgentKind::CommandCode, env.home.join(".commandcode"))]
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        walk(store, |_| true)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        walk(store, |other| other == id)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = reader::read(place, &DIALECT, context)?;
+        if context.sizes {
+            let sizes = sidecars(&copy.place.path).filter_map(|path| Some(links::metadata(&path).ok()?.len()));
+            copy.size_bytes = copy.transcript_bytes + sizes.sum::<u64>();
+        }
+        // A file that cannot be read names nothing, for the program as well.
+        let meta = copy.place.path.with_extension("meta.json");
+        let meta = fsio::read_if_present(&meta, MAX_META).ok().flatten().unwrap_or_default();
+        let meta: Option<&RawValue> = serde_json::from_slice(&meta).ok();
+        let [title, branch, parent] = texts_in(meta, ["title", "gitBranch", "parentSessionId"]);
+        copy.title = copy.title.take().or_else(|| title.filled().map(|title| Fact::new(title, "title")));
+        copy.git_branch = branch.filled().map(|branch| Fact::new(branch, "session"));
+        copy.parent_id = parent.filled().map(str::to_owned);
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        reader::count(copy, &DIALECT)
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        reader::messages(&copy.place.path, see)
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/type", &["effort_change"]) || records::is_silent(record)
+    }
+
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::node(line)
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let history = place.store.root.join("file-history").join(&place.id);
+        let own = std::iter::once(place.path.to_path_buf()).chain(sidecars(&place.path));
+        Ok(Belongings { own: own.collect(), shared: Some(history).filter(|path| is_there(path)).into_iter().collect() })
+    }
+
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        let of_pi = relocation::relocation(|dir| project_of(dir).unwrap_or_default(), |path| sidecars(path).collect());
+        Ok(Relocation::of_each(move |copy, to| {
+            let unknown = "how Command Code names its project for that directory is not known to rejoin";
+            project_of(text(to)?).ok_or(unknown)?;
+            (of_pi.each)(copy, to)
+        }))
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir).is_none_or(|name| name == project));
+        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+        copy.health.remove(Health::MisfiledSession);
+        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let argv = ["command-code", "--resume", &copy.place.id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: as_option(prompt, "-p", "--print"), unset: Vec::new(), then_type: None })
+    }
+}
+
+/// Finds the transcripts whose id is wanted.
+fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
+    Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+        for (entry, kind) in found.entries(dir) {
+            let (name, path) = (entry.file_name(), entry.path());
+            let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+            let Some(id) = id.filter(|id| is_session_id(id) && is_wanted(id)) else { continue };
+            if kind.is_file() {
+                found.places.push(Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) });
+            } else {
+                found.problem(&path, "it is not a regular file");
+            }
+        }
+    })
+}
+
+fn sidecars(transcript: &Path) -> impl Iterator<Item = PathBuf> {
+    SIDECARS.into_iter().map(|name| transcript.with_extension(name)).filter(|path| is_there(path))
+}
+
+/// Names the project of a directory as slugify 2.2.1 does; `None` for characters that it spells in another way.
+fn project_of(dir: &str) -> Option<String> {
+    if !dir.is_ascii() || dir.contains(['&', '\'']) {
+        return None;
+    }
+    let bytes = dir.as_bytes();
+    let mut project = String::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        if !byte.is_ascii_alphanumeric() {
+            project.push('-');
+            continue;
+        }
+        let before = |by: usize| at.checked_sub(by).map_or(b'/', |at| bytes[at]);
+        let after = bytes.get(at + 1).copied().unwrap_or(b'/');
+        let is_low = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        // Words begin at an uppercase letter after a lowercase one, at a number after two uppercase letters, and at the last
+        // uppercase letter before lowercase ones, unless these are a plural's `s`.
+        let begins_word = is_low(before(1)) && byte.is_ascii_uppercase()
+            || before(1).is_ascii_uppercase() && before(2).is_ascii_uppercase() && byte.is_ascii_digit()
+            || before(1).is_ascii_uppercase()
+                && byte.is_ascii_uppercase()
+                && after.is_ascii_lowercase()
+                && after != b's';
+        if begins_word {
+            project.push('-');
+        }
+        project.push(char::from(byte.to_ascii_lowercase()));
+    }
+    let words: Vec<&str> = project.split('-').filter(|word| !word.is_empty()).collect();
+    Some(if words.is_empty() { "root".to_owned() } else { words.join("-") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_named_as_slugify_names_it() {
+        for (dir, project) in [
+            ("/home/ana/my_app.v2", "home-ana-my-app-v2"),
+            ("/w/MyApp", "w-my-app"),
+            ("/w/HTTPServer2", "w-http-server2"),
+            ("/w/APIs", "w-apis"),
+            ("/w/ABCs1x", "w-abcs1x"),
+            ("/w/v2Beta", "w-v2-beta"),
+            ("/W/has space", "w-has-space"),
+            ("/", "root"),
+        ] {
+            assert_eq!(project_of(dir).as_deref(), Some(project), "{dir}");
+            assert!(CommandCode.is_filed_under(project, Path::new(dir)), "{dir}");
+            assert!(!CommandCode.is_filed_under(project, &Path::new(dir).join("x")), "{dir}");
+        }
+        assert_eq!(project_of("/w/ü"), None);
+        assert!(CommandCode.is_filed_under("w-ue", Path::new("/w/ü")), "its name is not known");
+    }
+}
