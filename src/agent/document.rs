@@ -20,7 +20,7 @@ use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
 use crate::session::evidence;
 use crate::session::{Comparison, Copy, Fact, Health, Located, Message, SessionKind, Store};
-use crate::system::{fsio, links};
+use crate::system::fsio;
 
 /// A file up to this size is read whole for a list; of a larger one the beginning has to do.
 const SMALL: u64 = 64 * 1024;
@@ -39,28 +39,6 @@ pub(super) fn set_title(copy: &mut Copy, title: Option<&str>) {
     copy.title = title.map(|title| Fact::new(title, "session"));
 }
 
-/// Finds the files `<id>.json` in a directory, or the one of an id; `is_id` decides which names are ids.
-pub(super) fn locate(store: &Arc<Store>, dir: &Path, is_id: fn(&str) -> bool, only: Option<&str>) -> Found {
-    let mut found = Found::default();
-    if let Some(id) = only {
-        let path = dir.join(format!("{id}.json"));
-        let is_file = is_id(id) && links::is_file(&path);
-        found.places.extend(is_file.then(|| Located::new(store, id, path)));
-        return found;
-    }
-    for (entry, kind) in found.entries(dir) {
-        let (name, path) = (entry.file_name(), entry.path());
-        let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-        let Some(id) = id.filter(|id| is_id(id)) else { continue };
-        if kind.is_file() {
-            found.places.push(Located::new(store, id, path));
-        } else {
-            found.problem(&path, "it is not a regular file");
-        }
-    }
-    found
-}
-
 /// The engine of agents that keep one document per session, in a file that is named after its id.
 pub(super) struct Documents {
     /// The directory of the files below the root of a store, if it is not the root.
@@ -76,7 +54,9 @@ impl Engine for Documents {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut dir = store.root.clone();
         dir.extend(self.dir);
-        locate(store, &dir, self.is_id, only)
+        let mut found = Found::default();
+        found.add_files(store, &dir, None, ".json", only, self.is_id);
+        found
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
@@ -104,8 +84,8 @@ impl Engine for Documents {
         self.document.messages(&copy.place.path, see)
     }
 
-    fn document(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![place.path.to_path_buf()]
     }
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {

@@ -33,9 +33,19 @@ pub(crate) trait Engine: Sync {
     /// Implements [`super::Agent::messages`].
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
-    /// Returns the file that grows while a session continues, if it does not consist of lines.
-    fn document(&self, _place: &Located) -> Option<PathBuf> {
+    /// Implements [`super::Agent::last_messages`].
+    fn last_messages(&self, _copy: &Copy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        Ok(None)
+    }
+
+    /// Implements [`super::Agent::transcript`].
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
         None
+    }
+
+    /// Implements [`super::Agent::written`].
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        self.transcript(place).into_iter().collect()
     }
 
     /// Implements [`super::Agent::compare`] for copies without lines.
@@ -80,6 +90,10 @@ impl Engine for Missing {
 
     fn messages(&self, copy: &Copy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         Err(Self::error(&copy.place))
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::error::reason;
-use crate::session::{Located, Problem};
+use crate::session::{Located, Problem, Store};
 use crate::system::fsio;
 use crate::system::links;
 use crate::system::reach::{self, NO_ANSWER};
@@ -80,6 +80,56 @@ impl Found {
             }
         }
         entries
+    }
+
+    /// Adds the sessions that are files in a directory, each named after its id and an ending; with `only` no more than the
+    /// one of that id. The project is that of the directory.
+    pub(super) fn add_files(
+        &mut self,
+        store: &Arc<Store>,
+        dir: &Path,
+        project: Option<&Arc<str>>,
+        ending: &str,
+        only: Option<&str>,
+        is_id: impl Fn(&str) -> bool,
+    ) {
+        let place = |id: &str, path| Located { project: project.cloned(), ..Located::new(store, id, path) };
+        if let Some(id) = only {
+            let path = dir.join(format!("{id}{ending}"));
+            self.places.extend((is_id(id) && links::is_file(&path)).then(|| place(id, path)));
+            return;
+        }
+        for (entry, kind) in self.entries(dir) {
+            let name = entry.file_name();
+            match name.to_str().and_then(|name| name.strip_suffix(ending)).filter(|id| is_id(id)) {
+                Some(id) if kind.is_file() => self.places.push(place(id, entry.path())),
+                Some(_) => self.problem(&entry.path(), "it is not a regular file"),
+                None => {}
+            }
+        }
+    }
+
+    /// Adds the sessions that are folders in a directory, each named after its id; with `only` no more than the one of that
+    /// id. The project is that of the directory.
+    pub(super) fn add_folders(
+        &mut self,
+        store: &Arc<Store>,
+        dir: &Path,
+        project: Option<&Arc<str>>,
+        only: Option<&str>,
+        is_id: impl Fn(&str) -> bool,
+    ) {
+        let place = |id: &str, path| Located { project: project.cloned(), ..Located::new(store, id, path) };
+        if let Some(id) = only {
+            let path = dir.join(id);
+            self.places.extend((is_id(id) && links::is_dir(&path)).then(|| place(id, path)));
+            return;
+        }
+        for (entry, kind) in self.entries(dir) {
+            let name = entry.file_name();
+            let id = name.to_str().filter(|id| kind.is_dir() && is_id(id));
+            self.places.extend(id.map(|id| place(id, entry.path())));
+        }
     }
 
     /// Reads every JSON file of up to `max_bytes` in a directory, and passes on its path and contents.

@@ -58,6 +58,7 @@ mod kimi;
 mod kimicode;
 pub(crate) mod leo;
 mod letta;
+mod lines;
 mod listing;
 mod nanocoder;
 mod omp;
@@ -230,8 +231,7 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns the file that holds a copy's conversation in lines, if there is one to compare; a database does not.
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        let has_lines = self.keeper(place).is_none() && self.engine_of(place).document(place).is_none();
-        has_lines.then(|| place.path.to_path_buf())
+        self.engine_of(place).transcript(place)
     }
 
     /// Returns what two copies of one session have in common; `None` where they cannot be compared.
@@ -265,7 +265,7 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns the files that grow while a session goes on; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
-        self.transcript(place).or_else(|| self.engine_of(place).document(place)).into_iter().collect()
+        self.transcript(place).map_or_else(|| self.engine_of(place).written(place), |path| vec![path])
     }
 
     /// Returns every path that belongs to a copy and exists, itself included, or why its agent alone can remove it:
@@ -298,8 +298,8 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Returns the last messages of a copy; `None` where it takes a look at those before to know them.
-    fn last_messages(&self, _copy: &Copy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
-        Ok(None)
+    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        self.engine_of(&copy.place).last_messages(copy, count)
     }
 
     /// Shows the messages of a copy as [`Agent::messages`] does, but may only count those of some records, or pass over

@@ -42,6 +42,11 @@ impl Block<'_> {
         }
     }
 
+    /// Returns the answer of a tool, if this is one.
+    pub(crate) fn into_result(self) -> Option<String> {
+        if let Self::ToolResult(text) = self { Some(text) } else { None }
+    }
+
     /// Puts the block in words; calls and results are the tool's, text is said by `role`.
     pub(crate) fn message(self, role: Role, at: Option<Timestamp>) -> Option<Message> {
         let (role, text) = match self {

@@ -1,4 +1,4 @@
-//! What a database holds of one message of a conversation, whichever agent wrote it.
+//! One message of a conversation in a database, a document or a log, whichever agent wrote it.
 
 use jiff::Timestamp;
 
@@ -13,6 +13,8 @@ pub(crate) struct Turn {
     pub at: Option<Timestamp>,
     /// Whether a prompt or a reply of it counts: not if the agent made it itself, or it failed.
     pub counts: bool,
+    /// The id of a reply that several turns tell of.
+    pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
     /// What was said and called.
@@ -22,7 +24,7 @@ pub(crate) struct Turn {
 impl Turn {
     /// Begins a turn in which nothing has been said yet.
     pub(crate) fn new(role: Role, at: Option<Timestamp>) -> Self {
-        Self { role, at, counts: true, model: None, messages: Vec::new() }
+        Self { role, at, counts: true, id: None, model: None, messages: Vec::new() }
     }
 
     /// Adds what was said; blank text is nothing.

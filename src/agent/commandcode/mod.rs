@@ -5,7 +5,6 @@
 
 pub(super) mod about;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,15 +12,17 @@ use serde_json::value::RawValue;
 
 use super::claude::is_session_id;
 use super::command::as_option;
-use super::{Agent, Command, Found, ReadContext, is_there};
-use crate::agent::pi::{Dialect, reader, records, relocation};
+use super::lines::Lines;
+use super::{Agent, Command, Engine, Found, ReadContext, is_there};
+use crate::agent::pi::log::{Dialect, Tree};
+use crate::agent::pi::{records, relocation};
 use crate::agent::relocation::{Moving, Relocation, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::texts_in;
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, Store};
+use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links, names};
 
@@ -29,14 +30,6 @@ use crate::system::{fsio, links, names};
 const SIDECARS: [&str; 6] =
     ["meta.json", "share.json", "checkpoints.jsonl", "prompts.jsonl", "scheduled-tasks.json", "v2.bak"];
 const MAX_META: u64 = 1024 * 1024;
-
-const DIALECT: Dialect = Dialect {
-    name: "Command Code",
-    has_title_line: false,
-    headless: "it does not begin with a header; Command Code adds one when it opens a file of an older version",
-    branches: "use /tree in Command Code to go there",
-    is_filed_under: |project, dir| CommandCode.is_filed_under(project, dir),
-};
 
 /// The agent.
 pub(super) struct CommandCode;
@@ -46,16 +39,12 @@ impl Agent for CommandCode {
         vec![Store::usual(AgentKind::CommandCode, env.home.join(".commandcode"))]
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        walk(store, |_| true)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        walk(store, |other| other == id)
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Tree(Self))
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = reader::read(place, &DIALECT, context)?;
+        let mut copy = self.engine().read(place, context)?;
         if context.sizes {
             let sizes = sidecars(&copy.place.path).filter_map(|path| Some(links::metadata(&path).ok()?.len()));
             copy.size_bytes = copy.transcript_bytes + sizes.sum::<u64>();
@@ -68,16 +57,7 @@ impl Agent for CommandCode {
         copy.title = copy.title.take().or_else(|| title.filled().map(|title| Fact::new(title, "title")));
         copy.git_branch = branch.filled().map(|branch| Fact::new(branch, "session"));
         copy.parent_id = parent.filled().map(str::to_owned);
-        self.decide_launch_dir(&mut copy);
         Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        reader::count(copy, &DIALECT)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        reader::messages(&copy.place.path, see)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -120,20 +100,22 @@ impl Agent for CommandCode {
     }
 }
 
-/// Finds the transcripts whose id is wanted.
-fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
-    Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-        for (entry, kind) in found.entries(dir) {
-            let (name, path) = (entry.file_name(), entry.path());
-            let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-            let Some(id) = id.filter(|id| is_session_id(id) && is_wanted(id)) else { continue };
-            if kind.is_file() {
-                found.places.push(Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) });
-            } else {
-                found.problem(&path, "it is not a regular file");
-            }
-        }
-    })
+impl Dialect for CommandCode {
+    const NAME: &'static str = "Command Code";
+    const HAS_TITLE_LINE: bool = false;
+    const HEADLESS: &'static str =
+        "it does not begin with a header; Command Code adds one when it opens a file of an older version";
+    const BRANCHES: &'static str = "use /tree in Command Code to go there";
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            found.add_files(store, dir, Some(project), ".jsonl", only, is_session_id);
+        })
+    }
+
+    fn is_filed_under(project: &str, dir: &Path) -> bool {
+        CommandCode.is_filed_under(project, dir)
+    }
 }
 
 fn sidecars(transcript: &Path) -> impl Iterator<Item = PathBuf> {

@@ -6,33 +6,25 @@ pub(super) mod flat_yaml;
 pub(super) mod records;
 
 pub(super) mod about;
-mod ends;
+mod log;
 mod relocation;
+mod workspace;
 
-use std::collections::{BTreeSet, HashSet};
-use std::ops::ControlFlow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use ends::{Ends, Workspace};
+use super::lines::Lines;
 
 use super::claude::is_session_id;
-use super::{Agent, Command, Found, ReadContext, as_prompt_option, each_file_below, is_there};
+use super::{Agent, Command, Engine, ReadContext, as_prompt_option, each_file_below, is_there};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
-use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Liveness, Located, Store};
 use crate::system::env::Env;
-use crate::system::links;
 use crate::system::process;
 use crate::system::reach;
-use records::Event;
-
-/// What is read of the end at once: a turn repeats the system prompt, which alone has 28 KiB.
-const TAIL: usize = 96 * 1024;
 
 /// The agent.
 pub(super) struct Copilot;
@@ -42,86 +34,12 @@ impl Agent for Copilot {
         stores::by_variables(AgentKind::Copilot, &[("COPILOT_HOME", None)], env.home.join(".copilot"), env)
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root.join("session-state")) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            if kind.is_dir() && is_session_id(&name) {
-                found.places.push(Located::new(store, name, entry.path()));
-            }
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        let path = store.root.join("session-state").join(id);
-        if is_session_id(id) && links::is_dir(&path) {
-            found.places.push(Located::new(store, id.to_owned(), path));
-        }
-        found
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
-        let (size_bytes, users) = survey(&copy.place.path, context);
-        copy.size_bytes = size_bytes;
-        copy.liveness = liveness(&copy.place.path, &users);
-        let workspace = Workspace::read(&mut copy);
-
-        let path = copy.place.path.join("events.jsonl");
-        let mut ends = Ends::default();
-        match Jsonl::open_if_present(&path)? {
-            Some(file) => {
-                let mut file = file.with_tail(TAIL);
-                copy.transcript_bytes = file.len();
-                let modified = file.modified();
-                ends.is_whole = file.lines_forward(|line| ends.see_from_start(line))?;
-                context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
-                file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended))?;
-                copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
-            }
-            // A client that was opened and left at once writes everything but this.
-            None => ends.is_whole = true,
-        }
-        ends.fill(&mut copy, workspace);
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut has_bad_lines) = (0_u64, false);
-        let mut replies = HashSet::new();
-        let mut last = None;
-        each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-            let Some(event) = line.and_then(Event::parse) else {
-                has_bad_lines = true;
-                return ControlFlow::Continue(());
-            };
-            prompts += u64::from(event.prompt().is_some());
-            replies.extend(event.reply_id());
-            last = event.context().or(last.take());
-            ControlFlow::Continue(())
-        })?;
-        let replies = replies.len() as u64;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        copy.kind = if prompts + replies == 0 { SessionKind::Empty } else { SessionKind::Main };
-        // A long session may have been resumed elsewhere before what a glance sees.
-        if let Some(last) =
-            last.filter(|last| copy.last_dir.as_ref().is_none_or(|dir| *dir.value != *Path::new(&last.cwd)))
-        {
-            let dir = Arc::<Path>::from(PathBuf::from(last.cwd));
-            copy.last_dir = Some(Fact::new(dir.clone(), "events"));
-            copy.evidence.retain(|evidence| evidence.dir != dir);
-            copy.evidence.insert(0, recorded(dir, "last-directory", "events.jsonl"));
-            self.decide_launch_dir(copy);
-        }
-        Ok(())
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.join("events.jsonl")).filter(|path| reach::is_file(path))
+        self.engine().transcript(place).filter(|path| reach::is_file(path))
     }
 
     fn version_at(&self) -> Option<&'static str> {
@@ -157,16 +75,6 @@ impl Agent for Copilot {
         )
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        let path = copy.place.path.join("events.jsonl");
-        each_message(&path, see, |line| Event::parse(line).map(|event| event.messages()))
-    }
-
-    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
-        let path = copy.place.path.join("events.jsonl");
-        last_messages(&path, count, |line| Event::parse(line).map(|event| event.messages()))
-    }
-
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         Ok(relocation::relocation(moving.mapping))
     }
@@ -185,12 +93,8 @@ impl Agent for Copilot {
     }
 }
 
-fn recorded(dir: Arc<Path>, source: &'static str, file: &'static str) -> Evidence {
-    Evidence { dir, source, detail: file.into(), counts: true }
-}
-
 /// Returns the bytes of a session's directory, and the processes that are named as its users.
-fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u32>) {
+pub(super) fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u32>) {
     let (mut bytes, mut users) = (0, BTreeSet::new());
     let deepest = if context.sizes { usize::MAX } else { 1 };
     each_file_below(dir, deepest, &mut |entry, depth| {
@@ -208,7 +112,7 @@ fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u32>) {
 }
 
 /// Judges the processes that are named as users: a client that is killed leaves its files behind.
-fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
+pub(super) fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
     let mut liveness = Liveness::Idle;
     for pid in users {
         match process::is_locked(&dir.join(format!("inuse.{pid}.hold"))) {
@@ -230,6 +134,7 @@ mod tests {
     use super::*;
     use crate::agent::{Depth, Inspector, StoreNotes};
     use crate::system::env::tests::fixed;
+    use std::sync::Arc;
 
     #[test]
     fn a_sessions_directory_and_its_lock_belong_to_it_and_nothing_of_the_others() {

@@ -4,11 +4,14 @@
 //! github/copilot-sdk 03418125.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::lines;
 use crate::format::content::call;
-use crate::format::json::{Flag, Text, inner, list, members, record, texts_in};
+use crate::format::json::{Flag, Text, inner, list, members, texts_in};
+use crate::format::turn::Turn;
 use crate::session::{Message, Role};
 
 /// A line of `events.jsonl`.
@@ -55,19 +58,7 @@ pub(crate) fn may_have_context(line: &[u8]) -> bool {
     memchr::memmem::find(start, b"session.").is_some()
 }
 
-impl<'a> Event<'a> {
-    /// Reads a line; `None` when it is not an event. A list would be taken for the fields in their order.
-    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        record(line)
-    }
-}
-
 impl Event<'_> {
-    /// Returns when it happened.
-    pub(crate) fn at(&self) -> Option<Timestamp> {
-        self.timestamp.instant()
-    }
-
     /// Returns the directory and branch that a start, a resume or a change of directory records.
     pub(crate) fn context(&self) -> Option<Context> {
         let raw = match self.kind.get()? {
@@ -81,32 +72,6 @@ impl Event<'_> {
         Some(Context { cwd: cwd.to_owned(), branch: branch.filled().map(str::to_owned) })
     }
 
-    /// Returns the text that a person typed, if this is one; an attachment alone is an empty text.
-    pub(crate) fn prompt(&self) -> Option<String> {
-        if self.kind.get() != Some("user.message") {
-            return None;
-        }
-        let data = self.data();
-        let is_put_in = data.source.get().is_some_and(|source| source == "system" || source.starts_with("skill-"));
-        if is_put_in || self.is_subagents(&data) {
-            return None;
-        }
-        data.content.get().map(str::to_owned)
-    }
-
-    /// Returns what makes a reply count once, if it says or calls something.
-    pub(crate) fn reply_id(&self) -> Option<String> {
-        if self.kind.get() != Some("assistant.message") {
-            return None;
-        }
-        let data = self.data();
-        let says_something = data.content.filled().is_some() || !tool_requests(&data).is_empty();
-        if !says_something || self.is_subagents(&data) {
-            return None;
-        }
-        Some(data.message_id.filled().or_else(|| self.id.filled()).unwrap_or_default().to_owned())
-    }
-
     /// Returns the model that answered.
     pub(crate) fn model(&self) -> Option<String> {
         if self.kind.get() != Some("assistant.message") {
@@ -114,37 +79,6 @@ impl Event<'_> {
         }
         let data = self.data();
         if self.is_subagents(&data) { None } else { data.model.filled().map(str::to_owned) }
-    }
-
-    /// Puts the event in words; events that are no part of the conversation, or a sub-agent's, give none.
-    pub(crate) fn messages(&self) -> Vec<Message> {
-        let data = self.data();
-        if self.is_subagents(&data) {
-            return Vec::new();
-        }
-        let at = self.at();
-        let say = |role, text: &str| Message { role, text: text.to_owned(), at };
-        match self.kind.get() {
-            Some("user.message") => self.prompt().map(|text| say(Role::User, &text)).into_iter().collect(),
-            Some("assistant.message") => {
-                let text = data.content.filled().map(|text| say(Role::Assistant, text));
-                let calls = tool_requests(&data).into_iter().map(|request| {
-                    let [name, arguments] = members(Some(request), ["name", "arguments"]);
-                    say(Role::Tool, &call(inner::<Text<'_>>(name).get(), arguments.map(RawValue::get)))
-                });
-                text.into_iter().chain(calls).collect()
-            }
-            Some("tool.execution_complete") => {
-                let [content, message] = texts_in(data.result.or(data.error), ["content", "message"]);
-                let text = content.filled().or_else(|| message.filled()).unwrap_or_default();
-                vec![say(Role::Tool, &format!("→ {text}"))]
-            }
-            Some("session.compaction_complete") if data.success.0 => {
-                data.summary_content.filled().map(|text| say(Role::System, text)).into_iter().collect()
-            }
-            Some("session.error") => data.message.filled().map(|text| say(Role::System, text)).into_iter().collect(),
-            _ => Vec::new(),
-        }
     }
 
     /// Sub-agents share the file of the session that started them.
@@ -157,6 +91,52 @@ impl Event<'_> {
     }
 }
 
+impl lines::Record for Event<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.timestamp.instant()
+    }
+
+    fn turn(&self) -> Option<Turn> {
+        let data = self.data();
+        if self.is_subagents(&data) {
+            return None;
+        }
+        let role = match self.kind.get()? {
+            "user.message" => Role::User,
+            "assistant.message" => Role::Assistant,
+            _ => Role::System,
+        };
+        let mut turn = Turn::new(role, self.timestamp.instant());
+        match self.kind.get()? {
+            "user.message" => {
+                let source = data.source.get().unwrap_or_default();
+                if source == "system" || source.starts_with("skill-") {
+                    return None;
+                }
+                // An attachment alone is an empty text.
+                turn.messages.push(Message { role, text: data.content.get()?.to_owned(), at: turn.at });
+            }
+            "assistant.message" => {
+                // Several events tell of one reply.
+                turn.id = data.message_id.filled().or_else(|| self.id.filled()).map(str::to_owned);
+                turn.say(data.content.filled().unwrap_or_default());
+                for request in tool_requests(&data) {
+                    let [name, arguments] = members(Some(request), ["name", "arguments"]);
+                    turn.tool(call(inner::<Text<'_>>(name).get(), arguments.map(RawValue::get)));
+                }
+            }
+            "tool.execution_complete" => {
+                let [content, message] = texts_in(data.result.or(data.error), ["content", "message"]);
+                turn.tool(format!("→ {}", content.filled().or_else(|| message.filled()).unwrap_or_default()));
+            }
+            "session.compaction_complete" if data.success.0 => turn.say(data.summary_content.filled()?),
+            "session.error" => turn.say(data.message.filled()?),
+            _ => return None,
+        }
+        Some(turn)
+    }
+}
+
 fn tool_requests<'a>(data: &Data<'a>) -> Vec<&'a RawValue> {
     list(data.tool_requests).into_iter().filter(|raw| raw.get().starts_with('{')).collect()
 }
@@ -164,9 +144,15 @@ fn tool_requests<'a>(data: &Data<'a>) -> Vec<&'a RawValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::lines::Record as _;
+    use crate::format::json::record;
 
     fn event(text: &str) -> Event<'_> {
-        Event::parse(text.as_bytes()).expect("an event")
+        record::<Event<'_>>(text.as_bytes()).expect("an event")
+    }
+
+    fn reply_id(event: &Event<'_>) -> Option<String> {
+        event.turn().filter(|turn| turn.is_reply())?.id
     }
 
     #[test]
@@ -190,22 +176,22 @@ mod tests {
     #[test]
     fn a_reply_says_or_calls_something_and_is_not_a_sub_agents() {
         let said = r#"{"type":"assistant.message","id":"e","data":{"messageId":"m1","model":"a","content":"Done."}}"#;
-        assert_eq!((event(said).reply_id().as_deref(), event(said).model().as_deref()), (Some("m1"), Some("a")));
+        assert_eq!((reply_id(&event(said)).as_deref(), event(said).model().as_deref()), (Some("m1"), Some("a")));
         let called = r#"{"type":"assistant.message","id":"e","data":{"content":"","toolRequests":[{"name":"bash"}]}}"#;
-        assert_eq!(event(called).reply_id().as_deref(), Some("e"));
+        assert_eq!(reply_id(&event(called)).as_deref(), Some("e"));
         for other in [
             r#"{"type":"assistant.message","data":{"messageId":"m1","content":" ","toolRequests":[]}}"#,
             r#"{"type":"assistant.message","data":{"messageId":"m1","content":"x","parentToolCallId":"c"}}"#,
             r#"{"type":"assistant.message","data":{"messageId":"m1","content":"x"},"agentId":"a1"}"#,
             r#"{"type":"assistant.message","data":{"messageId":"m1","toolRequests":{"name":"bash"}}}"#,
         ] {
-            assert_eq!(event(other).reply_id(), None, "{other}");
+            assert_eq!(reply_id(&event(other)), None, "{other}");
         }
     }
 
     #[test]
     fn a_list_is_no_event() {
-        assert!(Event::parse(br#"["user.message","e",null,null,{"content":"x"}]"#).is_none());
+        assert!(record::<Event<'_>>(br#"["user.message","e",null,null,{"content":"x"}]"#).is_none());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Measured on 1.0.102. The events go on naming the old directory, so this program keeps the new one, too, until the session
 //! is resumed there.
 
-use super::ends::MAX_WORKSPACE;
+use super::workspace::MAX_WORKSPACE;
 use crate::agent::copilot::flat_yaml;
 use crate::agent::relocation::{Act, Moved, Relocation, small};
 use crate::format::edit::Edit;

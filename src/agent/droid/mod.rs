@@ -6,19 +6,18 @@ mod records;
 
 pub(super) mod about;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, as_last_argument, is_there, stores};
+use super::lines::{Ends, Lines, Log};
+use super::{Agent, Command, Engine, Found, ReadContext, as_last_argument, is_there, stores};
 use crate::agent::pi::records::is_session_id;
 use crate::agent::relocation::{Moved, Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
-use crate::format::jsonl::{Jsonl, each_line, each_message};
-use crate::session::recorded;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
+use crate::format::json::record;
+use crate::session::{AgentKind, Belongings, Copy, Fact, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -41,43 +40,8 @@ impl Agent for Droid {
         stores::by_variables(AgentKind::Droid, &[(VARIABLE, Some(".factory"))], env.home.join(".factory"), env)
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, |_| true)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, |name| name == id)
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
-        read_ends(&mut copy, context)?;
-        let settings = settings(&copy.place.path);
-        let beside = links::metadata(&settings).map_or(0, |metadata| metadata.len());
-        copy.size_bytes = copy.transcript_bytes + if context.sizes { beside } else { 0 };
-        match fsio::read_if_present(&settings, MAX_SETTINGS) {
-            Ok(bytes) => judge_kind(&mut copy, &bytes.unwrap_or_default()),
-            Err(error) => copy.notes.push(format!("{} cannot be read: {}", error.path.display(), error.reason())),
-        }
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
-        each_line(&copy.place.path, &mut |line| {
-            match line.and_then(Record::parse) {
-                Some(record) => {
-                    prompts += u64::from(record.prompt().is_some());
-                    replies += u64::from(record.is_reply());
-                }
-                None => has_bad_lines = true,
-            }
-            ControlFlow::Continue(())
-        })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        Ok(())
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -87,10 +51,6 @@ impl Agent for Droid {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/type", &["session_start"])
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_message(&copy.place.path, see, |line| Record::parse(line).map(|record| record.messages()))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -116,6 +76,54 @@ impl Agent for Droid {
     }
 }
 
+impl Log for Droid {
+    type Record<'a> = Record<'a>;
+    type Facts = ();
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        let sessions = store.root.join("sessions");
+        let mut found = Found::in_projects(&sessions, |dir, project, found| {
+            if project.starts_with('-') || &**project == ASIDE {
+                let project = Some(project).filter(|project| &***project != ASIDE);
+                found.add_files(store, dir, project, ".jsonl", only, is_session_id);
+            }
+        });
+        // Where it kept them before it had projects, and still finds them.
+        found.add_files(store, &sessions, None, ".jsonl", only, is_session_id);
+        found
+    }
+
+    fn parse(line: &[u8]) -> Option<Record<'_>> {
+        record(line)
+    }
+
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+        record.describe(copy);
+    }
+
+    fn see_from_end(record: &Record<'_>, copy: &mut Copy, (): &mut ()) {
+        let model = || record.model().map(|model| Fact::new(model, "transcript"));
+        copy.model = copy.model.take().or_else(model);
+    }
+
+    fn knows_end(copy: &Copy, (): &()) -> bool {
+        copy.model.is_some()
+    }
+
+    fn finish(copy: &mut Copy, ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
+        // Until it has a better one, it takes the beginning of the first prompt.
+        let prompt = ends.prompt.as_deref().unwrap_or_default();
+        copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
+        let settings = settings(&copy.place.path);
+        copy.size_bytes += links::metadata(&settings).ok().filter(|_| context.sizes).map_or(0, |file| file.len());
+        match fsio::read_if_present(&settings, MAX_SETTINGS) {
+            Ok(bytes) => judge_kind(copy, &bytes.unwrap_or_default()),
+            Err(error) => copy.notes.push(format!("{} cannot be read: {}", error.path.display(), error.reason())),
+        }
+        Ok(())
+    }
+}
+
 /// Says why a session does not go on in a directory: its own is there, and is another one.
 fn goes_on_in(copy: &Copy, dir: &Path) -> Result<(), String> {
     let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
@@ -129,96 +137,9 @@ fn goes_on_in(copy: &Copy, dir: &Path) -> Result<(), String> {
     }
 }
 
-/// Finds the sessions whose id is wanted.
-fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
-    let sessions = store.root.join("sessions");
-    let in_folder = |dir: &Path, project: Option<&Arc<str>>, found: &mut Found| {
-        for (entry, kind) in found.entries(dir) {
-            let name = entry.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-            if let Some(id) = id.filter(|id| kind.is_file() && is_session_id(id) && is_wanted(id)) {
-                let project = project.map(Arc::clone);
-                found.places.push(Located { project, ..Located::new(store, id, entry.path()) });
-            }
-        }
-    };
-    let mut found = Found::in_projects(&sessions, |dir, project, found| {
-        if project.starts_with('-') || &**project == ASIDE {
-            in_folder(dir, Some(project).filter(|project| &***project != ASIDE), found);
-        }
-    });
-    // Where it kept them before it had projects, and still finds them.
-    in_folder(&sessions, None, &mut found);
-    found
-}
-
 /// Returns where the settings of a session are.
 fn settings(path: &Path) -> PathBuf {
     path.with_extension(SETTINGS)
-}
-
-/// Reads the two ends of a session.
-fn read_ends(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError> {
-    let mut file = Jsonl::open(&copy.place.path)?;
-    copy.transcript_bytes = file.len();
-    let modified = file.modified();
-    let (mut created, mut prompt, mut has_reply) = (None, None, false);
-    let is_whole = file.lines_forward(|line| {
-        let Some(record) = Record::parse(line) else { return false };
-        if record.is_start() {
-            describe(copy, &record);
-        }
-        created = created.or_else(|| record.at());
-        prompt = record.prompt();
-        has_reply |= record.is_reply();
-        prompt.is_some()
-    })?;
-    let (mut newest, mut model, mut is_ended, mut is_torn) = (None, None, None, false);
-    file.lines_backward(|line, has_end| {
-        let record = Record::parse(line);
-        is_torn |= !has_end && record.is_none();
-        if let Some(record) = record {
-            is_ended = is_ended.or(Some(record.ends_turn()));
-            newest = newest.or_else(|| record.at());
-            model = model.take().or_else(|| record.model());
-        }
-        newest.is_some() && model.is_some()
-    })?;
-    copy.created_at = created.map(|at| Fact::new(at, "transcript"));
-    copy.active_at = newest.map(|at| Fact::new(at, "transcript"));
-    copy.set_active_by_file(modified);
-    copy.model = model.map(|model| Fact::new(model, "transcript"));
-    copy.mark_if(is_torn, Health::TornTranscript);
-    // Whether an open one is idle after a turn was never measured.
-    copy.judge_by_age(newest.max(modified), context.env.clock.now, |age| format!("it was written to {age} ago"));
-    if is_whole && prompt.is_none() && !has_reply {
-        copy.kind = SessionKind::Empty;
-        copy.health.insert(Health::EmptySession);
-    }
-    // Until it has a better one, it takes the beginning of the first prompt.
-    let is_own = |title: &Fact<Arc<str>>| !prompt.as_ref().is_some_and(|prompt| is_beginning_of(&title.value, prompt));
-    copy.title = copy.title.take().filter(is_own);
-    copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "transcript"));
-    Ok(())
-}
-
-/// Notes what the first record says of the session.
-fn describe(copy: &mut Copy, start: &Record<'_>) {
-    let last = start.last_cwd.filled().and_then(recorded::dir);
-    if let Some(dir) = last.clone() {
-        let detail = "lastCwd of session_start".into();
-        copy.evidence.push(Evidence { dir, source: "last-directory", detail, counts: true });
-    }
-    copy.set_dir(start.cwd.get(), "cwd of session_start");
-    copy.last_dir = last.map(|dir| Fact::new(dir, "last-directory")).or(copy.last_dir.take());
-    copy.title = start.title().map(|title| Fact::new(title.to_owned(), "session_start"));
-    let caller = start.calling_session_id.filled();
-    copy.kind = match start.parent.filled() {
-        _ if caller.is_some() || start.is_worker() => SessionKind::Subagent,
-        Some(_) => SessionKind::Fork,
-        None => SessionKind::Main,
-    };
-    copy.parent_id = caller.or(start.parent.filled()).map(str::to_owned);
 }
 
 /// Notes which kind of session the settings make of one that was used.

@@ -3,12 +3,16 @@
 //! Facts: read in the packages of droid 0.215.0 and 0.225.2.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::lines;
 use crate::format::content::{Block, blocks};
-use crate::format::json::{Flag, Text, list, record, text_in};
-use crate::session::{Message, Role};
+use crate::format::json::{Flag, Text, list, text_in};
+use crate::format::turn::Turn;
+use crate::session::recorded;
+use crate::session::{Copy, Evidence, Fact, Role, SessionKind};
 
 /// What it calls a session that nobody and no model has named.
 const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];
@@ -19,22 +23,22 @@ const PUT_IN: [(&str, &str); 2] =
 /// A line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct Record<'a> {
+pub(in crate::agent) struct Record<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     timestamp: Text<'a>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
-    pub(super) cwd: Text<'a>,
+    cwd: Text<'a>,
     /// Where it worked last, if that is another directory; the file stays where it is.
-    pub(super) last_cwd: Text<'a>,
+    last_cwd: Text<'a>,
     title: Text<'a>,
     /// What stood for the title in an older version.
     session_title: Text<'a>,
     /// The session that this one is a fork of.
-    pub(super) parent: Text<'a>,
+    parent: Text<'a>,
     /// The session that had this one made for a part of its work.
-    pub(super) calling_session_id: Text<'a>,
+    calling_session_id: Text<'a>,
     decomp_session_type: Text<'a>,
 }
 
@@ -62,83 +66,77 @@ impl Said<'_> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a line.
-    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
-        record(line)
+    /// Returns the model that answers.
+    pub(super) fn model(&self) -> Option<String> {
+        self.said()?.model_id.filled().map(str::to_owned)
     }
 
-    /// Returns whether it is the one about the session.
-    pub(super) fn is_start(&self) -> bool {
-        self.kind.get() == Some("session_start")
-    }
-
-    /// Returns whether it ends a turn.
-    pub(super) fn ends_turn(&self) -> bool {
-        self.kind.get() == Some("agent_turn_outcome")
-    }
-
-    /// Returns whether a mission had the session made for a part of its work.
-    pub(super) fn is_worker(&self) -> bool {
-        self.decomp_session_type.get() == Some("worker")
+    /// Notes what the first record says of the session.
+    pub(super) fn describe(&self, copy: &mut Copy) {
+        if self.kind.get() != Some("session_start") {
+            return;
+        }
+        let last = self.last_cwd.filled().and_then(recorded::dir);
+        if let Some(dir) = last.clone() {
+            let detail = "lastCwd of session_start".into();
+            copy.evidence.push(Evidence { dir, source: "last-directory", detail, counts: true });
+        }
+        copy.set_dir(self.cwd.get(), "cwd of session_start");
+        copy.last_dir = last.map(|dir| Fact::new(dir, "last-directory")).or(copy.last_dir.take());
+        copy.title = self.title().map(|title| Fact::new(title.to_owned(), "session_start"));
+        let caller = self.calling_session_id.filled();
+        let is_worker = self.decomp_session_type.get() == Some("worker");
+        copy.kind = match self.parent.filled() {
+            _ if caller.is_some() || is_worker => SessionKind::Subagent,
+            Some(_) => SessionKind::Fork,
+            None => SessionKind::Main,
+        };
+        copy.parent_id = caller.or(self.parent.filled()).map(str::to_owned);
     }
 
     /// Returns what Droid's list shows, if that says something.
-    pub(super) fn title(&self) -> Option<&str> {
+    fn title(&self) -> Option<&str> {
         let is_title = |title: &&str| !UNTITLED.iter().any(|none| title.eq_ignore_ascii_case(none));
         [&self.session_title, &self.title].into_iter().filter_map(Text::filled).find(is_title)
-    }
-
-    /// Returns when it was written.
-    pub(super) fn at(&self) -> Option<Timestamp> {
-        self.timestamp.instant()
-    }
-
-    /// Returns what a person typed.
-    pub(super) fn prompt(&self) -> Option<String> {
-        let said = self.said()?;
-        let texts: Vec<String> = match said.role.get() {
-            Some("user") if said.is_for_both() => blocks(said.content).into_iter().filter_map(typed).collect(),
-            _ => Vec::new(),
-        };
-        Some(texts.join("\n")).filter(|text| !text.is_empty())
-    }
-
-    /// Returns whether the model says or calls something.
-    pub(super) fn is_reply(&self) -> bool {
-        let is_reply = |said: &Said<'_>| said.role.get() == Some("assistant") && said.is_for_both();
-        self.said().filter(is_reply).is_some_and(|said| blocks(said.content).iter().any(Block::says_something))
-    }
-
-    /// Returns the model that answers.
-    pub(super) fn model(&self) -> Option<String> {
-        self.said().and_then(|said| said.model_id.filled().map(str::to_owned))
     }
 
     fn said(&self) -> Option<Said<'a>> {
         let raw = self.message.filter(|_| self.kind.get() == Some("message"))?;
         serde_json::from_str(raw.get()).ok()
     }
-
-    /// Puts the record in words: what is said, and each call of a tool and its answer.
-    pub(super) fn messages(&self) -> Vec<Message> {
-        let Some(said) = self.said() else { return Vec::new() };
-        let is_for_both = said.is_for_both();
-        let message = |block: Block<'_>| {
-            let role = match (said.role.get(), &block) {
-                (Some("assistant"), _) if is_for_both => Role::Assistant,
-                (Some("user"), Block::Text(text)) if is_for_both && !without_put_in(text).is_empty() => Role::User,
-                _ => Role::System,
-            };
-            block.message(role, self.at()).filter(|message| !message.text.trim().is_empty())
-        };
-        blocks(said.content).into_iter().filter_map(message).collect()
-    }
 }
 
-/// Returns what a person typed of a block.
-fn typed(block: Block<'_>) -> Option<String> {
-    let Block::Text(text) = block else { return None };
-    Some(without_put_in(&text)).filter(|text| !text.is_empty())
+impl lines::Record for Record<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.timestamp.instant()
+    }
+
+    fn turn(&self) -> Option<Turn> {
+        let said = self.said()?;
+        let role = match said.role.get() {
+            Some("user") if said.is_for_both() => Role::User,
+            Some("assistant") if said.is_for_both() => Role::Assistant,
+            _ => Role::System,
+        };
+        let mut turn = Turn::new(role, self.timestamp.instant());
+        let mut typed = Vec::new();
+        for block in blocks(said.content) {
+            match block {
+                Block::Text(text) if role == Role::User => match without_put_in(&text) {
+                    left if left.is_empty() => turn.messages.extend(Block::Text(text).message(Role::System, turn.at)),
+                    left => typed.push(left),
+                },
+                Block::Text(text) => turn.say(text),
+                block => turn.messages.extend(block.message(role, turn.at)),
+            }
+        }
+        turn.say(typed.join("\n"));
+        Some(turn)
+    }
+
+    fn ends_turn(&self) -> bool {
+        self.kind.get() == Some("agent_turn_outcome")
+    }
 }
 
 /// Returns a text without what Droid put in.
@@ -179,19 +177,24 @@ impl Settings<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::lines::Record as _;
+    use crate::format::json::record;
 
     fn line(message: &str) -> String {
         format!(r#"{{"type":"message","message":{message}}}"#)
     }
 
+    fn turn(message: &str) -> Option<Turn> {
+        record::<Record<'_>>(line(message).as_bytes()).expect("a record").turn()
+    }
+
     fn said(message: &str) -> Vec<(Role, String)> {
-        let line = line(message);
-        let record = Record::parse(line.as_bytes()).expect("a record");
-        record.messages().into_iter().map(|message| (message.role, message.text)).collect()
+        let messages = turn(message).map(|turn| turn.messages).unwrap_or_default();
+        messages.into_iter().map(|message| (message.role, message.text)).collect()
     }
 
     fn prompt(message: &str) -> Option<String> {
-        Record::parse(line(message).as_bytes()).expect("a record").prompt()
+        turn(message)?.prompt().map(str::to_owned)
     }
 
     #[test]

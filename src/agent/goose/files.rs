@@ -3,25 +3,25 @@
 //! Goose 1.10 and later import them once, when they create `sessions.db`, and leave them where they are. Facts: block/goose,
 //! session_manager.rs (01643006) and legacy.rs (decaa9d2).
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{path_in, records};
-use crate::agent::{Engine, Found, ReadContext, database, is_there};
+use crate::agent::lines::{Ends, Log, Record};
+use crate::agent::{Found, ReadContext, database, is_there};
 use crate::error::PathError;
 use crate::format::json::{self, Text};
-use crate::format::jsonl::{Jsonl, each_line, each_message};
-use crate::format::turn::Turn;
-use crate::session::evidence;
-use crate::session::{Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::format::turn::{Turn, instant};
+use crate::session::{Copy, Fact, Health, Located, Store};
 
 /// A line: the metadata, or a message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Line<'a> {
+pub(in crate::agent) struct Line<'a> {
     working_dir: Text<'a>,
     description: Text<'a>,
     role: Text<'a>,
@@ -31,6 +31,17 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
+    /// Returns whether it is the metadata, which carries no conversation.
+    fn is_metadata(&self) -> bool {
+        self.working_dir.get().is_some() && self.role.get().is_none() && self.content.is_none()
+    }
+}
+
+impl Record for Line<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.created.and_then(|at| at.get().parse().ok()).and_then(instant)
+    }
+
     fn turn(&self) -> Option<Turn> {
         let (role, content) = (self.role.get()?, self.content?);
         let created = self.created.and_then(|at| at.get().parse().ok());
@@ -38,27 +49,25 @@ impl Line<'_> {
     }
 }
 
-fn turn(line: &[u8]) -> Option<Turn> {
-    json::record::<Line<'_>>(line)?.turn()
-}
-
 /// Returns whether a session is a file.
 pub(super) fn is_in(place: &Located) -> bool {
     place.path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-/// Returns whether a line is the metadata, which carries no conversation.
+/// Returns whether a line is the metadata.
 pub(super) fn is_metadata(line: &[u8]) -> bool {
-    json::record::<Line<'_>>(line)
-        .is_some_and(|line| line.working_dir.get().is_some() && line.role.get().is_none() && line.content.is_none())
+    json::record::<Line<'_>>(line).is_some_and(|line| line.is_metadata())
 }
 
-/// The engine for these files.
+/// The log of these sessions.
 pub(super) struct Files;
 
-impl Engine for Files {
+impl Log for Files {
+    type Record<'a> = Line<'a>;
+    type Facts = ();
+
     /// Finds the files, or the one of the session that is asked for.
-    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         for (entry, kind) in found.entries(&store.root.join("sessions")) {
             let (path, name) = (entry.path(), entry.file_name());
@@ -77,39 +86,18 @@ impl Engine for Files {
         found
     }
 
-    /// Reads the metadata, the first prompt, and the time of the last message.
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut file = Jsonl::open(&place.path)?;
-        let mut copy = Copy::new(place);
-        let modified = file.modified();
-        (copy.size_bytes, copy.transcript_bytes) = (file.len(), file.len());
-        let mut has_reply = false;
-        let is_whole = file.lines_forward(|line| {
-            let Some(line) = json::record::<Line<'_>>(line) else { return false };
-            match line.turn() {
-                Some(turn) => {
-                    has_reply |= turn.is_reply();
-                    copy.created_at = copy.created_at.take().or_else(|| turn.at.map(|at| Fact::new(at, "transcript")));
-                    copy.first_prompt = turn.prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
-                }
-                None if copy.start_dir.is_none() => {
-                    copy.title = line.description.filled().map(|title| Fact::new(title.to_owned(), "description"));
-                    copy.set_dir(line.working_dir.get(), "working_dir in its file");
-                }
-                None => {}
-            }
-            copy.first_prompt.is_some()
-        })?;
-        file.lines_backward(|line, _| {
-            copy.active_at = turn(line).and_then(|turn| turn.at).map(|at| Fact::new(at, "transcript"));
-            copy.active_at.is_some()
-        })?;
-        if is_whole && copy.first_prompt.is_none() && !has_reply {
-            copy.kind = SessionKind::Empty;
-            copy.health.insert(Health::EmptySession);
+    fn parse(line: &[u8]) -> Option<Line<'_>> {
+        json::record(line)
+    }
+
+    fn see_from_start(line: &Line<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+        if line.is_metadata() && copy.start_dir.is_none() {
+            copy.title = line.description.filled().map(|title| Fact::new(title.to_owned(), "description"));
+            copy.set_dir(line.working_dir.get(), "working_dir in its file");
         }
-        copy.set_active_by_file(modified);
-        database::judge_liveness(&mut copy, context.env.clock.now);
+    }
+
+    fn finish(copy: &mut Copy, _ends: &Ends, (): (), _context: &ReadContext<'_>) -> Result<(), PathError> {
         if is_there(&path_in(&copy.place.store)) {
             copy.health.insert(Health::Unlisted);
             copy.notes.push(
@@ -117,28 +105,6 @@ impl Engine for Files {
                     .to_owned(),
             );
         }
-        evidence::decide(&mut copy, |_| true);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
-        each_line(&copy.place.path, &mut |line| {
-            match line.map(turn) {
-                Some(Some(turn)) => {
-                    prompts += u64::from(turn.prompt().is_some());
-                    replies += u64::from(turn.is_reply());
-                }
-                _ => has_bad_lines |= line.is_none_or(|line| json::record::<Line<'_>>(line).is_none()),
-            }
-            ControlFlow::Continue(())
-        })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
         Ok(())
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_message(&copy.place.path, see, |line| turn(line).map(|turn| turn.messages))
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
+use super::lines::{Lines, Log};
 use super::{Agent, Command, Engine, Found, Keeper};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
@@ -112,7 +113,7 @@ impl Agent for Goose {
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
-        files::is_in(place).then_some(&Files)
+        files::is_in(place).then_some(&Lines(Files))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -148,7 +149,7 @@ impl Agent for Goose {
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
     database::locate(store, &path_in(store), &Sessions, only, &mut found);
-    found.extend_with_others(Files.locate(store, only));
+    found.extend_with_others(<Files as Log>::locate(store, only));
     found
 }
 

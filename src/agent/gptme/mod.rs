@@ -9,23 +9,23 @@ mod relocation;
 
 pub(super) mod about;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::lines::{Ends, Lines, Log};
+use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::agent::database;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
+use crate::format::json::record;
 use crate::format::shell;
-use crate::session::{AgentKind, Copy, Liveness, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Liveness, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::links;
 use crate::system::process::{self, Lock, Locks};
 use crate::system::reach;
-use records::is_id;
+use records::{Record, is_id};
 
 /// Leads it to other conversations.
 const VARIABLE: &str = "GPTME_LOGS_HOME";
@@ -62,21 +62,8 @@ impl Agent for Gptme {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root) {
-            let name = entry.file_name();
-            if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
-                found.places.extend(place(store, id));
-            }
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let is_dir = |path: &Path| links::is_dir(path);
-        let found = Some(id).filter(|id| is_id(id) && is_dir(&store.root.join(id)));
-        Found { places: found.and_then(|id| place(store, id)).into_iter().collect(), ..Found::default() }
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn notes_on(&self, _store: &Store, places: &[&Located], _counts: bool, _env: &Env) -> StoreNotes {
@@ -95,29 +82,8 @@ impl Agent for Gptme {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
-        copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        reader::read(&mut copy, context.env)?;
-        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        reader::count(copy)
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(reader::conversation(&place.path))
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
-        records::Record::parse(record).is_some_and(|record| record.is_silent())
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        reader::messages(&copy.place.path, see)
+        Self::parse(record).is_some_and(|record| record.is_silent())
     }
 
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {
@@ -186,10 +152,34 @@ impl Agent for Gptme {
     }
 }
 
-/// Makes the place of a conversation; a directory without one is none of it.
-fn place(store: &Arc<Store>, id: &str) -> Option<Located> {
-    let dir = store.root.join(id);
-    is_there(&reader::conversation(&dir)).then(|| Located::new(store, id, dir))
+impl Log for Gptme {
+    type Record<'a> = Record<'a>;
+    type Facts = ();
+
+    const FILE: Option<&'static str> = Some("conversation.jsonl");
+    const SOURCE: &'static str = "conversation";
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        found.add_folders(store, &store.root, None, only, is_id);
+        found.places.retain(|place| is_there(&Lines::<Self>::log(place)));
+        found
+    }
+
+    fn parse(line: &[u8]) -> Option<Record<'_>> {
+        record(line)
+    }
+
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+        copy.start_dir = copy.start_dir.take().or_else(|| Some(Fact::new(record.dir()?, "system-prompt")));
+    }
+
+    fn finish(copy: &mut Copy, _ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
+        reader::read_config(copy, context.env);
+        reader::read_meta(copy);
+        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
+        Ok(())
+    }
 }
 
 /// Returns the workspace that its settings name; a fork takes the directory that it is first resumed in.

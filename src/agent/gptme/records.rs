@@ -9,10 +9,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
+use crate::agent::lines;
 use crate::format::json::{Flag, Text, local_instant, record};
 use crate::format::toml::Settings;
+use crate::format::turn::Turn;
+use crate::session::Role;
 use crate::session::recorded;
-use crate::session::{Message, Role};
 
 /// What stands before the directory in a message that the program begins with.
 const DIRECTORY: &str = "**Working Directory:** ";
@@ -22,7 +24,7 @@ const INJECTED: &str = "<system>";
 /// A line of `conversation.jsonl`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Record<'a> {
+pub(in crate::agent) struct Record<'a> {
     role: Text<'a>,
     content: Text<'a>,
     timestamp: Text<'a>,
@@ -30,22 +32,7 @@ pub(super) struct Record<'a> {
     hide: Flag,
 }
 
-impl<'a> Record<'a> {
-    /// Reads a line.
-    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
-        record(line)
-    }
-
-    /// Returns what a person typed.
-    pub(super) fn prompt(&self) -> Option<&str> {
-        self.said_by("user").filter(|text| !text.starts_with(INJECTED))
-    }
-
-    /// Returns whether the model says or calls something.
-    pub(super) fn is_reply(&self) -> bool {
-        self.said_by("assistant").is_some()
-    }
-
+impl Record<'_> {
     /// Returns whether the record is known to carry no conversation: text that the program put in.
     pub(super) fn is_silent(&self) -> bool {
         self.said_by("system").is_some() || self.said_by("user").is_some_and(|text| text.starts_with(INJECTED))
@@ -55,28 +42,35 @@ impl<'a> Record<'a> {
         self.content.filled().filter(|_| self.role.get() == Some(role))
     }
 
-    /// Returns when it was written: a time without a zone is a local one.
-    pub(super) fn at(&self, zone: &TimeZone) -> Option<Timestamp> {
-        self.timestamp.get().and_then(|text| local_instant(text, zone))
-    }
-
     /// Returns where the conversation began; a fork has copied that from another one.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let text = self.said_by("system")?;
         let dir = text.lines().find_map(|line| line.strip_prefix(DIRECTORY))?;
         recorded::dir(dir)
     }
+}
 
-    /// Puts the record in words; what the program begins with is hidden.
-    pub(super) fn message(&self) -> Option<Message> {
+impl lines::Record for Record<'_> {
+    /// A time without a zone is a local one.
+    fn at(&self, zone: &TimeZone) -> Option<Timestamp> {
+        self.timestamp.get().and_then(|text| local_instant(text, zone))
+    }
+
+    /// What the program begins with is hidden.
+    fn turn(&self) -> Option<Turn> {
         let content = self.content.filled().filter(|_| !self.hide.0)?;
-        let (role, text) = match self.role.get()? {
-            "user" if self.prompt().is_some() => (Role::User, content.to_owned()),
-            "assistant" => (Role::Assistant, content.to_owned()),
-            "system" if self.call_id.filled().is_some() => (Role::Tool, format!("→ {content}")),
-            _ => (Role::System, content.to_owned()),
+        let role = match self.role.get()? {
+            "user" if !content.starts_with(INJECTED) => Role::User,
+            "assistant" => Role::Assistant,
+            _ => Role::System,
         };
-        Some(Message { role, text, at: None })
+        let mut turn = Turn::new(role, None);
+        if self.role.get() == Some("system") && self.call_id.filled().is_some() {
+            turn.tool(format!("→ {content}"));
+        } else {
+            turn.say(content);
+        }
+        Some(turn)
     }
 }
 
@@ -127,9 +121,10 @@ pub(super) fn is_id(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::lines::Record as _;
 
     fn parsed(line: &str) -> Record<'_> {
-        Record::parse(line.as_bytes()).expect("a record")
+        record::<Record<'_>>(line.as_bytes()).expect("a record")
     }
 
     #[test]
@@ -151,11 +146,11 @@ mod tests {
         ];
         for (line, is_prompt, is_reply, shown) in cases {
             let record = parsed(line);
-            let message = record.message().map(|message| (message.role, message.text));
+            let message = record.messages().pop().map(|message| (message.role, message.text));
             assert_eq!((record.prompt().is_some(), record.is_reply()), (is_prompt, is_reply), "{line}");
             assert_eq!(message, shown.map(|(role, text)| (role, text.to_owned())), "{line}");
         }
-        assert!(Record::parse(b"[]").is_none() && Record::parse(b"{\"role\":").is_none());
+        assert!(record::<Record<'_>>(b"[]").is_none() && record::<Record<'_>>(b"{\"role\":").is_none());
     }
 
     #[test]

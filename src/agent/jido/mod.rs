@@ -22,7 +22,6 @@ use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
-use crate::agent::document;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -57,11 +56,11 @@ impl Agent for Jido {
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        document::locate(store, &store.root.join("sessions"), records::is_session_id, None)
+        locate(store, None)
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        document::locate(store, &store.root.join("sessions"), records::is_session_id, Some(id))
+        locate(store, Some(id))
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
@@ -318,6 +317,12 @@ fn refuse(copy: &mut Copy, error: &LoadError) {
         _ => Health::InvalidContent,
     });
     copy.notes.insert(0, error.to_string());
+}
+
+fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    found.add_files(store, &store.root.join("sessions"), None, ".json", only, records::is_session_id);
+    found
 }
 
 #[cfg(test)]

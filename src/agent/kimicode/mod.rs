@@ -8,19 +8,19 @@ mod records;
 
 pub(super) mod about;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::command::Unable;
 use super::installed::{Package, Registry};
-use super::{Agent, Command, Found, ReadContext, is_there, stores};
+use super::lines::{Ends, Lines, Log};
+use super::{Agent, Command, Engine, Found, ReadContext, is_there, stores};
 use crate::agent::relocation::{Act, Moved, Moving, Relocation, small};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::json_string;
-use crate::format::jsonl::{Jsonl, each_line, each_message};
-use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::format::json::record;
+use crate::session::{AgentKind, Copy, Fact, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -43,46 +43,8 @@ impl Agent for KimiCode {
         stores::by_variables(AgentKind::KimiCode, &[(VARIABLE, None)], env.home.join(".kimi-code"), env)
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, |_| true)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, |name| name == id)
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
-        copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        read_log(&mut copy, context)?;
-        read_state(&mut copy);
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut replies, mut last, mut has_bad_lines) = (0, 0, None, false);
-        each_line(&log(&copy.place.path), &mut |line| {
-            match line.and_then(Record::parse) {
-                Some(record) => {
-                    prompts += u64::from(record.prompt().is_some());
-                    replies += u64::from(record.is_whole_reply());
-                    // All parts of one step are one reply.
-                    let step = record.reply();
-                    replies += u64::from(step.is_some() && step != last);
-                    last = step.or(last.take());
-                }
-                None => has_bad_lines = true,
-            }
-            ControlFlow::Continue(())
-        })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(log(&place.path))
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -99,10 +61,6 @@ impl Agent for KimiCode {
                 "token_counting.turn_recorded",
             ],
         )
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_message(&log(&copy.place.path), see, |line| Record::parse(line).map(|record| record.messages()))
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
@@ -157,79 +115,44 @@ impl Agent for KimiCode {
     }
 }
 
-/// Finds the sessions whose id is wanted.
-fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
-    Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
-        // What begins with a dot belongs to its index.
-        if project.starts_with('.') {
-            return;
-        }
-        for (entry, kind) in found.entries(dir) {
-            let name = entry.file_name();
-            let Some(id) = name.to_str().filter(|id| kind.is_dir() && is_id(id) && is_wanted(id)) else { continue };
-            let project = Some(Arc::clone(project));
-            found.places.push(Located { project, ..Located::new(store, id, entry.path()) });
-        }
-    })
+impl Log for KimiCode {
+    type Record<'a> = Record<'a>;
+    type Facts = ();
+
+    /// The sub-agents have theirs beside it.
+    const FILE: Option<&'static str> = Some("agents/main/wire.jsonl");
+    const SOURCE: &'static str = "wire";
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+            // What begins with a dot belongs to its index.
+            if !project.starts_with('.') {
+                found.add_folders(store, dir, Some(project), only, is_id);
+            }
+        })
+    }
+
+    fn parse(line: &[u8]) -> Option<Record<'_>> {
+        record(line)
+    }
+
+    fn finish(copy: &mut Copy, _ends: &Ends, (): (), _context: &ReadContext<'_>) -> Result<(), PathError> {
+        read_state(copy);
+        Ok(())
+    }
 }
 
 /// Finds the sessions that Kimi Code imported from a copy of Kimi CLI's.
 pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     let id = format!("{IMPORTED}{}", older.id);
     let stores = KimiCode.stores(env).into_iter().map(Arc::new);
-    let places = stores.flat_map(|store| locate(&store, |name| name == id).places);
+    let places = stores.flat_map(|store| KimiCode.locate_id(&store, &id).places);
     let is_of = |place: &Located| {
         let bytes = fsio::read_if_present(&place.path.join("state.json"), MAX_STATE).ok().flatten().unwrap_or_default();
         let state: State<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
         state.import().is_some_and(|import| import.is_of(older))
     };
     places.filter(is_of).collect()
-}
-
-/// Returns the log of the session itself; its sub-agents have theirs beside it.
-fn log(dir: &Path) -> PathBuf {
-    dir.join("agents/main/wire.jsonl")
-}
-
-/// Reads the two ends of the log.
-fn read_log(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError> {
-    copy.kind = SessionKind::Empty;
-    let Some(mut file) = Jsonl::open_if_present(&log(&copy.place.path))? else {
-        copy.health.insert(Health::EmptySession);
-        return Ok(());
-    };
-    copy.transcript_bytes = file.len();
-    let modified = file.modified();
-    let (mut prompt, mut has_reply) = (None, false);
-    let is_whole = file.lines_forward(|line| {
-        if let Some(record) = Record::parse(line) {
-            prompt = record.prompt();
-            has_reply |= record.reply().is_some() || record.is_whole_reply();
-        }
-        prompt.is_some()
-    })?;
-    let (mut newest, mut is_ended, mut is_torn) = (None, false, false);
-    file.lines_backward(|line, has_end| {
-        let record = Record::parse(line);
-        is_torn |= !has_end && record.is_none();
-        newest = record.as_ref().and_then(Record::at);
-        is_ended = record.is_some_and(|record| record.ends_turn());
-        newest.is_some()
-    })?;
-    copy.active_at = newest.map(|at| Fact::new(at, "wire"));
-    copy.set_active_by_file(modified);
-    copy.mark_if(is_torn, Health::TornTranscript);
-    // Half a record behind the end of a turn begins the next one.
-    let last = if is_torn { newest.max(modified) } else { newest.filter(|_| !is_ended) };
-    copy.judge_by_age(last, context.env.clock.now, |age| {
-        format!("its last record was {age} ago, in the middle of a turn")
-    });
-    if !is_whole || prompt.is_some() || has_reply {
-        copy.kind = SessionKind::Main;
-    }
-    copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
-    copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "wire"));
-    Ok(())
 }
 
 /// Reads what the session is called, where it is, and whether it was put aside.
@@ -245,7 +168,7 @@ fn read_state(copy: &mut Copy) {
     };
     copy.set_dir(state.cwd.get(), "state.json");
     copy.title = state.title.filled().map(|title| Fact::new(title.to_owned(), "state"));
-    copy.created_at = state.created_at().map(|at| Fact::new(at, "state"));
+    copy.created_at = state.created_at().map(|at| Fact::new(at, "state")).or(copy.created_at.take());
     if let Some(import) = state.import() {
         let when = import.at.map(|at| format!(" at {at}")).unwrap_or_default();
         copy.notes

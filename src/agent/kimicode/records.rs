@@ -6,12 +6,15 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::lines;
 use crate::format::content::{call, plain_text, tool_calls};
-use crate::format::json::{Flag, Text, epoch, inner, member, members, record, text_in, texts_in};
-use crate::session::{Located, Message, Role};
+use crate::format::json::{Flag, Text, epoch, inner, member, members, text_in, texts_in};
+use crate::format::turn::Turn;
+use crate::session::{Located, Role};
 
 /// What `state.json` says.
 #[derive(Debug, Default, Deserialize)]
@@ -74,7 +77,7 @@ impl State<'_> {
 /// A line of the log; what is not about the conversation is nothing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Record<'a> {
+pub(in crate::agent) struct Record<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
@@ -85,92 +88,69 @@ pub(super) struct Record<'a> {
     event: Option<&'a RawValue>,
 }
 
-impl<'a> Record<'a> {
-    /// Reads a line.
-    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
-        record(line)
+impl Record<'_> {
+    /// Returns a message of the conversation. One without an origin was imported from Kimi CLI.
+    fn message(&self) -> Option<Turn> {
+        let [content, origin, calls] = members(self.message, ["content", "origin", "toolCalls"]);
+        let (said_by, text) = (text_in(self.message, "role"), plain_text(content));
+        let is_typed = match origin {
+            Some(_) => text_in(origin, "kind").get() == Some("user"),
+            // Kimi CLI marks the texts like this that it adds for the model.
+            None => !text.starts_with("<system"),
+        };
+        let role = match said_by.get() {
+            Some("user") if is_typed => Role::User,
+            Some("assistant") if origin.is_none() => Role::Assistant,
+            _ => Role::System,
+        };
+        let mut turn = Turn::new(role, self.time());
+        if origin.is_none() && said_by.get() == Some("tool") {
+            turn.tool(format!("→ {text}"));
+        } else {
+            turn.say(text);
+        }
+        tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
+        Some(turn)
     }
 
-    /// Returns when it was written.
-    pub(super) fn at(&self) -> Option<Timestamp> {
+    /// Returns an event in a step of the model. All texts of one step are one reply.
+    fn step(&self) -> Option<Turn> {
+        let [part, args, result] = members(self.event, ["part", "args", "result"]);
+        let kind = text_in(self.event, "type");
+        let is_said = kind.get() == Some("content.part");
+        let mut turn = Turn::new(if is_said { Role::Assistant } else { Role::Tool }, self.time());
+        match kind.get()? {
+            "content.part" if text_in(part, "type").get() == Some("text") => {
+                turn.id = text_in(self.event, "stepUuid").into_inner().map(|step| step.into_owned());
+                turn.say(text_in(part, "text").get()?);
+            }
+            "tool.call" => turn.tool(call(text_in(self.event, "name").get(), args.map(RawValue::get))),
+            "tool.result" => turn.tool(format!("→ {}", plain_text(member(result, "output")).trim_end())),
+            _ => return None,
+        }
+        Some(turn)
+    }
+
+    fn time(&self) -> Option<Timestamp> {
         epoch(self.time, 1000)
     }
+}
 
-    /// Returns whether it ends a turn.
-    pub(super) fn ends_turn(&self) -> bool {
-        matches!(self.kind.get(), Some("turn.ended" | "prompt.completed"))
+impl lines::Record for Record<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.time()
     }
 
-    /// Returns the text that a person typed.
-    pub(super) fn prompt(&self) -> Option<String> {
-        let mut messages = self.messages().into_iter();
-        messages.find(|message| message.role == Role::User).map(|message| message.text)
-    }
-
-    /// Returns the step of the model that a text is part of.
-    pub(super) fn reply(&self) -> Option<String> {
-        self.kind.get().filter(|kind| *kind == "context.append_loop_event")?;
-        let (_, text) = self.step().filter(|(role, text)| *role == Role::Assistant && !text.trim().is_empty())?;
-        let step = text_in(self.event, "stepUuid").into_inner();
-        Some(step.map_or(text, |step| step.into_owned()))
-    }
-
-    /// Returns whether it is a whole message of the model, as in an imported session.
-    pub(super) fn is_whole_reply(&self) -> bool {
-        let said = self.imported().unwrap_or_default();
-        text_in(self.message, "role").get() == Some("assistant") && said.iter().any(|(_, text)| !text.trim().is_empty())
-    }
-
-    /// Formats the record for people.
-    pub(super) fn messages(&self) -> Vec<Message> {
-        let said = match self.kind.get() {
-            Some("context.append_message") => self.imported().unwrap_or_else(|| {
-                let [content, origin] = members(self.message, ["content", "origin"]);
-                let is_typed = text_in(origin, "kind").get() == Some("user");
-                let is_users = text_in(self.message, "role").get() == Some("user");
-                vec![(if is_typed && is_users { Role::User } else { Role::System }, plain_text(content))]
-            }),
-            Some("context.append_loop_event") => self.step().into_iter().collect(),
-            _ => Vec::new(),
-        };
-        let said = said.into_iter().filter(|(_, text)| !text.trim().is_empty());
-        said.map(|(role, text)| Message { role, text, at: self.at() }).collect()
-    }
-
-    /// Returns the parts of a message without an origin: one that was imported from Kimi CLI.
-    fn imported(&self) -> Option<Vec<(Role, String)>> {
-        self.kind.get().filter(|kind| *kind == "context.append_message")?;
-        let [content, origin, calls] = members(self.message, ["content", "origin", "toolCalls"]);
-        if origin.is_some() {
-            return None;
-        }
-        let text = plain_text(content);
-        let said = match text_in(self.message, "role").get() {
-            // Kimi CLI marks the texts like this that it adds for the model.
-            Some("user") if text.starts_with("<system") => (Role::System, text),
-            Some("user") => (Role::User, text),
-            Some("assistant") => (Role::Assistant, text),
-            Some("tool") => (Role::Tool, format!("→ {text}")),
-            _ => return None,
-        };
-        let calls = tool_calls(calls).into_iter().map(|call| (Role::Tool, call));
-        Some(std::iter::once(said).chain(calls).collect())
-    }
-
-    /// Returns an event in a step of the model.
-    fn step(&self) -> Option<(Role, String)> {
-        let [part, args, result] = members(self.event, ["part", "args", "result"]);
-        match text_in(self.event, "type").get()? {
-            "content.part" if text_in(part, "type").get() == Some("text") => {
-                Some((Role::Assistant, text_in(part, "text").into_inner()?.into_owned()))
-            }
-            "tool.call" => Some((Role::Tool, call(text_in(self.event, "name").get(), args.map(RawValue::get)))),
-            "tool.result" => {
-                let output = member(result, "output");
-                Some((Role::Tool, format!("→ {}", plain_text(output).trim_end())))
-            }
+    fn turn(&self) -> Option<Turn> {
+        match self.kind.get()? {
+            "context.append_message" => self.message(),
+            "context.append_loop_event" => self.step(),
             _ => None,
         }
+    }
+
+    fn ends_turn(&self) -> bool {
+        matches!(self.kind.get(), Some("turn.ended" | "prompt.completed"))
     }
 }
 
@@ -186,9 +166,11 @@ pub(super) fn is_id(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::lines::Record as _;
+    use crate::format::json;
 
     fn message(line: &str) -> Option<(Role, String)> {
-        let messages = Record::parse(line.as_bytes()).map(|record| record.messages()).unwrap_or_default();
+        let messages = json::record::<Record<'_>>(line.as_bytes()).map(|record| record.messages()).unwrap_or_default();
         messages.into_iter().next().map(|message| (message.role, message.text))
     }
 
@@ -220,7 +202,7 @@ mod tests {
         let record = |message: &str| format!(r#"{{"type":"context.append_message","message":{message}}}"#);
         let texts = |message: &str| {
             let text = record(message);
-            let messages = Record::parse(text.as_bytes()).expect("a record").messages();
+            let messages = json::record::<Record<'_>>(text.as_bytes()).expect("a record").messages();
             messages.into_iter().map(|message| (message.role, message.text)).collect::<Vec<_>>()
         };
         let said = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
@@ -230,8 +212,8 @@ mod tests {
         let call = r#"{"id":"c","function":{"name":"Shell","arguments":"{}"}}"#;
         let reply = format!(r#"{{"role":"assistant","content":{},"toolCalls":[{call}]}}"#, said("b"));
         assert_eq!(texts(&reply), [(Role::Assistant, "b".to_owned()), (Role::Tool, "Shell {}".to_owned())]);
-        assert!(Record::parse(record(&reply).as_bytes()).is_some_and(|record| record.is_whole_reply()));
-        assert!(!Record::parse(record(&typed).as_bytes()).is_some_and(|record| record.is_whole_reply()));
+        assert!(json::record::<Record<'_>>(record(&reply).as_bytes()).is_some_and(|record| record.is_reply()));
+        assert!(!json::record::<Record<'_>>(record(&typed).as_bytes()).is_some_and(|record| record.is_reply()));
         let answer = format!(r#"{{"role":"tool","content":{},"toolCallId":"c"}}"#, said("x"));
         assert_eq!(texts(&answer), [(Role::Tool, "→ x".to_owned())]);
     }

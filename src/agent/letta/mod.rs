@@ -12,22 +12,20 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
-
-use super::{Agent, Command, Found, ReadContext, is_there};
+use super::lines::{Ends, Lines, Log, Shown};
+use super::{Agent, Command, Engine, Found, ReadContext, is_there};
 use crate::agent::pi::records::is_session_id;
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::record;
-use crate::format::jsonl::{Jsonl, each_line, too_long};
+use crate::format::jsonl::Jsonl;
 use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::links;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};
 
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
@@ -37,8 +35,6 @@ const MANIFEST: &str = "manifest.json";
 const MAX_META: u64 = 16 * 1024 * 1024;
 /// How far back the last start is searched for.
 const MAX_SEARCH: u64 = 16 * 1024 * 1024;
-/// How much of the end is read at once.
-const TAIL: usize = 64 * 1024;
 
 /// The agent.
 pub(super) struct Letta;
@@ -55,90 +51,13 @@ impl Agent for Letta {
         }]
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root.join("conversations")) {
-            let name = entry.file_name();
-            // The other folders hold the conversation that each agent begins with, which stays empty.
-            let id = name.to_str().filter(|_| kind.is_dir()).and_then(id_of_folder);
-            found.places.extend(id.map(|id| Located::new(store, id, entry.path())));
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let path = store.root.join("conversations").join(encoded("conversation", id));
-        let is_dir = is_session_id(id) && links::is_dir(&path);
-        let places = is_dir.then(|| Located::new(store, id, path)).into_iter().collect();
-        Found { places, ..Found::default() }
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
-        let manifest = beside(&mut copy, MANIFEST).unwrap_or_default();
-        let manifest: Manifest<'_> = record(&manifest).unwrap_or_default();
-        let mut ends = Ends::default();
-        let mut modified = None;
-        if let Some(file) = Jsonl::open_if_present(&messages_path(&copy.place))? {
-            modified = file.modified();
-            copy.transcript_bytes = file.len();
-            ends.read(file, &copy.place)?;
-        } else {
-            copy.health.insert(Health::InvalidContent);
-            copy.notes.push("its messages.jsonl is gone".to_owned());
-            ends.is_whole = true;
-        }
-        copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        let why = |age| format!("it was written {age} ago, and Letta Code keeps no lock");
-        copy.judge_by_age(modified, context.env.clock.now, why);
-        copy.active_at = ends.newest.map(|at| Fact::new(at, "transcript"));
-        copy.set_active_by_file(modified);
-        copy.created_at = manifest.created_at().map(|at| Fact::new(at, "manifest"));
-        let unknown = manifest.unknown_format();
-        ends.fill(&mut copy, manifest.is_migrated(), unknown.is_some());
-        if let Some(format) = unknown {
-            copy.health.insert(Health::UnsupportedVersion);
-            copy.notes.push(format!("{}, so parts of it may not be shown", unknown_format(&format)));
-        }
-        if let Some(bytes) = beside(&mut copy, "conversation.json") {
-            let conversation: Conversation<'_> = record(&bytes).unwrap_or_default();
-            let began = conversation.created_at().map(|at| Fact::new(at, "conversation"));
-            copy.created_at = copy.created_at.take().or(began);
-            copy.title = conversation.summary.filled().map(|title| Fact::new(title.to_owned(), "conversation"));
-            if conversation.archived.0 {
-                copy.kind = SessionKind::Archived;
-            }
-        }
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         // Some messages of an unknown format may look like known ones; a number would claim to be that of all.
-        if copy.health.contains(Health::UnsupportedVersion) {
-            return Ok(());
-        }
-        let path = messages_path(&copy.place);
-        let replaced = replaced(&path)?;
-        let (mut prompts, mut replies, mut has_bad_lines, mut at) = (0_u64, 0_u64, false, 0);
-        each_line(&path, &mut |line| {
-            match line.and_then(Line::parse) {
-                Some(line) if !replaced.contains(&at) => {
-                    prompts += u64::from(line.prompt().is_some());
-                    replies += u64::from(line.is_reply());
-                }
-                Some(_) => {}
-                None => has_bad_lines = true,
-            }
-            at += 1;
-            ControlFlow::Continue(())
-        })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        if copy.kind == SessionKind::Empty && prompts + replies > 0 {
-            copy.kind = SessionKind::Main;
-        }
-        Ok(())
+        if copy.health.contains(Health::UnsupportedVersion) { Ok(()) } else { self.engine().count(copy) }
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
@@ -160,19 +79,10 @@ impl Agent for Letta {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        let path = messages_path(&copy.place);
-        let replaced = replaced(&path)?;
-        let mut at = 0;
-        each_line(&path, &mut |line| {
-            let is_shown = !replaced.contains(&at);
-            at += 1;
-            let Some(line) = line else { return see(too_long()) };
-            let line = Line::parse(line).filter(|_| is_shown);
-            line.into_iter().flat_map(|line| line.messages()).try_for_each(&mut *see)
-        })?;
+        self.engine().messages(copy, see)?;
         unknown_format_of(&copy.place).map_or(Ok(()), |format| {
             let why = format!("{}, so messages may be missing", unknown_format(&format));
-            Err(PathError::new("read", &path, std::io::Error::other(why)))
+            Err(PathError::new("read", &messages_path(&copy.place), std::io::Error::other(why)))
         })
     }
 
@@ -213,91 +123,125 @@ impl Agent for Letta {
     }
 }
 
-/// Facts from the two ends of messages.jsonl.
+/// What a log says beyond the members of a copy.
 #[derive(Default)]
-struct Ends {
-    is_whole: bool,
+pub(super) struct Facts {
     header_dir: Option<PathBuf>,
-    newest: Option<Timestamp>,
     has_older: bool,
-    prompt: Option<String>,
-    has_reply: bool,
     first: Option<Start>,
     last: Option<Start>,
-    model: Option<String>,
-    is_torn: bool,
 }
 
-impl Ends {
-    fn read(&mut self, file: Jsonl, place: &Located) -> Result<(), PathError> {
-        let mut file = file.with_tail(TAIL);
-        self.is_whole = file.lines_forward(|line| {
-            let Some(line) = Line::parse(line) else { return false };
-            self.header_dir = self.header_dir.take().or_else(|| line.header_dir());
-            self.has_older |= line.is_older();
-            self.first = self.first.take().or_else(|| line.start());
-            self.prompt = self.prompt.take().or_else(|| line.prompt());
-            self.has_reply |= line.is_reply();
-            self.prompt.is_some() && self.first.is_some()
-        })?;
-        let mut bytes = 0;
-        file.lines_backward(|line, is_ended| {
-            bytes += line.len();
-            match Line::parse(line) {
-                Some(line) => {
-                    self.newest = self.newest.max(line.at());
-                    self.last = self.last.take().or_else(|| line.start());
-                    self.model = self.model.take().or_else(|| line.model().map(str::to_owned));
-                    self.has_reply |= line.is_reply();
-                }
-                None => self.is_torn |= !is_ended,
-            }
-            (self.last.is_some() && self.model.is_some()) || bytes >= TAIL
-        })?;
-        if self.last.is_none() {
-            let line = Jsonl::open(&messages_path(place))?.last_line_with(DIRECTORY.as_bytes(), MAX_SEARCH)?;
-            self.last = line.and_then(|line| Line::parse(&line).and_then(|line| line.start()));
+impl Log for Letta {
+    type Record<'a> = Line<'a>;
+    type Facts = Facts;
+
+    const FILE: Option<&'static str> = Some("messages.jsonl");
+    const HAS_HIDDEN_LINES: bool = true;
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        let (mut found, dir) = (Found::default(), store.root.join("conversations"));
+        // The other folders hold the conversation that each agent begins with, which stays empty.
+        let folder = only.map(|id| encoded("conversation", id));
+        found.add_folders(store, &dir, None, folder.as_deref(), |name| id_of_folder(name).is_some());
+        for place in &mut found.places {
+            place.id = id_of_folder(&place.id).unwrap_or_default();
+        }
+        found
+    }
+
+    fn parse(line: &[u8]) -> Option<Line<'_>> {
+        Line::parse(line)
+    }
+
+    fn shown(log: &Path) -> Result<Shown, PathError> {
+        let replaced = replaced(log)?;
+        Ok(Box::new(move |line| !replaced.contains(&line)))
+    }
+
+    fn see_from_start(line: &Line<'_>, _number: usize, _copy: &mut Copy, facts: &mut Facts) {
+        facts.header_dir = facts.header_dir.take().or_else(|| line.header_dir());
+        facts.has_older |= line.is_older();
+        facts.first = facts.first.take().or_else(|| line.start());
+    }
+
+    fn knows_start(_copy: &Copy, facts: &Facts) -> bool {
+        facts.first.is_some()
+    }
+
+    fn see_from_end(line: &Line<'_>, copy: &mut Copy, facts: &mut Facts) {
+        facts.last = facts.last.take().or_else(|| line.start());
+        copy.model = copy.model.take().or_else(|| line.model().map(|model| Fact::new(model.to_owned(), "transcript")));
+    }
+
+    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+        facts.last.is_some() && copy.model.is_some()
+    }
+
+    fn finish(copy: &mut Copy, ends: &Ends, mut facts: Facts, _context: &ReadContext<'_>) -> Result<(), PathError> {
+        if ends.is_missing {
+            copy.health.insert(Health::InvalidContent);
+            copy.notes.push("its messages.jsonl is gone".to_owned());
+        } else if facts.last.is_none() {
+            let line = Jsonl::open(&messages_path(&copy.place))?.last_line_with(DIRECTORY.as_bytes(), MAX_SEARCH)?;
+            facts.last = line.and_then(|line| Line::parse(&line).and_then(|line| line.start()));
+        }
+        let manifest = beside(copy, MANIFEST).unwrap_or_default();
+        let manifest: Manifest<'_> = record(&manifest).unwrap_or_default();
+        note_formats(copy, facts.has_older, manifest.unknown_format());
+        note_dirs(copy, facts, manifest.is_migrated());
+        let conversation = beside(copy, "conversation.json").unwrap_or_default();
+        let conversation: Conversation<'_> = record(&conversation).unwrap_or_default();
+        let began = conversation.created_at().map(|at| Fact::new(at, "conversation")).or(copy.created_at.take());
+        copy.created_at = manifest.created_at().map(|at| Fact::new(at, "manifest")).or(began);
+        copy.title = conversation.summary.filled().map(|title| Fact::new(title.to_owned(), "conversation"));
+        if conversation.archived.0 {
+            copy.kind = SessionKind::Archived;
         }
         Ok(())
     }
+}
 
-    fn fill(self, copy: &mut Copy, is_migrated: bool, is_unknown: bool) {
-        if self.has_older {
-            copy.health.insert(Health::InvalidContent);
-            copy.notes.push(
-                "its messages are in a form that Letta Code no longer reads; `letta local-backend migrate-transcripts` \
-                 converts them"
-                    .to_owned(),
-            );
-        }
-        let says_nothing = self.is_whole && self.prompt.is_none() && !self.has_reply;
-        let is_empty = says_nothing && !is_unknown && !self.has_older;
-        copy.mark_if(is_empty, Health::EmptySession);
-        // Lines of an unknown format may end otherwise.
-        copy.mark_if(self.is_torn && !is_unknown, Health::TornTranscript);
-        if is_empty {
-            copy.kind = SessionKind::Empty;
-        }
-        copy.first_prompt = self.prompt.map(|prompt| Fact::new(prompt, "transcript"));
-        copy.model = self.model.map(|model| Fact::new(model, "transcript"));
-        let first = self.first.or_else(|| self.last.clone());
-        let last = self.last.or_else(|| first.clone());
-        copy.start_dir = first.map(|start| Fact::new(start.dir, "transcript"));
-        let Some(last) = last else {
-            // A migration puts its own directory into the header.
-            if let Some(dir) = self.header_dir {
-                let counts = !is_migrated;
-                copy.start_dir = counts.then(|| Fact::new(dir.clone(), "header"));
-                copy.last_dir = copy.start_dir.clone();
-                copy.evidence.push(Evidence { dir: dir.into(), source: "header", detail: "its header".into(), counts });
-            }
-            return;
-        };
-        copy.git_branch = last.branch.map(|branch| Fact::new(branch, "transcript"));
-        copy.last_dir = Some(Fact::new(last.dir.clone(), "transcript"));
-        let detail = "the text before its last prompts".into();
-        copy.evidence.push(Evidence { dir: last.dir, source: "transcript", detail, counts: true });
+/// Notes that messages are in an older format or in an unknown one; then nothing tells whether there are any.
+fn note_formats(copy: &mut Copy, has_older: bool, unknown: Option<String>) {
+    if has_older {
+        copy.health.insert(Health::InvalidContent);
+        copy.notes.push(
+            "its messages are in a form that Letta Code no longer reads; `letta local-backend migrate-transcripts` \
+             converts them"
+                .to_owned(),
+        );
     }
+    if (has_older || unknown.is_some()) && copy.kind == SessionKind::Empty {
+        copy.health.remove(Health::EmptySession);
+        copy.kind = SessionKind::Main;
+    }
+    if let Some(format) = unknown {
+        // Lines of an unknown format may end otherwise.
+        copy.health.remove(Health::TornTranscript);
+        copy.health.insert(Health::UnsupportedVersion);
+        copy.notes.push(format!("{}, so parts of it may not be shown", unknown_format(&format)));
+    }
+}
+
+fn note_dirs(copy: &mut Copy, facts: Facts, is_migrated: bool) {
+    let first = facts.first.or_else(|| facts.last.clone());
+    let last = facts.last.or_else(|| first.clone());
+    copy.start_dir = first.map(|start| Fact::new(start.dir, "transcript"));
+    let Some(last) = last else {
+        // A migration puts its own directory into the header.
+        if let Some(dir) = facts.header_dir {
+            let counts = !is_migrated;
+            copy.start_dir = counts.then(|| Fact::new(dir.clone(), "header"));
+            copy.last_dir = copy.start_dir.clone();
+            copy.evidence.push(Evidence { dir: dir.into(), source: "header", detail: "its header".into(), counts });
+        }
+        return;
+    };
+    copy.git_branch = last.branch.map(|branch| Fact::new(branch, "transcript"));
+    copy.last_dir = Some(Fact::new(last.dir.clone(), "transcript"));
+    let detail = "the text before its last prompts".into();
+    copy.evidence.push(Evidence { dir: last.dir, source: "transcript", detail, counts: true });
 }
 
 /// Returns the format of a session's messages if it is not understood.

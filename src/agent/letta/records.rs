@@ -12,16 +12,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::lines;
 use crate::agent::pi::records::Record;
 use crate::error::PathError;
 use crate::format::content::{Block, blocks};
 use crate::format::json::{Flag, Text, epoch, inner, record};
 use crate::format::jsonl::each_line;
+use crate::format::turn::Turn;
+use crate::session::Role;
 use crate::session::recorded;
-use crate::session::{Message, Role};
 
 /// Start of the texts that the program puts before a prompt.
 const REMINDER: &str = "<system-reminder>";
@@ -89,7 +92,7 @@ impl Manifest<'_> {
 
 /// A line of messages.jsonl: a message, or an entry of Pi's that holds one.
 #[derive(Default)]
-pub(super) struct Line<'a> {
+pub(in crate::agent) struct Line<'a> {
     entry: Record<'a>,
     message: Said<'a>,
 }
@@ -131,28 +134,9 @@ impl<'a> Line<'a> {
         recorded::is_absolute(&dir).then_some(dir)
     }
 
-    /// Returns when it was written, if a clock said so. A reply has the provider's time, too.
-    pub(super) fn at(&self) -> Option<Timestamp> {
-        self.entry.raw_message()?;
-        let by_provider =
-            || epoch(self.message.timestamp, 1000).filter(|_| self.message.role.get() == Some("assistant"));
-        real(self.entry.at()).or_else(|| real(by_provider()))
-    }
-
     /// Returns whether it is a message in the form before schema 1, which is not read.
     pub(super) fn is_older(&self) -> bool {
         self.message.role.get().is_some() && self.message.content.is_none() && self.message.parts.is_some()
-    }
-
-    /// Returns the text that was typed: the last one; the program puts the others before it.
-    pub(super) fn prompt(&self) -> Option<String> {
-        let texts = self.message.role.get().filter(|role| *role == "user").map(|_| self.texts())?;
-        texts.last().filter(|text| !is_reminder(text)).cloned()
-    }
-
-    /// Returns whether it says or calls something.
-    pub(super) fn is_reply(&self) -> bool {
-        self.message.role.get() == Some("assistant") && blocks(self.message.content).iter().any(Block::says_something)
     }
 
     /// Returns the model that answered.
@@ -174,26 +158,11 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Formats the line for people, without reminders. A compaction is formatted as Pi's.
-    pub(super) fn messages(&self) -> Vec<Message> {
-        let at = self.at();
-        let say = |role, text| Message { role, text, at };
-        let role = match self.message.role.get() {
-            Some("user") => return self.prompt().into_iter().map(|text| say(Role::User, text)).collect(),
-            Some("assistant") => Role::Assistant,
-            Some("toolResult") => {
-                return self.texts().into_iter().map(|text| say(Role::Tool, format!("→ {text}"))).collect();
-            }
-            Some(_) => return Vec::new(),
-            None => return self.summary(),
-        };
-        let said = blocks(self.message.content).into_iter().filter(Block::says_something);
-        said.filter_map(|block| block.message(role, at)).collect()
-    }
-
-    fn summary(&self) -> Vec<Message> {
-        let messages = self.entry.messages().into_iter();
-        messages.map(|message| Message { at: real(message.at), ..message }).collect()
+    fn time(&self) -> Option<Timestamp> {
+        self.entry.raw_message()?;
+        let by_provider =
+            || epoch(self.message.timestamp, 1000).filter(|_| self.message.role.get() == Some("assistant"));
+        real(self.entry.time()).or_else(|| real(by_provider()))
     }
 
     fn texts(&self) -> Vec<String> {
@@ -202,6 +171,39 @@ impl<'a> Line<'a> {
             _ => None,
         };
         blocks(self.message.content).into_iter().filter_map(text).collect()
+    }
+}
+
+impl lines::Record for Line<'_> {
+    /// If a clock said so. A reply has the provider's time, too.
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.time()
+    }
+
+    /// Leaves out reminders. A compaction is formatted as Pi's.
+    fn turn(&self) -> Option<Turn> {
+        let role = match self.message.role.get() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("toolResult") => Role::Tool,
+            Some(_) => return None,
+            None => {
+                let mut turn = self.entry.turn()?;
+                turn.messages.iter_mut().for_each(|message| message.at = real(message.at));
+                return Some(turn);
+            }
+        };
+        let mut turn = Turn::new(role, self.time());
+        match role {
+            // The last text was typed; the program puts the others before it.
+            Role::User => turn.say(self.texts().pop().filter(|text| !is_reminder(text))?),
+            Role::Tool => self.texts().into_iter().for_each(|text| turn.tool(format!("→ {text}"))),
+            _ => {
+                let said = blocks(self.message.content).into_iter().filter(Block::says_something);
+                turn.messages.extend(said.filter_map(|block| block.message(role, turn.at)));
+            }
+        }
+        Some(turn)
     }
 }
 
@@ -232,6 +234,7 @@ fn is_reminder(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::lines::Record as _;
 
     fn user(texts: &[&str]) -> String {
         let parts: Vec<_> = texts.iter().map(|text| serde_json::json!({"type": "text", "text": text})).collect();
@@ -290,7 +293,7 @@ mod tests {
             let text = format!(
                 r#"{{"type":"message","timestamp":"{written}","message":{{"role":"{role}","timestamp":{millis},"content":[]}}}}"#
             );
-            Line::parse(text.as_bytes()).and_then(|line| line.at()).map(|at| at.to_string())
+            Line::parse(text.as_bytes()).and_then(|line| line.time()).map(|at| at.to_string())
         };
         let (invented, real) = ("2026-01-01T00:00:24Z", "2026-11-25T09:30:00Z");
         assert_eq!(at(real, "user", 1_767_225_624_000).as_deref(), Some(real));

@@ -11,19 +11,20 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use memchr::memmem;
 
-use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};
+use super::lines::Lines;
+use super::{Agent, Command, Engine, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};
+use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::records::{Record, id_of_file, is_session_id};
-use crate::agent::pi::{Dialect, prompt_words, reader, relocation};
+use crate::agent::pi::{prompt_words, relocation};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -39,14 +40,6 @@ const PACKED: &str = ".gz";
 /// How an image is named in a record; its file is named after the digest.
 const BLOB: &[u8] = b"blob:sha256:";
 const DIGEST: usize = 64;
-
-const DIALECT: Dialect = Dialect {
-    name: "oh-my-pi",
-    has_title_line: true,
-    headless: "it does not begin with the header of a session",
-    branches: "oh-my-pi's tree leads there",
-    is_filed_under,
-};
 
 /// The agent.
 pub(super) struct Omp;
@@ -84,27 +77,12 @@ impl Agent for Omp {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        walk(store, |_| true)
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Tree(Self))
     }
 
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if is_session_id(id) { walk(store, |other| other == id) } else { Found::default() }
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = if is_packed(&place.path) { packed(place)? } else { reader::read(place, &DIALECT, context)? };
-        copy.size_bytes += context.tree_size(copy.place.side_dir.as_deref());
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        if is_packed(&copy.place.path) { Ok(()) } else { reader::count(copy, &DIALECT) }
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        (!is_packed(&place.path)).then(|| place.path.to_path_buf())
+    fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
+        is_packed(&place.path).then_some(&Packed)
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -138,10 +116,6 @@ impl Agent for Omp {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         crate::agent::pi::records::is_silent(record)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        if is_packed(&copy.place.path) { Ok(()) } else { reader::messages(&copy.place.path, see) }
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
@@ -188,6 +162,21 @@ impl Agent for Omp {
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::node(line)
+    }
+}
+
+impl Dialect for Omp {
+    const NAME: &'static str = "oh-my-pi";
+    const HAS_TITLE_LINE: bool = true;
+    const HEADLESS: &'static str = "it does not begin with the header of a session";
+    const BRANCHES: &'static str = "oh-my-pi's tree leads there";
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        walk(store, |id| only.is_none_or(|only| only == id))
+    }
+
+    fn is_filed_under(project: &str, dir: &Path) -> bool {
+        is_filed_under(project, dir)
     }
 }
 
@@ -324,14 +313,32 @@ fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
 }
 
-/// Tells of a packed session what its name and its file tell.
-fn packed(place: Located) -> Result<Copy, PathError> {
-    let (_, metadata) = fsio::open_regular(&place.path)?;
-    let mut copy = Copy::new(place);
-    (copy.size_bytes, copy.transcript_bytes) = (metadata.len(), metadata.len());
-    copy.kind = SessionKind::Archived;
-    copy.active_at =
-        metadata.modified().ok().and_then(|at| at.try_into().ok()).map(|at: Timestamp| Fact::new(at, "mtime"));
-    copy.notes.push("`omp gc` has packed it, so what was said in it is not read".to_owned());
-    Ok(copy)
+/// The engine for sessions that `omp gc` has packed.
+struct Packed;
+
+impl Engine for Packed {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        archived(store, |id| only.is_none_or(|only| only == id))
+    }
+
+    /// Reads what the name and the file tell.
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let (_, metadata) = fsio::open_regular(&place.path)?;
+        let mut copy = Copy::new(place);
+        copy.transcript_bytes = metadata.len();
+        copy.size_bytes = metadata.len() + context.tree_size(copy.place.side_dir.as_deref());
+        copy.kind = SessionKind::Archived;
+        copy.set_active_by_file(metadata.modified().ok().and_then(|at| at.try_into().ok()));
+        copy.notes.push("`omp gc` has packed it, so what was said in it is not read".to_owned());
+        Omp.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, _copy: &mut Copy) -> Result<(), PathError> {
+        Ok(())
+    }
+
+    fn messages(&self, _copy: &Copy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        Ok(())
+    }
 }

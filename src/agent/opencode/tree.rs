@@ -90,8 +90,8 @@ impl Engine for Tree {
         walk(&copy.place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
     }
 
-    fn document(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![place.path.to_path_buf()]
     }
 }
 

@@ -5,18 +5,15 @@
 pub(super) mod records;
 
 pub(super) mod about;
-mod ends;
-pub(super) mod reader;
+pub(super) mod log;
 pub(super) mod relocation;
 pub(super) mod usage;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(super) use ends::Dialect;
-
-use super::{Agent, Command, Found, ReadContext, as_last_argument};
+use super::lines::Lines;
+use super::{Agent, Command, Engine, Found, as_last_argument};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
@@ -24,24 +21,17 @@ use crate::format::json::text_in;
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Copy, Health, Located, Message, Store};
+use crate::session::{AgentKind, Copy, Health, Located, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
+use log::{Dialect, Tree};
 use records::{id_of_file, is_session_id, is_slug_of, slug};
 
 /// The variable of a directory that holds sessions without projects.
 const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 const MAX_SETTINGS: u64 = 1024 * 1024;
-
-const DIALECT: Dialect = Dialect {
-    name: "Pi",
-    has_title_line: false,
-    headless: "its first line is not a session header, so Pi would start the file over",
-    branches: "use /tree in Pi to go there",
-    is_filed_under: |project, dir| Pi.is_filed_under(project, dir),
-};
 
 /// The agent.
 pub(super) struct Pi;
@@ -67,22 +57,8 @@ impl Agent for Pi {
         flat.into_iter().chain(chosen).chain([usual]).collect()
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        walk(store, |_| true)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if is_session_id(id) { walk(store, |other| other == id) } else { Found::default() }
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = reader::read(place, &DIALECT, context)?;
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        reader::count(copy, &DIALECT)
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Tree(Self))
     }
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
@@ -91,10 +67,6 @@ impl Agent for Pi {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         records::is_silent(record)
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        reader::messages(&copy.place.path, see)
     }
 
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
@@ -131,6 +103,21 @@ impl Agent for Pi {
 
     fn asks_elsewhere(&self) -> bool {
         true
+    }
+}
+
+impl Dialect for Pi {
+    const NAME: &'static str = "Pi";
+    const HAS_TITLE_LINE: bool = false;
+    const HEADLESS: &'static str = "its first line is not a session header, so Pi would start the file over";
+    const BRANCHES: &'static str = "use /tree in Pi to go there";
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        walk(store, |id| only.is_none_or(|only| only == id))
+    }
+
+    fn is_filed_under(project: &str, dir: &Path) -> bool {
+        Pi.is_filed_under(project, dir)
     }
 }
 

@@ -8,14 +8,17 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::lines;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
-use crate::format::content::{Block, Unread, blocks, plain_text, unread_blocks};
+use crate::format::content::{Block, blocks, plain_text};
 use crate::format::json::{Flag, Text, members, record};
 use crate::format::jsonl::each_line;
+use crate::format::turn::Turn;
 use crate::session::{Message, Role};
 
 /// A line of a session's file.
@@ -80,7 +83,7 @@ impl<'a> Record<'a> {
 
 impl Record<'_> {
     /// Returns when it was written.
-    pub(crate) fn at(&self) -> Option<Timestamp> {
+    pub(crate) fn time(&self) -> Option<Timestamp> {
         self.timestamp.instant()
     }
 
@@ -99,65 +102,48 @@ impl Record<'_> {
         (self.kind.get() == Some("title")).then(|| self.title.get().unwrap_or_default().trim())
     }
 
-    /// Returns the text that a person typed, if this is one; an image alone is an empty text. The task that oh-my-pi gives to
-    /// a sub-agent is none.
-    pub(crate) fn prompt(&self) -> Option<String> {
-        let body = self.body()?;
-        let is_typed = body.role.get() == Some("user") && body.attribution.get() != Some("agent") && !body.is_made();
-        // Command Code answers calls of tools in messages of the user.
-        let is_typed = is_typed && !unread_blocks(body.content).iter().any(Unread::is_result);
-        is_typed.then(|| plain_text(body.content))
-    }
-
-    /// Returns whether it is an answer that says or calls something, and no error of the API.
-    pub(crate) fn is_reply(&self) -> bool {
-        let Some(body) = self.body().filter(|body| body.role.get() == Some("assistant")) else { return false };
-        let says_something = blocks(body.content).iter().any(Block::says_something);
-        says_something && body.stop_reason.get() != Some("error")
-    }
-
     /// Returns the model that answered.
     pub(crate) fn model(&self) -> Option<String> {
         let body = self.body().filter(|body| body.role.get() == Some("assistant"))?;
         body.model.filled().or(self.model.filled()).map(str::to_owned)
     }
 
-    /// Puts the record in words; records that are no part of the conversation give none.
-    pub(crate) fn messages(&self) -> Vec<Message> {
-        let at = self.at();
-        let say = |role, text: String| Message { role, text, at };
-        let said = |role, text: String| if text.trim().is_empty() { Vec::new() } else { vec![say(role, text)] };
-        match self.kind.get() {
-            Some("compaction" | "branch_summary") => {
-                return said(Role::System, self.summary.get().unwrap_or_default().to_owned());
+    /// Returns the turn of a record that holds a message.
+    fn message_turn(&self) -> Option<Turn> {
+        let body = self.body()?;
+        let role = match body.role.get()? {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "toolResult" | "bashExecution" => Role::Tool,
+            _ => return None,
+        };
+        let mut turn = Turn::new(role, self.time());
+        match (role, body.role.get()) {
+            (Role::User, _) => {
+                // The task that oh-my-pi gives to a sub-agent is no prompt; an image alone is one without a text. Command Code
+                // answers calls of tools in messages of the user.
+                let answers: Vec<String> = blocks(body.content).into_iter().filter_map(Block::into_result).collect();
+                turn.counts = body.attribution.get() != Some("agent") && !body.is_made() && answers.is_empty();
+                let role = if body.is_made() { Role::System } else { role };
+                turn.messages.push(Message { role, text: plain_text(body.content), at: turn.at });
+                answers.into_iter().for_each(|answer| turn.tool(format!("→ {answer}")));
             }
-            Some("custom_message") if self.display.0 => return said(Role::System, plain_text(self.content)),
-            _ => {}
-        }
-        let Some(body) = self.body() else { return Vec::new() };
-        match body.role.get() {
-            Some("user") if body.is_made() => said(Role::System, plain_text(body.content)),
-            Some("user") => {
-                let (answers, mut said) = (blocks(body.content), said(Role::User, plain_text(body.content)));
-                let answers = answers.into_iter().filter(|block| matches!(block, Block::ToolResult(_)));
-                said.extend(answers.filter_map(|block| block.message(Role::Tool, at)));
-                said
-            }
-            Some("assistant") => {
+            (Role::Assistant, _) => {
                 let mut blocks = blocks(body.content);
+                let says_something = blocks.iter().any(Block::says_something);
+                turn.counts = says_something && body.stop_reason.get() != Some("error");
                 blocks.retain(|block| !matches!(block, Block::ToolResult(_)));
-                let messages = blocks.into_iter().filter_map(|block| block.message(Role::Assistant, at));
-                let mut messages: Vec<Message> = messages.collect();
-                messages.extend(body.error_message.filled().map(|error| say(Role::System, error.to_owned())));
-                messages
+                turn.messages.extend(blocks.into_iter().filter_map(|block| block.message(role, turn.at)));
+                let error = body.error_message.filled().map(str::to_owned);
+                turn.messages.extend(error.map(|text| Message { role: Role::System, text, at: turn.at }));
             }
-            Some("toolResult") => vec![say(Role::Tool, format!("→ {}", plain_text(body.content)))],
-            Some("bashExecution") => {
-                let (command, output) = (body.command.get().unwrap_or_default(), body.output.get().unwrap_or_default());
-                vec![say(Role::Tool, format!("! {command}")), say(Role::Tool, format!("→ {output}"))]
+            (_, Some("bashExecution")) => {
+                turn.tool(format!("! {}", body.command.get().unwrap_or_default()));
+                turn.tool(format!("→ {}", body.output.get().unwrap_or_default()));
             }
-            _ => Vec::new(),
+            _ => turn.tool(format!("→ {}", plain_text(body.content))),
         }
+        Some(turn)
     }
 
     fn body(&self) -> Option<Body<'_>> {
@@ -177,6 +163,22 @@ impl Record<'_> {
             }
         };
         (own, parent)
+    }
+}
+
+impl lines::Record for Record<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.time()
+    }
+
+    fn turn(&self) -> Option<Turn> {
+        let mut summary = Turn::new(Role::System, self.time());
+        match self.kind.get()? {
+            "compaction" | "branch_summary" => summary.say(self.summary.get()?),
+            "custom_message" if self.display.0 => summary.say(plain_text(self.content)),
+            _ => return self.message_turn(),
+        }
+        Some(summary)
     }
 }
 
@@ -337,6 +339,7 @@ pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+    use crate::agent::lines::Record as _;
 
     fn record(text: &str) -> Record<'_> {
         Record::parse(text.as_bytes()).expect("a record")

@@ -7,42 +7,36 @@
 pub(super) mod records;
 
 pub(super) mod about;
-mod ends;
+mod log;
 mod relocation;
 mod usage;
 
 use std::collections::{BTreeSet, HashSet};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::lines::Lines;
 use super::{
-    Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
-    is_there,
+    Agent, Command, Engine, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option,
+    claude, is_there,
 };
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
-use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Tokens;
-use crate::session::{
-    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
-};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
 use crate::system::names;
 use crate::system::process::{self, StartTime};
 use crate::system::reach;
-use ends::Ends;
-use records::{Registration, Runtime, is_slug_of, record};
+use records::{Registration, Runtime, is_slug_of};
 
-/// How far from either end the client itself looks for a title, which it repeats to keep it near the last.
-const TITLE_WINDOW: u64 = 64 * 1024;
 /// A registration, or a file beside a transcript, has a few hundred bytes.
 const MAX_SMALL: u64 = 64 * 1024;
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
@@ -80,57 +74,8 @@ impl Agent for Qwen {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let mut parents = HashSet::new();
-            let subagents = dir.join("subagents");
-            for (entry, _) in found.entries(&subagents).into_iter().filter(|(_, kind)| kind.is_dir()) {
-                let Some(parent) = entry.file_name().to_str().filter(|name| is_session_id(name)).map(str::to_owned)
-                else {
-                    continue;
-                };
-                for (entry, kind) in found.entries(&entry.path()) {
-                    let path = entry.path();
-                    let is_record = kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl");
-                    let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_record);
-                    if let Some(stem) = stem.filter(|stem| stem.starts_with("agent-")).map(str::to_owned) {
-                        let place = place(store, project, stem, path, None);
-                        found.places.push(Located { parent_id: Some(parent.clone()), is_subagent: true, ..place });
-                    }
-                }
-                parents.insert(parent);
-            }
-            for chats in [dir.join("chats"), archive(dir)] {
-                for (entry, kind) in found.entries(&chats) {
-                    let path = entry.path();
-                    let Ok(name) = entry.file_name().into_string() else { continue };
-                    let Some(id) = name.strip_suffix(".jsonl").filter(|id| is_session_id(id)) else { continue };
-                    if kind.is_file() {
-                        let side_dir = parents.contains(id).then(|| subagents.join(id));
-                        found.places.push(place(store, project, id.to_owned(), path, side_dir));
-                    } else {
-                        found.problem(&path, "it is not a regular file");
-                    }
-                }
-            }
-        })
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if !is_session_id(id) {
-            return Found::default();
-        }
-        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            for chats in [dir.join("chats"), archive(dir)] {
-                let path = chats.join(format!("{id}.jsonl"));
-                let is_real_dir = links::is_dir(&chats);
-                if is_real_dir && links::is_file(&path) {
-                    let side_dir =
-                        Some(dir.join("subagents").join(id)).filter(|side_dir| reach::is_dir(side_dir) == Some(true));
-                    found.places.push(place(store, project, id.to_owned(), path, side_dir));
-                }
-            }
-        })
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
@@ -151,73 +96,6 @@ impl Agent for Qwen {
             notes.problems.append(&mut found.problems);
         }
         notes
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let path = place.path.clone();
-        let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(TITLE_WINDOW).unwrap_or(usize::MAX));
-        let (length, modified) = (file.len(), file.modified());
-        let mut copy = Copy::new(place);
-        copy.transcript_bytes = length;
-        copy.size_bytes = length + context.tree_size(copy.place.side_dir.as_deref());
-
-        let mut ends = Ends::default();
-        let mut seen = 0;
-        let is_whole = file.lines_forward(|line| {
-            ends.see_from_start(line);
-            seen += line.len() as u64 + 1;
-            length > TITLE_WINDOW && ends.knows_start() && (ends.early_title.is_some() || seen >= TITLE_WINDOW)
-        });
-        ends.is_whole = is_whole?;
-        context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
-        seen = 0;
-        let shown = file.lines_backward(|line, is_ended| {
-            ends.see_from_end(line, is_ended);
-            seen += line.len() as u64 + 1;
-            ends.knows_end() && (ends.title.is_some() || seen >= TITLE_WINDOW)
-        });
-        shown?;
-        ends.fill(&mut copy);
-        copy.set_active_by_file(modified);
-
-        let runtime = runtime(&copy.place);
-        let runtime = runtime.as_deref().and_then(|bytes| serde_json::from_slice::<Runtime<'_>>(bytes).ok());
-        add_evidence(&mut copy, runtime.as_ref());
-        self.decide_launch_dir(&mut copy);
-        copy.mark_if(
-            copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent,
-            Health::MisfiledSession,
-        );
-        copy.liveness = liveness(&copy.place, context, runtime.as_ref());
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut replies, mut has_bad_lines) = (0_u64, 0_u64, false);
-        let mut seen = HashSet::new();
-        let mut title = None;
-        let counts_sidechains = copy.kind == SessionKind::Subagent;
-        each_line(&copy.place.path, &mut |line| {
-            let Some(record) = line.and_then(record) else {
-                has_bad_lines = true;
-                return ControlFlow::Continue(());
-            };
-            title = record.title().or(title.take());
-            let is_new = record.uuid.filled().is_none_or(|uuid| seen.insert(uuid.to_owned()));
-            if is_new && (counts_sidechains || !record.is_sidechain.0) {
-                prompts += u64::from(record.prompt().is_some());
-                replies += u64::from(record.is_reply());
-            }
-            ControlFlow::Continue(())
-        })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        copy.title = title.map(|title| Fact::new(title, "custom-title")).or_else(|| copy.title.take());
-        if copy.kind == SessionKind::Main && prompts + replies == 0 {
-            copy.kind = SessionKind::Empty;
-            copy.health.insert(Health::EmptySession);
-        }
-        Ok(())
     }
 
     fn version_at(&self) -> Option<&'static str> {
@@ -241,14 +119,6 @@ impl Agent for Qwen {
         let silent = ["ui_telemetry", "attribution_snapshot", "file_history_snapshot", "custom_title", "slash_command"];
         is_one_of(record, "/type", &["system"])
             && is_one_of(record, "/subtype", &[&silent[..], &["parent_session"]].concat())
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_message(&copy.place.path, see, |line| messages(copy, line))
-    }
-
-    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
-        last_messages(&copy.place.path, count, |line| messages(copy, line))
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
@@ -296,6 +166,57 @@ impl Agent for Qwen {
         let argv = ["qwen", "--resume", &copy.place.id].map(str::to_owned).to_vec();
         Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
     }
+}
+
+/// Finds the sessions in the projects of a store, with their sub-agents.
+fn walk(store: &Arc<Store>) -> Found {
+    Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+        let mut parents = HashSet::new();
+        let subagents = dir.join("subagents");
+        for (entry, _) in found.entries(&subagents).into_iter().filter(|(_, kind)| kind.is_dir()) {
+            let Some(parent) = entry.file_name().to_str().filter(|name| is_session_id(name)).map(str::to_owned) else {
+                continue;
+            };
+            for (entry, kind) in found.entries(&entry.path()) {
+                let path = entry.path();
+                let is_record = kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl");
+                let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_record);
+                if let Some(stem) = stem.filter(|stem| stem.starts_with("agent-")).map(str::to_owned) {
+                    let place = place(store, project, stem, path, None);
+                    found.places.push(Located { parent_id: Some(parent.clone()), is_subagent: true, ..place });
+                }
+            }
+            parents.insert(parent);
+        }
+        for chats in [dir.join("chats"), archive(dir)] {
+            for (entry, kind) in found.entries(&chats) {
+                let path = entry.path();
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let Some(id) = name.strip_suffix(".jsonl").filter(|id| is_session_id(id)) else { continue };
+                if kind.is_file() {
+                    let side_dir = parents.contains(id).then(|| subagents.join(id));
+                    found.places.push(place(store, project, id.to_owned(), path, side_dir));
+                } else {
+                    found.problem(&path, "it is not a regular file");
+                }
+            }
+        }
+    })
+}
+
+/// Finds every copy of one id.
+fn find(store: &Arc<Store>, id: &str) -> Found {
+    Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+        for chats in [dir.join("chats"), archive(dir)] {
+            let path = chats.join(format!("{id}.jsonl"));
+            let is_real_dir = links::is_dir(&chats);
+            if is_real_dir && links::is_file(&path) {
+                let side_dir =
+                    Some(dir.join("subagents").join(id)).filter(|side_dir| reach::is_dir(side_dir) == Some(true));
+                found.places.push(place(store, project, id.to_owned(), path, side_dir));
+            }
+        }
+    })
 }
 
 /// Finds what belongs to a copy; its neighbours are listed once for all of a project.
@@ -383,13 +304,6 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
         Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still be running") },
         None => Liveness::Idle,
     }
-}
-
-/// Puts a line of a copy in words.
-fn messages(copy: &Copy, line: &[u8]) -> Option<Vec<Message>> {
-    let shows_sidechains = copy.kind == SessionKind::Subagent;
-    let record = record(line).filter(|record| shows_sidechains || !record.is_sidechain.0);
-    record.map(|record| record.messages())
 }
 
 /// Adds the directories that a session records: the first decides, the others help where it is filed elsewhere.

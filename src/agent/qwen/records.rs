@@ -3,13 +3,16 @@
 //! Facts: measured on Qwen Code 0.24.4 and 0.15.10; its chatRecordingService.ts (015346f1) for what was not met.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agent::claude::slug::slug;
+use crate::agent::lines;
 use crate::format::content::{Block, is_injected};
 use crate::format::json::{self, Flag, Text, member, text_in};
 use crate::format::parts::parts;
+use crate::format::turn::Turn;
 use crate::session::{Message, Role};
 
 /// A line of a transcript.
@@ -48,11 +51,6 @@ pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
 }
 
 impl Record<'_> {
-    /// Returns when the record was written.
-    pub(crate) fn at(&self) -> Option<Timestamp> {
-        self.timestamp.instant()
-    }
-
     fn parts(&self) -> Vec<Block<'_>> {
         parts(member(self.message, "parts"))
     }
@@ -64,7 +62,7 @@ impl Record<'_> {
     }
 
     /// Returns the text that a person typed, if this is one; an image alone is an empty text.
-    pub(crate) fn prompt(&self) -> Option<String> {
+    fn typed(&self) -> Option<String> {
         // What timers, goals and other programs say is recorded in the user's name too, each with its own mark.
         let is_typed = self.kind.get() == Some("user")
             && matches!(self.subtype.get(), None | Some("mid_turn_user_message"))
@@ -88,11 +86,6 @@ impl Record<'_> {
         typed.or_else(|| (!has_texts && !parts.is_empty()).then(String::new))
     }
 
-    /// Returns whether the model says or calls something.
-    pub(crate) fn is_reply(&self) -> bool {
-        self.kind.get() == Some("assistant") && self.parts().iter().any(Block::says_something)
-    }
-
     /// Returns the title that a person or the program gave.
     pub(crate) fn title(&self) -> Option<String> {
         self.told("custom_title", "customTitle")
@@ -107,24 +100,31 @@ impl Record<'_> {
     pub(crate) fn forked_from(&self) -> Option<String> {
         text_in(self.forked_from, "sessionId").filled().map(str::to_owned)
     }
+}
 
-    /// Puts the record in words; records that are no part of the conversation give none.
-    pub(crate) fn messages(&self) -> Vec<Message> {
-        let at = self.at();
-        let role = match self.kind.get() {
-            Some("user") => Role::User,
-            Some("assistant") => Role::Assistant,
-            Some("tool_result") => Role::Tool,
-            _ => return Vec::new(),
+impl lines::Record for Record<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.timestamp.instant()
+    }
+
+    /// A repeated record has the same id.
+    fn turn(&self) -> Option<Turn> {
+        let (role, typed) = match self.kind.get()? {
+            "user" => (Role::User, self.typed()),
+            "assistant" => (Role::Assistant, None),
+            "tool_result" => (Role::Tool, None),
+            _ => return None,
         };
-        if let Some(text) = self.prompt() {
-            return vec![Message { role, text, at }];
-        }
         // What is left in the user's name was said by the program.
-        let role = if role == Role::User { Role::System } else { role };
-        let mut parts = self.parts();
-        parts.retain(|part| !matches!(part, Block::Text(text) if text.trim().is_empty()));
-        parts.into_iter().filter_map(|part| part.message(role, at)).collect()
+        let role = if role == Role::User && typed.is_none() { Role::System } else { role };
+        let mut turn = Turn::new(role, self.timestamp.instant());
+        turn.id = self.uuid.filled().map(str::to_owned);
+        match typed {
+            Some(text) => turn.messages.push(Message { role, text, at: turn.at }),
+            None => turn.messages.extend(self.parts().into_iter().filter_map(|part| part.message(role, turn.at))),
+        }
+        turn.counts = role == Role::User || self.parts().iter().any(Block::says_something);
+        Some(turn)
     }
 }
 
@@ -180,6 +180,7 @@ pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::lines::Record as _;
 
     fn parsed(text: &str) -> Record<'_> {
         record(text.as_bytes()).expect("a record")

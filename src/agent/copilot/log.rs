@@ -1,0 +1,140 @@
+//! What `events.jsonl` says of the session.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::workspace::Workspace;
+use super::{Copilot, is_session_id, liveness, survey};
+use crate::agent::copilot::records::{Context, Event, may_have_context};
+use crate::agent::lines::{Ends, Log};
+use crate::agent::{Agent, Found, ReadContext};
+use crate::error::PathError;
+use crate::format::json::record;
+use crate::session::{Copy, Evidence, Fact, Store};
+
+/// How many events near the end are searched for the model: a session without an answer has none.
+const MAX_EVENTS: u32 = 40;
+
+/// What the events say beyond the members of a copy.
+#[derive(Default)]
+pub(in crate::agent) struct Facts {
+    first: Option<Context>,
+    last: Option<Context>,
+    events_from_end: u32,
+}
+
+impl Log for Copilot {
+    type Record<'a> = Event<'a>;
+    type Facts = Facts;
+
+    /// A client that was opened and left at once writes everything but this.
+    const FILE: Option<&'static str> = Some("events.jsonl");
+    const SOURCE: &'static str = "events";
+    /// The last resume can be far up.
+    const TAIL: usize = usize::MAX;
+    /// A turn repeats the system prompt, which alone has 28 KiB.
+    const WINDOW: usize = 96 * 1024;
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        found.add_folders(store, &store.root.join("session-state"), None, only, is_session_id);
+        found
+    }
+
+    fn parse(line: &[u8]) -> Option<Event<'_>> {
+        record(line)
+    }
+
+    fn see_from_start(event: &Event<'_>, _number: usize, _copy: &mut Copy, facts: &mut Facts) {
+        facts.first = facts.first.take().or_else(|| event.context());
+    }
+
+    fn knows_start(_copy: &Copy, facts: &Facts) -> bool {
+        facts.first.is_some()
+    }
+
+    fn see_from_end(event: &Event<'_>, copy: &mut Copy, facts: &mut Facts) {
+        facts.events_from_end += 1;
+        facts.last = facts.last.take().or_else(|| event.context());
+        copy.model = copy.model.take().or_else(|| Some(Fact::new(event.model()?, "events")));
+    }
+
+    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+        facts.last.is_some() && (copy.model.is_some() || facts.events_from_end >= MAX_EVENTS)
+    }
+
+    fn matters_at_end(line: &[u8], copy: &Copy, facts: &Facts) -> bool {
+        may_have_context(line) || copy.model.is_none() && facts.events_from_end < MAX_EVENTS
+    }
+
+    /// The same look at the folder finds the processes that use the session.
+    fn size(_copy: &Copy, _context: &ReadContext<'_>) -> u64 {
+        0
+    }
+
+    fn finish(copy: &mut Copy, ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
+        let (size_bytes, users) = survey(&copy.place.path, context);
+        copy.size_bytes = size_bytes;
+        copy.liveness = liveness(&copy.place.path, &users);
+        let mut workspace = Workspace::read(copy);
+        copy.title = workspace.title(ends.prompt.as_deref()).map(|title| Fact::new(title, "workspace"));
+        let of_workspace = |at| Fact::new(at, "workspace");
+        copy.created_at = workspace.created_at.map(of_workspace).or(copy.created_at.take());
+        if let Some(updated) =
+            workspace.updated_at.filter(|_| copy.active_at.as_ref().is_none_or(|at| at.source == "mtime"))
+        {
+            copy.active_at = Some(of_workspace(updated));
+        }
+        note_places(copy, facts, workspace);
+        Ok(())
+    }
+
+    fn see_counted(event: &Event<'_>, copy: &mut Copy) {
+        // A long session may have been resumed elsewhere before what a glance sees.
+        let Some(context) = event.context() else { return };
+        let dir = Arc::<Path>::from(PathBuf::from(context.cwd));
+        copy.last_dir = Some(Fact::new(dir.clone(), "events"));
+        copy.evidence.retain(|evidence| evidence.source != "last-directory");
+        if copy.evidence.first().is_none_or(|evidence| evidence.dir != dir) {
+            copy.evidence.retain(|evidence| evidence.dir != dir);
+            copy.evidence.insert(0, recorded(dir, "last-directory"));
+        }
+        Copilot.decide_launch_dir(copy);
+    }
+}
+
+/// Notes the directories and branches that the events and `workspace.yaml` name.
+fn note_places(copy: &mut Copy, facts: Facts, workspace: Workspace) {
+    let (first, last) = (facts.first, facts.last);
+    let branches = [last.as_ref(), first.as_ref()].into_iter().flatten().find_map(|context| context.branch.clone());
+    copy.git_branch = branches
+        .map(|branch| Fact::new(branch, "events"))
+        .or_else(|| workspace.branch.map(|branch| Fact::new(branch, "workspace")));
+    let dir = |context: Context| Arc::<Path>::from(PathBuf::from(context.cwd));
+    let (first, last) = (first.map(dir), last.map(dir));
+    // A resume without an id goes on where it is started, and only the events say so.
+    let moved = last.clone().filter(|last| Some(last) != first.as_ref()).map(|dir| (dir, "last-directory"));
+    let named = workspace.cwd.clone().map(|dir| (dir, "workspace"));
+    let sources = [moved, first.clone().map(|dir| (dir, "events")), named];
+    for (dir, source) in sources.into_iter().flatten() {
+        if copy.evidence.iter().all(|evidence| evidence.dir != dir) {
+            copy.evidence.push(recorded(dir, source));
+        }
+    }
+    if let (Some(own), Some(launch)) = (&workspace.cwd, copy.evidence.first())
+        && *own != launch.dir
+    {
+        copy.notes.push(format!(
+            "Copilot CLI changes to {} by itself when it resumes, if that directory exists",
+            own.display()
+        ));
+    }
+    let start = first.map(|dir| Fact::new(dir, "events"));
+    copy.start_dir = start.or_else(|| workspace.cwd.map(|dir| Fact::new(dir, "workspace")));
+    copy.last_dir = last.map(|dir| Fact::new(dir, "events")).or_else(|| copy.start_dir.clone());
+}
+
+fn recorded(dir: Arc<Path>, source: &'static str) -> Evidence {
+    let file = if source == "workspace" { "workspace.yaml" } else { "events.jsonl" };
+    Evidence { dir, source, detail: file.into(), counts: true }
+}

@@ -1,0 +1,60 @@
+//! Reads `workspace.yaml`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::agent::copilot::flat_yaml;
+use crate::format::json::instant;
+use crate::session::Copy;
+use crate::session::recorded;
+use crate::system::fsio;
+
+/// The file holds about ten short keys; a name can be a long prompt.
+pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;
+
+/// What `workspace.yaml` tells.
+#[derive(Default)]
+pub(super) struct Workspace {
+    pub(super) cwd: Option<Arc<Path>>,
+    pub(super) branch: Option<String>,
+    name: Option<String>,
+    is_named_by_user: bool,
+    pub(super) created_at: Option<Timestamp>,
+    pub(super) updated_at: Option<Timestamp>,
+}
+
+impl Workspace {
+    pub(super) fn read(copy: &mut Copy) -> Self {
+        let bytes = match fsio::read_if_present(&copy.place.path.join("workspace.yaml"), MAX_WORKSPACE) {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(error) => {
+                copy.notes.push(format!("its workspace.yaml cannot be read: {}", error.reason()));
+                return Self::default();
+            }
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut values = flat_yaml::read(&text);
+        let at = |value: Option<&String>| value.and_then(|value| instant(value));
+        Self {
+            created_at: at(values.get("created_at")),
+            updated_at: at(values.get("updated_at")),
+            is_named_by_user: values.get("user_named").is_some_and(|value| value == "true"),
+            // What is no absolute path would mean another directory to every caller.
+            cwd: values.remove("cwd").and_then(|cwd| recorded::dir(&cwd)),
+            branch: values.remove("branch"),
+            name: values.remove("name"),
+        }
+    }
+
+    /// Returns the name, unless it is the first prompt: the client uses that if no one gave a name.
+    pub(super) fn title(&mut self, prompt: Option<&str>) -> Option<String> {
+        let name = self.name.take().filter(|name| !name.trim().is_empty())?;
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (short, long) = (words(&name), prompt.map(words).unwrap_or_default());
+        let cut = short.trim_end_matches(['…', '.']);
+        let is_prompt = !self.is_named_by_user && !cut.is_empty() && long.starts_with(cut);
+        (!is_prompt).then_some(name)
+    }
+}

@@ -1,0 +1,334 @@
+//! The engine of agents that keep a session as a log with one JSON record per line.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::engine::Engine;
+use super::{Found, ReadContext, about, by_kind};
+use crate::error::PathError;
+use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
+use crate::format::turn::Turn;
+use crate::session::{Copy, Fact, Health, Located, Message, SessionKind, Store};
+
+/// How many records near the end are read for the newest time: not all logs are in the order of their times.
+const LAST_RECORDS: u32 = 6;
+
+/// Tells which lines of a log are part of the conversation, by their numbers, counted from 0.
+pub(super) type Shown = Box<dyn Fn(usize) -> bool>;
+
+/// The log of an agent.
+pub(super) trait Log: Sync + 'static {
+    type Record<'a>: Record;
+    /// What the records say of the session beyond the members of a copy.
+    type Facts: Default;
+
+    /// The log in the folder of a session, if that is one; else the session is the log.
+    const FILE: Option<&'static str> = None;
+    /// The name of the log as the source of facts.
+    const SOURCE: &'static str = "transcript";
+    /// How many bytes of each end are searched for what is not known yet, and how many of the last are read at once.
+    const HEAD: usize = usize::MAX;
+    const TAIL: usize = 64 * 1024;
+    const WINDOW: usize = 64 * 1024;
+    /// Whether a resume goes on with some lines only; see [`Log::shown`].
+    const HAS_HIDDEN_LINES: bool = false;
+
+    /// Finds every copy in a store, or every copy of one full id.
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found;
+
+    /// Parses a line; `None` if it is not a record.
+    fn parse(line: &[u8]) -> Option<Self::Record<'_>>;
+
+    /// Returns which lines a resume goes on with.
+    fn shown(_log: &Path) -> Result<Shown, PathError> {
+        Ok(Box::new(|_| true))
+    }
+
+    /// Returns whether a record is part of the conversation, and not of a sub-agent's in the same log.
+    fn is_own(_record: &Self::Record<'_>, _copy: &Copy) -> bool {
+        true
+    }
+
+    /// Notes what a record says of the session; records come from the first line on, which has the number 0.
+    fn see_from_start(_record: &Self::Record<'_>, _number: usize, _copy: &mut Copy, _facts: &mut Self::Facts) {}
+
+    /// Returns whether everything is known that the first records say, apart from the first prompt.
+    fn knows_start(_copy: &Copy, _facts: &Self::Facts) -> bool {
+        true
+    }
+
+    /// Returns whether a line may say what [`Log::see_from_start`] still looks for after the first prompt.
+    fn matters_at_start(_line: &[u8]) -> bool {
+        true
+    }
+
+    /// Notes what a record says that is not known yet; records come from the last one on.
+    fn see_from_end(_record: &Self::Record<'_>, _copy: &mut Copy, _facts: &mut Self::Facts) {}
+
+    /// Returns whether everything is known that the last records say, apart from the time.
+    fn knows_end(_copy: &Copy, _facts: &Self::Facts) -> bool {
+        true
+    }
+
+    /// Returns whether a line may say what [`Log::see_from_end`] still looks for.
+    fn matters_at_end(_line: &[u8], _copy: &Copy, _facts: &Self::Facts) -> bool {
+        true
+    }
+
+    /// Returns the bytes of everything that belongs to a copy, of its log alone if sizes are not wanted.
+    fn size(copy: &Copy, context: &ReadContext<'_>) -> u64 {
+        let beside = context.tree_size(copy.place.side_dir.as_deref());
+        if Self::FILE.is_some() { context.tree_size(Some(&copy.place.path)) } else { copy.transcript_bytes + beside }
+    }
+
+    /// Completes a copy with what its other files say.
+    fn finish(
+        _copy: &mut Copy,
+        _ends: &Ends,
+        _facts: Self::Facts,
+        _context: &ReadContext<'_>,
+    ) -> Result<(), PathError> {
+        Ok(())
+    }
+
+    /// Notes what a record says of the session while all of them are counted.
+    fn see_counted(_record: &Self::Record<'_>, _copy: &mut Copy) {}
+
+    /// Notes how many messages are in lines that a resume does not go on with.
+    fn note_hidden(_copy: &mut Copy, _count: u64) {}
+}
+
+/// A record of a log.
+pub(super) trait Record {
+    /// Returns when it was written.
+    fn at(&self, zone: &TimeZone) -> Option<Timestamp>;
+
+    /// Returns what it holds of the conversation.
+    fn turn(&self) -> Option<Turn>;
+
+    /// Returns whether it ends a turn, after which the agent waits for a prompt.
+    fn ends_turn(&self) -> bool {
+        false
+    }
+
+    /// Returns what is shown of it.
+    fn messages(&self) -> Vec<Message> {
+        let messages = self.turn().map(|turn| turn.messages).unwrap_or_default();
+        messages.into_iter().filter(|message| !message.text.trim().is_empty()).collect()
+    }
+
+    #[cfg(test)]
+    fn prompt(&self) -> Option<String> {
+        self.turn()?.prompt().map(str::to_owned)
+    }
+
+    #[cfg(test)]
+    fn is_reply(&self) -> bool {
+        self.turn().is_some_and(|turn| turn.is_reply())
+    }
+}
+
+/// What the two ends of a log say.
+#[derive(Default)]
+pub(super) struct Ends {
+    /// Whether there is no log.
+    pub is_missing: bool,
+    /// Whether the first line is not a record; `None` if no line was seen.
+    pub is_headless: Option<bool>,
+    /// Whether all of the log was seen from its start.
+    pub is_whole: bool,
+    pub prompt: Option<String>,
+    pub modified: Option<Timestamp>,
+    created: Option<Timestamp>,
+    newest: Option<Timestamp>,
+    has_reply: bool,
+    /// Whether the last record that could be read ends a turn.
+    is_ended: bool,
+    /// Whether the last line was cut off.
+    is_torn: bool,
+}
+
+impl Ends {
+    fn read<L: Log>(
+        &mut self,
+        mut file: Jsonl,
+        copy: &mut Copy,
+        facts: &mut L::Facts,
+        context: &ReadContext<'_>,
+    ) -> Result<(), PathError> {
+        let zone = &context.env.clock.zone;
+        (copy.transcript_bytes, self.modified) = (file.len(), file.modified());
+        let (mut number, mut bytes) = (0, 0);
+        self.is_whole = file.lines_forward(|line| {
+            (number, bytes) = (number + 1, bytes + line.len());
+            let is_parsed = self.prompt.is_none() || !L::knows_start(copy, facts) && L::matters_at_start(line);
+            let record = L::parse(line).filter(|_| is_parsed);
+            self.is_headless.get_or_insert(record.is_none());
+            if let Some(record) = record {
+                // What a program begins with may be written after the first prompt was typed.
+                self.created = self.created.into_iter().chain(record.at(zone)).min();
+                L::see_from_start(&record, number - 1, copy, facts);
+                if self.prompt.is_none()
+                    && let Some(turn) = record.turn().filter(|_| L::is_own(&record, copy))
+                {
+                    self.has_reply |= turn.is_reply();
+                    self.prompt = turn.prompt().map(str::to_owned);
+                }
+            }
+            self.prompt.is_some() && (L::knows_start(copy, facts) || bytes >= L::HEAD)
+        })?;
+        context.inspect(&copy.place, &Lines::<L>::log(&copy.place), &mut file, copy.place.is_subagent);
+        let (mut records, mut bytes) = (0, 0);
+        file.lines_backward(|line, has_end| {
+            bytes += line.len();
+            let has_time = self.newest.is_some() && records >= LAST_RECORDS;
+            if has_time && L::knows_end(copy, facts) {
+                return true;
+            }
+            if !has_time || L::matters_at_end(line, copy, facts) {
+                let record = L::parse(line);
+                self.is_torn |= !has_end && record.is_none();
+                if let Some(record) = record {
+                    self.is_ended |= records == 0 && record.ends_turn();
+                    records += 1;
+                    self.newest = self.newest.max(record.at(zone));
+                    L::see_from_end(&record, copy, facts);
+                }
+            }
+            records >= LAST_RECORDS && bytes >= L::TAIL
+        })
+    }
+
+    fn fill<L: Log>(&self, copy: &mut Copy, now: Timestamp) {
+        let fact = |at: Option<Timestamp>| at.map(|at| Fact::new(at, L::SOURCE));
+        copy.created_at = copy.created_at.take().or_else(|| fact(self.created));
+        copy.active_at = fact(self.newest);
+        copy.set_active_by_file(self.modified);
+        copy.mark_if(self.is_torn, Health::TornTranscript);
+        // Half a record behind the end of a turn begins the next one.
+        let last = self.newest.max(self.modified).filter(|_| self.is_torn || !self.is_ended);
+        let agent = about(copy.place.agent()).title;
+        copy.judge_by_age(last, now, |age| format!("it was written {age} ago, and {agent} keeps no lock"));
+        if self.is_whole && self.prompt.is_none() && !self.has_reply {
+            be_empty(copy);
+        }
+        let prompt = self.prompt.clone().filter(|prompt| !prompt.trim().is_empty());
+        copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, L::SOURCE));
+    }
+}
+
+fn be_empty(copy: &mut Copy) {
+    copy.health.insert(Health::EmptySession);
+    if copy.kind != SessionKind::Subagent {
+        copy.kind = SessionKind::Empty;
+    }
+}
+
+/// The engine for a kind of log.
+pub(super) struct Lines<L>(pub L);
+
+impl<L: Log> Lines<L> {
+    /// Returns the log of a session.
+    pub(super) fn log(place: &Located) -> PathBuf {
+        L::FILE.map_or_else(|| place.path.to_path_buf(), |file| place.path.join(file))
+    }
+}
+
+impl<L: Log> Engine for Lines<L> {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        L::locate(store, only)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        let (log, mut ends, mut facts) = (Self::log(&copy.place), Ends::default(), L::Facts::default());
+        let file = if L::FILE.is_some() { Jsonl::open_if_present(&log)? } else { Some(Jsonl::open(&log)?) };
+        match file {
+            Some(file) => ends.read::<L>(file.with_tail(L::WINDOW), &mut copy, &mut facts, context)?,
+            None => (ends.is_missing, ends.is_whole) = (true, true),
+        }
+        copy.size_bytes = L::size(&copy, context);
+        ends.fill::<L>(&mut copy, context.env.clock.now);
+        L::finish(&mut copy, &ends, facts, context)?;
+        if let Some(agent) = by_kind(copy.place.agent()) {
+            agent.decide_launch_dir(&mut copy);
+        }
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let log = Self::log(&copy.place);
+        let shown = L::shown(&log)?;
+        let (mut prompts, mut replies, mut hidden, mut number, mut has_bad_lines) = (0, 0, 0, 0, false);
+        // Records of one turn count once.
+        let mut counted = HashSet::new();
+        each_line(&log, &mut |line| {
+            match line.and_then(L::parse) {
+                Some(record) => {
+                    L::see_counted(&record, copy);
+                    let turn = record.turn().filter(|_| L::is_own(&record, copy));
+                    let mut turn = turn.filter(|turn| turn.prompt().is_some() || turn.is_reply());
+                    let id = turn.as_mut().and_then(|turn| turn.id.take());
+                    match turn.filter(|_| id.is_none_or(|id| counted.insert(id))) {
+                        Some(_) if !shown(number) => hidden += 1,
+                        Some(turn) if turn.is_reply() => replies += 1,
+                        Some(_) => prompts += 1,
+                        None => {}
+                    }
+                }
+                None => has_bad_lines = true,
+            }
+            number += 1;
+            ControlFlow::Continue(())
+        })?;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        copy.note_bad_lines(has_bad_lines);
+        if hidden > 0 {
+            L::note_hidden(copy, hidden);
+        }
+        match copy.kind {
+            SessionKind::Empty if prompts + replies + hidden > 0 => {
+                copy.kind = SessionKind::Main;
+                copy.health.remove(Health::EmptySession);
+            }
+            SessionKind::Main if prompts + replies + hidden == 0 => be_empty(copy),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let log = Self::log(&copy.place);
+        let shown = L::shown(&log)?;
+        let mut number = 0;
+        each_line(&log, &mut |line| {
+            number += 1;
+            match line {
+                Some(line) if shown(number - 1) => {
+                    messages::<L>(line, copy).into_iter().flatten().try_for_each(&mut *see)
+                }
+                Some(_) => ControlFlow::Continue(()),
+                None => see(too_long()),
+            }
+        })
+    }
+
+    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        let messages = |line: &[u8]| messages::<L>(line, copy);
+        if L::HAS_HIDDEN_LINES { Ok(None) } else { last_messages(&Self::log(&copy.place), count, messages) }
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(Self::log(place))
+    }
+}
+
+fn messages<L: Log>(line: &[u8], copy: &Copy) -> Option<Vec<Message>> {
+    let record = L::parse(line)?;
+    Some(if L::is_own(&record, copy) { record.messages() } else { Vec::new() })
+}

@@ -1,0 +1,138 @@
+//! What the records of a session's file say of the session, for the programs that write them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use crate::agent::lines::{Ends, Log, Shown};
+use crate::agent::pi::records::{Branch, Record, id_of_file, is_session_id};
+use crate::agent::{Found, ReadContext};
+use crate::error::PathError;
+use crate::session::recorded;
+use crate::session::{Copy, Evidence, Fact, Health, SessionKind, Store};
+
+/// In what the programs that write these records differ.
+pub(in crate::agent) trait Dialect: Sync + 'static {
+    /// The program's name.
+    const NAME: &'static str;
+    /// Whether a line with the title comes before the header.
+    const HAS_TITLE_LINE: bool;
+    /// What a file without a header means.
+    const HEADLESS: &'static str;
+    /// Where a person finds the branches of a session that a resume does not go on with.
+    const BRANCHES: &'static str;
+
+    /// Finds every copy in a store, or every copy of one full id.
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found;
+
+    /// Returns whether sessions of a directory are filed under a project.
+    fn is_filed_under(project: &str, dir: &Path) -> bool;
+}
+
+/// What the records say beyond the members of a copy.
+#[derive(Default)]
+pub(in crate::agent) struct Facts {
+    has_header: bool,
+    /// Whether something else than a title line was seen.
+    has_body: bool,
+    /// The last name, empty when it was taken away.
+    name: Option<String>,
+}
+
+/// The log of such a program: a header, then a tree of records.
+pub(in crate::agent) struct Tree<D>(pub D);
+
+impl<D: Dialect> Log for Tree<D> {
+    type Record<'a> = Record<'a>;
+    type Facts = Facts;
+
+    const HAS_HIDDEN_LINES: bool = true;
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        D::locate(store, only)
+    }
+
+    fn parse(line: &[u8]) -> Option<Record<'_>> {
+        Record::parse(line)
+    }
+
+    fn shown(log: &Path) -> Result<Shown, PathError> {
+        let branch = Branch::read(log)?;
+        Ok(Box::new(move |line| branch.has(line)))
+    }
+
+    fn see_from_start(record: &Record<'_>, number: usize, copy: &mut Copy, facts: &mut Facts) {
+        if let Some(title) = record.title_line().filter(|_| number == 0 && D::HAS_TITLE_LINE) {
+            facts.name = Some(title.to_owned());
+            return;
+        }
+        let is_first = number == 0 || number == 1 && D::HAS_TITLE_LINE && facts.name.is_some();
+        facts.has_body = true;
+        if is_first && record.is_header() {
+            facts.has_header = true;
+            note_header::<D>(record, copy);
+        }
+    }
+
+    fn see_from_end(record: &Record<'_>, copy: &mut Copy, facts: &mut Facts) {
+        facts.name = facts.name.take().or_else(|| record.session_name().map(str::to_owned));
+        copy.model = copy.model.take().or_else(|| Some(Fact::new(record.model()?, "transcript")));
+    }
+
+    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+        facts.name.is_some() && copy.model.is_some()
+    }
+
+    fn matters_at_end(line: &[u8], copy: &Copy, _facts: &Facts) -> bool {
+        // Most sessions have no name.
+        copy.model.is_none() || memmem::find(line, b"session_info").is_some()
+    }
+
+    fn finish(copy: &mut Copy, ends: &Ends, facts: Facts, _context: &ReadContext<'_>) -> Result<(), PathError> {
+        if !facts.has_header && (facts.has_body || ends.is_headless == Some(true) || ends.is_whole) {
+            copy.health.insert(Health::InvalidContent);
+            copy.notes.push(D::HEADLESS.to_owned());
+        }
+        let source = if D::HAS_TITLE_LINE { "title" } else { "session_info" };
+        copy.title = facts.name.filter(|name| !name.is_empty()).map(|name| Fact::new(name, source));
+        Ok(())
+    }
+
+    fn see_counted(record: &Record<'_>, copy: &mut Copy) {
+        // What lies between the two windows of a glance may name the session.
+        if let Some(name) = record.session_name() {
+            let name = Some(name).filter(|name| !name.is_empty());
+            copy.title = name.map(|name| Fact::new(name.to_owned(), "session_info"));
+        }
+    }
+
+    fn note_hidden(copy: &mut Copy, count: u64) {
+        copy.notes.push(format!("{count} more messages are on other branches; {}", D::BRANCHES));
+    }
+}
+
+fn note_header<D: Dialect>(header: &Record<'_>, copy: &mut Copy) {
+    let id = header.id.get().unwrap_or_default();
+    if id != copy.place.id {
+        copy.health.insert(Health::InvalidContent);
+        let name = D::NAME;
+        copy.notes.push(format!("its header says that its id is {id}, and {name} knows it only by that id"));
+    }
+    copy.created_at = header.time().map(|at| Fact::new(at, "header"));
+    if let Some(dir) = header.cwd.filled().and_then(recorded::dir) {
+        copy.start_dir = Some(Fact::new(dir.clone(), "header"));
+        copy.last_dir = copy.start_dir.clone();
+        let project = copy.place.project.as_deref();
+        let counts = project.is_none_or(|project| D::is_filed_under(project, &dir));
+        copy.evidence.push(Evidence { dir, source: "header", detail: "its header".into(), counts });
+    }
+    let Some(forked_from) = header.parent_session.filled() else { return };
+    if copy.kind == SessionKind::Main {
+        copy.kind = SessionKind::Fork;
+    }
+    // The parent is a path or an id. The home may have moved since, so of a path only the file's name counts.
+    let of_path = Path::new(forked_from).file_name().and_then(|name| id_of_file(name.to_str()?));
+    let parent = of_path.or(Some(forked_from).filter(|id| D::HAS_TITLE_LINE && is_session_id(id)));
+    copy.parent_id = parent.map(str::to_owned).or_else(|| copy.parent_id.take());
+}

@@ -1,0 +1,130 @@
+//! What the records of a transcript of Qwen Code say of the session.
+
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use super::{Qwen, add_evidence, find, is_archived, is_session_id, liveness, runtime, walk};
+use crate::agent::lines::{Ends, Log};
+use crate::agent::qwen::records::{Record, Runtime, record};
+use crate::agent::{Agent, Found, ReadContext};
+use crate::error::PathError;
+use crate::session::recorded;
+use crate::session::{Copy, Fact, Health, SessionKind, Store};
+
+/// How many records near the end are searched for the branch and the model.
+const MAX_RECORDS: u32 = 40;
+
+/// What the records say beyond the members of a copy.
+#[derive(Default)]
+pub(in crate::agent) struct Facts {
+    is_managed: bool,
+    forked_from: Option<String>,
+    parent: Option<String>,
+    early_title: Option<String>,
+    title: Option<String>,
+    branch: Option<String>,
+    records_from_end: u32,
+}
+
+impl Log for Qwen {
+    type Record<'a> = Record<'a>;
+    type Facts = Facts;
+
+    /// So far from either end the client itself looks for a title, which it repeats to keep it near the last.
+    const HEAD: usize = 64 * 1024;
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        match only {
+            Some(id) if is_session_id(id) => find(store, id),
+            Some(_) => Found::default(),
+            None => walk(store),
+        }
+    }
+
+    fn parse(line: &[u8]) -> Option<Record<'_>> {
+        record(line)
+    }
+
+    fn is_own(record: &Record<'_>, copy: &Copy) -> bool {
+        copy.kind == SessionKind::Subagent || !record.is_sidechain.0
+    }
+
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, facts: &mut Facts) {
+        if copy.start_dir.is_none() {
+            copy.start_dir = record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
+            if record.is_sidechain.0 {
+                copy.kind = SessionKind::Subagent;
+            }
+        }
+        facts.is_managed |= record.subtype.get().is_some_and(|subtype| subtype.starts_with("managed_session_"));
+        facts.forked_from = facts.forked_from.take().or_else(|| record.forked_from());
+        facts.parent = facts.parent.take().or_else(|| record.parent());
+        facts.early_title = record.title().or(facts.early_title.take());
+    }
+
+    fn knows_start(copy: &Copy, facts: &Facts) -> bool {
+        copy.start_dir.is_some() && facts.early_title.is_some()
+    }
+
+    fn matters_at_start(line: &[u8]) -> bool {
+        is_title(line)
+    }
+
+    fn see_from_end(record: &Record<'_>, copy: &mut Copy, facts: &mut Facts) {
+        facts.records_from_end += 1;
+        let dir = || record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
+        copy.last_dir = copy.last_dir.take().or_else(dir);
+        let model = || record.model.filled().filter(|_| record.kind.get() == Some("assistant"));
+        copy.model = copy.model.take().or_else(|| Some(Fact::new(model()?.to_owned(), "transcript")));
+        facts.branch = facts.branch.take().or_else(|| record.git_branch.filled().map(str::to_owned));
+        facts.title = facts.title.take().or_else(|| record.title());
+    }
+
+    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+        facts.title.is_some() && !is_more_wanted(copy, facts)
+    }
+
+    fn matters_at_end(line: &[u8], copy: &Copy, facts: &Facts) -> bool {
+        is_more_wanted(copy, facts) || is_title(line)
+    }
+
+    fn finish(copy: &mut Copy, _ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
+        copy.kind = match copy.kind {
+            SessionKind::Subagent => SessionKind::Subagent,
+            _ if is_archived(&copy.place) => SessionKind::Archived,
+            SessionKind::Main if facts.forked_from.is_some() => SessionKind::Fork,
+            kind => kind,
+        };
+        copy.parent_id = copy.parent_id.take().or(facts.forked_from).or(facts.parent);
+        if facts.is_managed {
+            let note = "Qwen Code keeps the newer part of it in a log of its own, and rejoin does not read that";
+            copy.notes.push(note.to_owned());
+        }
+        copy.title = facts.title.or(facts.early_title).map(|title| Fact::new(title, "custom-title"));
+        copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
+        copy.git_branch = facts.branch.filter(|branch| branch != "HEAD").map(|branch| Fact::new(branch, "transcript"));
+        let runtime = runtime(&copy.place);
+        let runtime = runtime.as_deref().and_then(|bytes| serde_json::from_slice::<Runtime<'_>>(bytes).ok());
+        add_evidence(copy, runtime.as_ref());
+        copy.liveness = liveness(&copy.place, context, runtime.as_ref());
+        Qwen.decide_launch_dir(copy);
+        let is_misfiled = copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent;
+        copy.mark_if(is_misfiled, Health::MisfiledSession);
+        Ok(())
+    }
+
+    fn see_counted(record: &Record<'_>, copy: &mut Copy) {
+        copy.title = record.title().map(|title| Fact::new(title, "custom-title")).or_else(|| copy.title.take());
+    }
+}
+
+fn is_title(line: &[u8]) -> bool {
+    memmem::find(line, b"custom_title").is_some()
+}
+
+/// Returns whether records near the end may say what is not known yet; the title apart.
+fn is_more_wanted(copy: &Copy, facts: &Facts) -> bool {
+    let has_some = copy.last_dir.is_some() && facts.branch.is_some() && copy.model.is_some();
+    !has_some && (facts.records_from_end < MAX_RECORDS || copy.last_dir.is_none())
+}
