@@ -49,6 +49,7 @@ mod found;
 mod gemini;
 mod goose;
 mod gptme;
+mod grok;
 mod hermes;
 pub(crate) mod installed;
 pub(crate) mod jido;

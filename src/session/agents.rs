@@ -18,6 +18,7 @@ macro_rules! agents {
                 Qwen qwen "Qwen Code";
                 Qoder qoder "Qoder CLI";
                 Copilot copilot "Copilot CLI";
+                Grok grok "Grok Build";
                 Pi pi "Pi";
                 Omp omp "oh-my-pi";
                 CommandCode commandcode "Command Code";

@@ -59,7 +59,7 @@ No problems found in 4 sessions.
 fn a_home_without_a_session_is_healthy() {
     World::new().rejoin(["doctor"]).code(0).stderr_eq("").stdout_eq(str![[r#"
 No sessions found. Looked in ~/.amplifier, ~/.claude, ~/.jido_code, ~/.codex, ~/.gemini, ~/.local/share/opencode,
-  ~/.local/share/kilo, ~/.qwen, ~/.qoder, ~/.copilot, ~/.pi/agent/sessions, ~/.omp/agent, ~/.commandcode,
+  ~/.local/share/kilo, ~/.qwen, ~/.qoder, ~/.copilot, ~/.grok, ~/.pi/agent/sessions, ~/.omp/agent, ~/.commandcode,
   ~/.vibe/logs/session, ~/.kimi, ~/.kimi-code, ~/.cline/data, ~/.factory, ~/.augment, ~/.continue/sessions,
   ~/.local/share/nanocoder, ~/.letta/lc-local-backend, ~/.openhands/conversations, ~/.local/share/gptme/logs, ~/.hermes,
   ~/.local/share/goose, ~/.aider, ~/.local/share/crush.

@@ -117,7 +117,7 @@ fn links_at_any_level_change_no_list_and_no_dry_run_promises_too_much() {
 }
 
 /// The variables that lead agents to their stores, each with where those are anyway.
-const STORES: [(&str, &str); 14] = [
+const STORES: [(&str, &str); 15] = [
     ("CLAUDE_CONFIG_DIR", ".claude"),
     ("CLINE_DIR", ".cline"),
     ("CODEX_HOME", ".codex"),
@@ -128,6 +128,7 @@ const STORES: [(&str, &str); 14] = [
     ("HERMES_HOME", ".hermes"),
     ("KIMI_CODE_HOME", ".kimi-code"),
     ("KIMI_SHARE_DIR", ".kimi"),
+    ("GROK_HOME", ".grok"),
     ("QODER_CONFIG_DIR", ".qoder"),
     ("QWEN_HOME", ".qwen"),
     ("VIBE_HOME", ".vibe"),

@@ -56,6 +56,7 @@ mod gemini;
 #[cfg(feature = "sqlite")]
 mod goose;
 mod gptme;
+mod grok;
 mod growth;
 #[cfg(feature = "sqlite")]
 mod hermes;

@@ -1,0 +1,192 @@
+//! The updates in `updates.jsonl`, and `summary.json`, which says what the session is.
+//!
+//! Facts: xai-org/grok-build 19d42e35, xai-grok-shell/src/session: storage/mod.rs and acp_session_impl/turn.rs.
+
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::value::RawValue;
+
+use super::{Grok, MAX_SUMMARY, is_id, summary};
+use crate::agent::claude::liveness;
+use crate::agent::document::{compact, set_title};
+use crate::agent::lines::{self, Ends, Log, Shown};
+use crate::agent::{Agent as _, Found, ReadContext, is_there};
+use crate::error::PathError;
+use crate::format::content::call;
+use crate::format::json::{Text, epoch, inner, list, member, members, record, text_in, texts_in};
+use crate::format::jsonl::each_line;
+use crate::format::turn::Turn;
+use crate::session::{Copy, Fact, Health, Liveness, Role, SessionKind, Store};
+use crate::system::fsio;
+
+/// The texts of `summary.json` that are read.
+const OF_SUMMARY: [&str; 8] = [
+    "generated_title",
+    "session_summary",
+    "created_at",
+    "last_active_at",
+    "current_model_id",
+    "head_branch",
+    "parent_session_id",
+    "session_kind",
+];
+
+/// The log of a session.
+pub(super) struct Updates;
+
+/// An update of the Agent Client Protocol or of xAI's extension, which older versions wrote without an envelope.
+pub(super) struct Update<'a> {
+    at: Option<Timestamp>,
+    kind: Text<'a>,
+    update: Option<&'a RawValue>,
+}
+
+impl Update<'_> {
+    /// Returns whether a mark of the update is set.
+    fn has(&self, mark: &str) -> bool {
+        member(member(self.update, "_meta"), mark).is_some_and(|flag| flag.get() == "true")
+    }
+
+    /// Returns a number of the update.
+    fn number(raw: Option<&RawValue>) -> Option<usize> {
+        raw?.get().parse().ok()
+    }
+}
+
+impl lines::Record for Update<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.at
+    }
+
+    fn turn(&self) -> Option<Turn> {
+        let text = |raw| text_in(member(raw, "content"), "text").get().unwrap_or_default().to_owned();
+        let role = match self.kind.get()? {
+            "user_message_chunk" => Role::User,
+            "agent_message_chunk" => Role::Assistant,
+            "tool_call" | "tool_call_update" => Role::Tool,
+            _ => return None,
+        };
+        let mut turn = Turn::new(role, self.at);
+        let [name, input, status, content, output] =
+            members(self.update, ["title", "rawInput", "status", "content", "rawOutput"]);
+        match (role, inner::<Text<'_>>(status).get()) {
+            (Role::Tool, _) if self.kind.get() == Some("tool_call") => {
+                let input = input.map(|input| compact(input.get()));
+                turn.tool(call(inner::<Text<'_>>(name).filled(), input.as_deref()));
+            }
+            (Role::Tool, Some("completed" | "failed")) => {
+                let said: String = list(content).into_iter().map(|part| text(Some(part))).collect();
+                let output = || output.map(|output| compact(output.get())).unwrap_or_default();
+                turn.tool(format!("→ {}", if said.is_empty() { output() } else { said }));
+            }
+            (Role::Tool, _) => return None,
+            _ => turn.say(text(self.update)),
+        }
+        // The program asks some things itself, such as what to make of a task that has ended.
+        turn.counts = !self.has("hostTurn") && !self.has("hideFromScrollback");
+        Some(turn)
+    }
+}
+
+impl Log for Updates {
+    type Record<'a> = Update<'a>;
+    type Facts = ();
+
+    const FILE: Option<&'static str> = Some("updates.jsonl");
+    const HAS_HIDDEN_LINES: bool = true;
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+            found.add_folders(store, dir, Some(project), only, |id| {
+                // A folder with images alone is not a session.
+                let has = |file: &str| is_there(&dir.join(id).join(file));
+                is_id(id) && (has("summary.json") || has("updates.jsonl") || has("chat_history.jsonl"))
+            });
+        })
+    }
+
+    fn parse(line: &[u8]) -> Option<Update<'_>> {
+        let whole: &RawValue = record(line)?;
+        let [at, params] = members(Some(whole), ["timestamp", "params"]);
+        let update = member(params.or(Some(whole)), "update");
+        let at = epoch(at, 1).filter(|at| at.as_second() > 0);
+        Some(Update { at, kind: text_in(update, "sessionUpdate"), update })
+    }
+
+    /// Returns the lines that `/rewind` left, as Grok Build does when it loads a session.
+    fn shown(log: &Path) -> Result<Shown, PathError> {
+        let (mut turns, mut rewound): (Vec<usize>, Vec<Range<usize>>) = Default::default();
+        // The number of the prompt that the line before belongs to, if it belongs to one.
+        let (mut at, mut last, mut has_numbers) = (0, None, false);
+        if !is_there(log) {
+            return Ok(Box::new(|_| true));
+        }
+        each_line(log, &mut |line| {
+            let update = line.and_then(Self::parse);
+            let of_prompt = update.as_ref().filter(|update| update.kind.get() == Some("user_message_chunk"));
+            let number = of_prompt.map(|update| Update::number(member(member(update.update, "_meta"), "promptIndex")));
+            has_numbers |= number.flatten().is_some();
+            // Once prompts have numbers, one without is a remark within a turn.
+            if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
+                turns.push(at);
+            }
+            let marker = update.filter(|update| update.kind.get() == Some("rewind_marker"));
+            if let Some(target) = marker.and_then(|marker| Update::number(member(marker.update, "target_prompt_index")))
+            {
+                rewound.extend(turns.get(target).map(|start| *start..at));
+                turns.truncate(target);
+            }
+            (last, at) = (number, at + 1);
+            ControlFlow::Continue(())
+        })?;
+        Ok(Box::new(move |line| !rewound.iter().any(|lines| lines.contains(&line))))
+    }
+
+    fn note_hidden(copy: &mut Copy, count: u64) {
+        copy.notes.push(format!("{count} more messages were taken back with /rewind"));
+    }
+
+    fn finish(copy: &mut Copy, _ends: &Ends, _facts: (), context: &ReadContext<'_>) -> Result<(), PathError> {
+        let registered = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
+        if registered != Liveness::Idle {
+            copy.liveness = registered;
+        }
+        let bytes = fsio::read_if_present(&summary(&copy.place), MAX_SUMMARY)?.unwrap_or_default();
+        match record::<&RawValue>(&bytes) {
+            Some(summary) => fill(copy, summary),
+            None => {
+                copy.health.insert(Health::InvalidContent);
+                copy.notes
+                    .insert(0, "it has no summary.json that can be read, so Grok Build does not find it".to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts what `summary.json` says into a copy.
+fn fill(copy: &mut Copy, summary: &RawValue) {
+    let [title, first_title, created, active, model, branch, parent, kind] = texts_in(Some(summary), OF_SUMMARY);
+    let [info, hidden] = members(Some(summary), ["info", "hidden"]);
+    let fact = |text: &Text<'_>| text.filled().map(|text| Fact::<Arc<str>>::new(text, "session"));
+    set_title(copy, title.filled().or_else(|| first_title.filled()));
+    copy.created_at = created.instant().map(|at| Fact::new(at, "session"));
+    copy.active_at = copy.active_at.take().or_else(|| active.instant().map(|at| Fact::new(at, "session")));
+    (copy.model, copy.git_branch) = (fact(&model), fact(&branch));
+    copy.parent_id = parent.filled().map(str::to_owned);
+    copy.kind = match kind.get() {
+        Some(kind) if kind.starts_with("subagent") => SessionKind::Subagent,
+        _ if copy.kind == SessionKind::Empty => SessionKind::Empty,
+        _ if hidden.is_some_and(|hidden| hidden.get() == "true") => SessionKind::Archived,
+        _ if copy.parent_id.is_some() => SessionKind::Fork,
+        _ => SessionKind::Main,
+    };
+    copy.set_dir(text_in(info, "cwd").filled(), "info.cwd of its summary.json");
+    let project = copy.place.project.clone().unwrap_or_default();
+    // Grok Build looks for it by the name of the project.
+    copy.evidence.iter_mut().for_each(|evidence| evidence.counts = Grok.is_filed_under(&project, &evidence.dir));
+}

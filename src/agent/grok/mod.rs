@@ -1,0 +1,142 @@
+//! Grok Build: `<home>/sessions/<percent-encoded directory>/<id>/` with `summary.json` about the session and `updates.jsonl`,
+//! the log that its own resume reads. `chat_history.jsonl` holds the messages for the model, which a compaction replaces.
+//!
+//! Facts: xai-org/grok-build 19d42e35, its view.rs, paths.rs and session_startup.rs; not measured, because the program could
+//! not be had.
+
+pub(super) mod about;
+mod log;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::command::as_option;
+use super::lines::Lines;
+use super::pi::records::is_session_id as is_id;
+use super::{Agent, Command, Engine, LiveRecord, StoreNotes, stores};
+use crate::agent::relocation::{Act, Moved, Moving, Relocation, small, text};
+use crate::agent::unknown_format::is_one_of;
+use crate::format::edit::{self, json_string};
+use crate::session::evidence;
+use crate::session::{AgentKind, Copy, Health, Located, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::{fsio, names};
+use log::Updates;
+
+/// The longest name of a project that is not cut and hashed.
+const MAX_NAME: usize = 255;
+const MAX_SUMMARY: u64 = 4 * 1024 * 1024;
+/// Updates that carry no conversation.
+const SILENT: [&str; 7] = [
+    "available_commands_update",
+    "current_mode_update",
+    "hooks_changed",
+    "memory_files",
+    "model_changed",
+    "plugins_changed",
+    "session_status",
+];
+
+/// The agent.
+pub(super) struct Grok;
+
+impl Agent for Grok {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        stores::by_variables(AgentKind::Grok, &[("GROK_HOME", None)], env.home.join(".grok"), env)
+    }
+
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Updates)
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        // The program takes a file that it cannot read for an empty list.
+        let bytes = fsio::read_if_present(&store.root.join("active_sessions.json"), MAX_SUMMARY).ok().flatten();
+        let active: Vec<Value> = serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default();
+        for entry in active {
+            let pid = entry.get("pid").and_then(Value::as_u64).and_then(|pid| u32::try_from(pid).ok());
+            if let (Some(id), Some(pid)) = (entry.get("session_id").and_then(Value::as_str), pid) {
+                notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, started: None });
+            }
+        }
+        notes
+    }
+
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        vec![place.path.join("updates.jsonl"), place.path.join("chat_history.jsonl")]
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/params/update/sessionUpdate", &SILENT) || is_one_of(record, "/type", &["system"])
+    }
+
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+        let sessions = moving.store.root.join("sessions");
+        Ok(Relocation::of_each(move |copy, to| {
+            let (place, to) = (&copy.place, text(to)?);
+            let project = Some(encoded(to)).filter(|name| name.len() <= MAX_NAME);
+            let project = project.ok_or("Grok Build names so long a directory by a hash that rejoin does not know")?;
+            let target = sessions.join(project).join(&place.id);
+            let json = small(&summary(place), MAX_SUMMARY)?.unwrap_or_default();
+            let edit = json_string(&json, &["info", "cwd"], |_| Some(to.to_owned()));
+            let edit = edit.ok_or("its summary.json does not name a directory")?;
+            let contents = edit::apply(json.as_bytes(), &[edit]);
+            let write = Act::Write { path: target.join("summary.json"), contents };
+            Ok(Moved::by(vec![Act::Move { from: place.path.to_path_buf(), to: target }, write]))
+        }))
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let encodes = |dir: &Path| {
+            let name = dir.to_str().map(encoded).unwrap_or_default();
+            // The hash of a long name cannot be checked.
+            name == project || name.len() > MAX_NAME && !project.starts_with('%')
+        };
+        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+        copy.health.remove(Health::MisfiledSession);
+        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if copy.kind == SessionKind::Subagent {
+            return Err("it is a sub-agent's session; resume its parent session".to_owned());
+        }
+        if copy.health.contains(Health::InvalidContent) {
+            return Err(copy.notes.first().cloned().unwrap_or_default());
+        }
+        let argv = ["grok", "--resume", &copy.place.id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: as_option(prompt, "-p", "--single"), unset: Vec::new(), then_type: None })
+    }
+}
+
+fn summary(place: &Located) -> PathBuf {
+    place.path.join("summary.json")
+}
+
+/// Names the project of a directory: everything but letters, digits and `-_.~` is percent-encoded.
+fn encoded(dir: &str) -> String {
+    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let encode = |byte: u8| if is_kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    dir.bytes().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_named_after_its_directory_unless_that_is_long() {
+        assert_eq!(encoded("/home/ana/my app_v1.2~x"), "%2Fhome%2Fana%2Fmy%20app_v1.2~x");
+        assert!(Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/ü")));
+        assert!(!Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/u")));
+        let long = format!("/w/{}", "中".repeat(30));
+        assert!(Grok.is_filed_under("workspace-0123456789abcdef", Path::new(&long)));
+        assert!(!Grok.is_filed_under("workspace-0123456789abcdef", Path::new("/w")));
+    }
+}
