@@ -179,8 +179,7 @@ impl Agent for Aider {
     }
 
     fn command(&self, _copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        let argv = ["aider", "--restore-chat-history"].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_option(prompt, "--message", "--message"), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["aider", "--restore-chat-history"], as_option(prompt, "--message", "--message")))
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {

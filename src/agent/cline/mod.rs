@@ -151,8 +151,7 @@ impl Agent for Cline {
             let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
             return Err(why.to_owned());
         }
-        let argv = ["cline", "--id", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: Vec::new(), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["cline", "--id", &copy.place.id], Vec::new()))
     }
 
     fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {

@@ -115,8 +115,7 @@ impl Agent for Gptme {
             _ => {}
         }
         let words: &[&str] = if prompt.is_some() { &["gptme", "-n"] } else { &["gptme"] };
-        let argv = words.iter().copied().chain(["--resume", "--name", id]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[words, &["--resume", "--name", id]].concat(), as_last_argument(prompt)))
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {

@@ -74,8 +74,7 @@ impl Agent for KimiCode {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        let argv = ["kimi", "--session", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["kimi", "--session", &copy.place.id], super::as_prompt_option(prompt)))
     }
 
     fn needs_own_dir(&self) -> bool {

@@ -163,8 +163,7 @@ impl Agent for Qwen {
             // Anything else is taken for a title.
             return Err("its id is not a UUID".to_owned());
         }
-        let argv = ["qwen", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["qwen", "--resume", &copy.place.id], as_prompt_option(prompt)))
     }
 }
 

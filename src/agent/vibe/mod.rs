@@ -200,8 +200,7 @@ impl Agent for Vibe {
             _ => {}
         }
         // The beginning of the id would do for Vibe, but may be another session's.
-        let argv = ["vibe", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
     }
 
     fn printed_id<'i>(&self, id: &'i str) -> Option<&'i str> {
