@@ -64,14 +64,6 @@ impl Agent for Aider {
         found
     }
 
-    fn keeps_in_projects(&self) -> bool {
-        true
-    }
-
-    fn lies_anywhere(&self, env: &Env) -> bool {
-        self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
-    }
-
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
         let mut found = Found::default();
         let mut dirs: BTreeSet<&Path> = BTreeSet::new();
@@ -195,10 +187,6 @@ impl Agent for Aider {
              there, and works on the files there",
             shell::word(&path)
         ))
-    }
-
-    fn needs_own_dir(&self) -> bool {
-        true
     }
 }
 

@@ -175,16 +175,6 @@ impl Agent for Cline {
             meta_path.display()
         ))
     }
-
-    fn still_lists(&self) -> Option<&'static str> {
-        // Measured on 3.0.65: its database is not written to by anybody else.
-        Some("Cline CLI goes on listing what was removed; `cline history delete --session-id ID` takes it off its list")
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        // It has the status and the costs.
-        name.ends_with(".json") && !name.ends_with(MESSAGES)
-    }
 }
 
 /// Puts what the first file says into a copy.

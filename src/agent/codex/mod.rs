@@ -201,10 +201,6 @@ impl Agent for Codex {
         Ok(())
     }
 
-    fn version_at(&self) -> Option<&'static str> {
-        Some("/payload/cli_version")
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
     }

@@ -69,10 +69,6 @@ impl Agent for Droid {
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         goes_on_in(copy, dir)
     }
-
-    fn is_state(&self, name: &str) -> bool {
-        name.ends_with(SETTINGS)
-    }
 }
 
 impl Log for Droid {

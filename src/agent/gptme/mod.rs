@@ -122,10 +122,6 @@ impl Agent for Gptme {
         Ok(relocation::relocation(moving.mapping))
     }
 
-    fn needs_own_dir(&self) -> bool {
-        true
-    }
-
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let Some(own) = copy.last_dir.as_ref().filter(|own| own.source != "system-prompt") else { return Ok(()) };
         let path = own.value.display();
@@ -144,10 +140,6 @@ impl Agent for Gptme {
             shell::word(&own.value.to_string_lossy()),
             shell::word(&dir.to_string_lossy())
         ))
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        name == ".lock"
     }
 }
 

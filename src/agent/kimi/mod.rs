@@ -252,14 +252,6 @@ impl Agent for Kimi {
         Ok(Command::new(&[words, &[id.as_str()]].concat(), super::as_prompt_option(prompt)))
     }
 
-    fn is_state(&self, name: &str) -> bool {
-        matches!(name, "state.json" | "metadata.json")
-    }
-
-    fn needs_own_dir(&self) -> bool {
-        true
-    }
-
     fn warning(&self, copy: &Copy, env: &Env) -> Option<String> {
         imports_in_words(copy, env)
     }

@@ -77,10 +77,6 @@ impl Agent for KimiCode {
         Ok(Command::new(&["kimi", "--session", &copy.place.id], super::as_prompt_option(prompt)))
     }
 
-    fn needs_own_dir(&self) -> bool {
-        true
-    }
-
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let Some(own) = copy.start_dir.as_ref().map(|own| &*own.value) else { return Ok(()) };
         if reach::canonicalize(own).unwrap_or_else(|_| own.to_owned()) == reach::canonicalize(dir).unwrap_or_default() {
@@ -107,10 +103,6 @@ impl Agent for KimiCode {
                 }))
             }
         }
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        name == "state.json"
     }
 }
 

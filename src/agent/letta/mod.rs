@@ -16,7 +16,6 @@ use super::lines::{Ends, Lines, Log, Shown};
 use super::{Agent, Command, Engine, Found, ReadContext, is_there};
 use crate::agent::pi::records::is_session_id;
 use crate::agent::unknown_format::is_one_of;
-use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::record;
 use crate::format::jsonl::Jsonl;
@@ -112,14 +111,6 @@ impl Agent for Letta {
              written to it for two minutes, run `rejoin doctor --fix --check torn-transcript`",
             torn.display()
         ))
-    }
-
-    fn at_half_a_line(&self) -> HalfLine {
-        HalfLine::Failing
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        name == "conversation.json"
     }
 }
 

@@ -99,10 +99,6 @@ impl Agent for Pi {
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::node(line)
     }
-
-    fn asks_elsewhere(&self) -> bool {
-        true
-    }
 }
 
 impl Dialect for Pi {

@@ -202,15 +202,6 @@ impl Agent for Vibe {
         // The beginning of the id would do for Vibe, but may be another session's.
         Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
     }
-
-    fn printed_id<'i>(&self, id: &'i str) -> Option<&'i str> {
-        // On leaving, the client says `vibe --resume` with so much of the id.
-        id.get(..PRINTED_ID)
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        matches!(name, "meta.json" | "scheduled-loops.json")
-    }
 }
 
 /// Returns whether a name can be an id, by the rule of Vibe's own lock.
