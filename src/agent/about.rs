@@ -1,8 +1,9 @@
-//! What docs/agents.md says about an agent: the rows of its table.
+//! Description of an agent: the rows of its table in docs/agents.md, and facts that the program asks for.
 
+use crate::agent::upkeep::HalfLine;
 use crate::agent::version;
 
-/// What is said of an agent, in Markdown; each text is the rest of a row.
+/// Description of an agent. The texts up to `facts` are Markdown, each the rest of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     /// Its name as its makers write it.
@@ -23,9 +24,57 @@ pub(crate) struct About {
     pub writes: &'static str,
     /// The versions that were measured, or the source code that was read.
     pub facts: &'static str,
+    /// JSON pointer to the agent's version in a record of its transcript.
+    pub version_at: Option<&'static str>,
+    /// Returns whether every save writes a file of this name anew, so that copies of a session may differ in it.
+    pub is_state: fn(&str) -> bool,
+    /// The agent's way with a last line that was cut off.
+    pub half_line: HalfLine,
+    /// Set if a session is found from its own directory alone, so that no other can stand in for one that is gone.
+    pub needs_own_dir: bool,
+    /// Set if a server that resumes a session needs a session-info.json, which is then written first.
+    pub needs_session_info: bool,
+    /// Set if the agent resumes a session in its launch directory only, and asks in any other: without a terminal it then
+    /// does nothing, and calls that a success.
+    pub asks_elsewhere: bool,
+    /// Set if sessions can be in any working directory.
+    pub is_anywhere: bool,
+    /// Set if all sessions are files in the directories that they belong to, so that a store has none.
+    pub keeps_in_projects: bool,
+    /// Set if the file of [`super::Agent::verbatim`] has titles and first prompts in the same way, so that `search` need not
+    /// read a session whose file lacks the text.
+    pub has_verbatim_titles: bool,
+    /// Sessions that the agent's own list shows after they were removed, and the way to take them off; `ID` is the session.
+    pub still_lists: Option<&'static str>,
+    /// Length of the beginning of an id that the agent prints and accepts in place of the whole.
+    pub printed_id: Option<usize>,
 }
 
 impl About {
+    /// Base of a description: an agent without any of the special cases.
+    pub(crate) const NONE: Self = Self {
+        title: "",
+        sessions: "",
+        launch_dir: "",
+        elsewhere: "",
+        starts: "",
+        in_use: "",
+        deletes: "",
+        writes: "",
+        facts: "",
+        version_at: None,
+        is_state: |_| false,
+        half_line: HalfLine::PassedOver,
+        needs_own_dir: false,
+        needs_session_info: false,
+        asks_elsewhere: false,
+        is_anywhere: false,
+        keeps_in_projects: false,
+        has_verbatim_titles: false,
+        still_lists: None,
+        printed_id: None,
+    };
+
     /// Returns the newest version of the agent that `facts` names; `None` if it names source code only.
     pub(crate) fn newest_version(&self) -> Option<&'static str> {
         let words = self.facts.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));

@@ -17,6 +17,14 @@ pub(crate) struct Command {
     pub then_type: Option<String>,
 }
 
+impl Command {
+    /// Makes a command without variables to unset and without anything to type.
+    pub(super) fn new(argv: &[&str], last: Vec<String>) -> Self {
+        let argv = argv.iter().map(|&word| word.to_owned()).collect();
+        Self { argv, last, unset: Vec::new(), then_type: None }
+    }
+}
+
 /// Explains why the installed program cannot resume a session, and names the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unable {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::database::is_session_id;
 use super::engine::Engine;
 use super::{Found, ReadContext, about, by_kind};
 use crate::error::PathError;
@@ -15,7 +16,7 @@ use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind, Store};
 
-/// How many records near the end are read for the newest time: not all logs are in the order of their times.
+/// Number of records near the end that are read for the newest time: not all logs are in the order of their times.
 const LAST_RECORDS: u32 = 6;
 
 /// Tells which lines of a log are part of the conversation, by their numbers, counted from 0.
@@ -24,27 +25,43 @@ pub(super) type Shown = Box<dyn Fn(usize) -> bool>;
 /// The log of an agent.
 pub(super) trait Log: Sync + 'static {
     type Record<'a>: Record;
-    /// What the records say of the session beyond the members of a copy.
+    /// Facts from the records for which a copy has no member.
     type Facts: Default;
 
     /// The log in the folder of a session, if that is one; else the session is the log.
     const FILE: Option<&'static str> = None;
     /// The name of the log as the source of facts.
     const SOURCE: &'static str = "transcript";
-    /// How many bytes of each end are searched for what is not known yet, and how many of the last are read at once.
+    /// Bytes of each end that are searched for what is not known yet, and bytes of the end that are read at once.
     const HEAD: usize = usize::MAX;
     const TAIL: usize = 64 * 1024;
     const WINDOW: usize = 64 * 1024;
-    /// Whether a resume goes on with some lines only; see [`Log::shown`].
+    /// Set if [`Log::shown`] hides lines.
     const HAS_HIDDEN_LINES: bool = false;
 
-    /// Finds every copy in a store, or every copy of one full id.
-    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found;
+    /// The directory of the sessions below the root of a store.
+    const DIR: &'static str = "";
+
+    /// Returns whether a name, of a log without its ending, can be the id of a session.
+    fn is_id(name: &str) -> bool {
+        is_session_id(name)
+    }
+
+    /// Finds every copy in a store, or every copy of one full id. By default each is named after its id.
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        let (mut found, dir) = (Found::default(), store.root.join(Self::DIR));
+        if Self::FILE.is_some() {
+            found.add_folders(store, &dir, None, only, Self::is_id);
+        } else {
+            found.add_files(store, &dir, None, ".jsonl", only, Self::is_id);
+        }
+        found
+    }
 
     /// Parses a line; `None` if it is not a record.
     fn parse(line: &[u8]) -> Option<Self::Record<'_>>;
 
-    /// Returns which lines a resume goes on with.
+    /// Returns a function that selects the lines that a resume continues.
     fn shown(_log: &Path) -> Result<Shown, PathError> {
         Ok(Box::new(|_| true))
     }
@@ -99,7 +116,7 @@ pub(super) trait Log: Sync + 'static {
     /// Notes what a record says of the session while all of them are counted.
     fn see_counted(_record: &Self::Record<'_>, _copy: &mut Copy) {}
 
-    /// Notes how many messages are in lines that a resume does not go on with.
+    /// Notes the number of messages in hidden lines.
     fn note_hidden(_copy: &mut Copy, _count: u64) {}
 }
 
@@ -133,23 +150,23 @@ pub(super) trait Record {
     }
 }
 
-/// What the two ends of a log say.
+/// Facts from the two ends of a log.
 #[derive(Default)]
 pub(super) struct Ends {
-    /// Whether there is no log.
+    /// Set if the log is missing.
     pub is_missing: bool,
-    /// Whether the first line is not a record; `None` if no line was seen.
+    /// Set if the first line is not a record; `None` before a line was seen.
     pub is_headless: Option<bool>,
-    /// Whether all of the log was seen from its start.
+    /// Set if all of the log was seen from its start.
     pub is_whole: bool,
     pub prompt: Option<String>,
     pub modified: Option<Timestamp>,
     created: Option<Timestamp>,
     newest: Option<Timestamp>,
     has_reply: bool,
-    /// Whether the last record that could be read ends a turn.
+    /// Set if the last record that could be read ends a turn.
     is_ended: bool,
-    /// Whether the last line was cut off.
+    /// Set if the last line was cut off.
     is_torn: bool,
 }
 

@@ -21,10 +21,12 @@ use crate::session::stats::Days;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
+use crate::system::reach;
+use about::About;
 use command::{Command, Unable, as_last_argument, as_prompt_option};
 use installed::Package;
 use relocation::{Act, Moving, Relocation};
-use upkeep::{CwdRecords, Fold, HalfLine, Link, Retention, Strays};
+use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 
 pub(crate) mod about;
 mod activity;
@@ -146,6 +148,16 @@ pub(crate) enum Said {
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub(crate) trait Agent: Listed + Sync {
+    /// Returns its description.
+    fn about(&self) -> &'static About {
+        about(self.kind())
+    }
+
+    /// Returns whether its sessions can be in any working directory, and it has run in this home.
+    fn is_anywhere(&self, env: &Env) -> bool {
+        self.about().is_anywhere && self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
+    }
+
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 
@@ -174,16 +186,6 @@ pub(crate) trait Agent: Listed + Sync {
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         self.engine().locate(store, Some(id))
-    }
-
-    /// Returns whether its sessions can be in any working directory, and it has run in this home.
-    fn lies_anywhere(&self, _env: &Env) -> bool {
-        false
-    }
-
-    /// Returns whether all of its sessions are files of the directories that they are of, so that no store holds any.
-    fn keeps_in_projects(&self) -> bool {
-        false
     }
 
     /// Finds copies that lie in no store but inside directories: those that a user asks about, and those in which
@@ -239,11 +241,6 @@ pub(crate) trait Agent: Listed + Sync {
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
         let of_lines = || compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok();
         self.engine_of(&a.place).compare(a, b).or_else(of_lines)
-    }
-
-    /// Returns where in a line of the transcript the agent's version stands, as a JSON pointer; `None` where it does not.
-    fn version_at(&self) -> Option<&'static str> {
-        None
     }
 
     /// Returns whether a record of its files is known to carry no conversation. A session is empty only if each of its
@@ -337,12 +334,6 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Returns whether [`Agent::verbatim`] holds titles and first prompts in the same way, so that `search` need not read a
-    /// session in whose file the text is not.
-    fn has_verbatim_titles(&self) -> bool {
-        false
-    }
-
     /// Says what lets it find the sessions of a store from other directories: what is done once, and for each of them.
     /// Without a word of its own nothing of it is touched, and this program keeps the new directory.
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
@@ -417,21 +408,6 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Returns what the agent makes of a last line that was cut off.
-    fn at_half_a_line(&self) -> HalfLine {
-        HalfLine::PassedOver
-    }
-
-    /// Returns whether a server that resumes a session needs a session-info.json, which is then written first.
-    fn needs_session_info(&self) -> bool {
-        false
-    }
-
-    /// Returns whether a session is found from its own directory alone, so that no other can stand in for one that is gone.
-    fn needs_own_dir(&self) -> bool {
-        false
-    }
-
     /// Returns the command that makes an agent list its sessions anew, where it finds them by a list of its own only.
     fn list_anew(&self, _root: &Path) -> Option<String> {
         None
@@ -441,18 +417,6 @@ pub(crate) trait Agent: Listed + Sync {
     /// if only [`Agent::list_anew`] helps, with all of a store.
     fn help_unlisted(&self, _copy: &Copy) -> Option<(String, &'static str)> {
         None
-    }
-
-    /// Says what the agent's own list goes on showing when a session has gone, and what takes it off there; `ID` stands for
-    /// the session.
-    fn still_lists(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns whether the agent goes on with a session in its launch directory only, and asks in any other: without
-    /// a terminal it then does nothing, and calls that a success.
-    fn asks_elsewhere(&self) -> bool {
-        false
     }
 
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
@@ -476,17 +440,6 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns where others keep records of the directories that its sessions were working in.
     fn cwd_records(&self) -> Option<&'static dyn CwdRecords> {
         None
-    }
-
-    /// Returns the beginning of an id that the agent prints and accepts instead of the whole; `None` if it does not.
-    fn printed_id<'i>(&self, _id: &'i str) -> Option<&'i str> {
-        None
-    }
-
-    /// Returns whether a file of this name is written anew by every save, so that copies of a session need not agree
-    /// in it.
-    fn is_state(&self, _name: &str) -> bool {
-        false
     }
 
     /// Returns how a record of a transcript is linked to others; `None` when the line is no record at all.

@@ -127,7 +127,7 @@ impl Seen {
         if let Some(name) = name.filter(|name| name.chars().count() <= MAX_NAME) {
             *self.types.entry(name.to_owned()).or_default() += 1;
         }
-        let version = agent.version_at().and_then(|at| record.pointer(at)?.as_str());
+        let version = agent.about().version_at.and_then(|at| record.pointer(at)?.as_str());
         self.version = version.map(str::to_owned).or_else(|| self.version.take());
     }
 

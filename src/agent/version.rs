@@ -17,7 +17,7 @@ pub(crate) fn parts(version: &str) -> Option<Vec<u64>> {
 
 /// Returns the version that the newest records of a copy name, or else its first.
 pub(crate) fn of(agent: &dyn Agent, copy: &Copy) -> Option<String> {
-    let at = agent.version_at()?;
+    let at = agent.about().version_at?;
     let path = agent.transcript(&copy.place)?;
     let find = |line: &[u8]| {
         let record: Value = serde_json::from_slice(line).ok()?;

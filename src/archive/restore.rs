@@ -221,7 +221,7 @@ pub(crate) fn check_places(
         let store = Arc::new(Store { root: root.to_owned(), ..store.clone() });
         let mut places = agent.locate(&store).places;
         // A file of a project has its path for an id, which is another one here.
-        places.retain(|place| place.id == manifest.id || agent.keeps_in_projects());
+        places.retain(|place| place.id == manifest.id || agent.about().keeps_in_projects);
         if let Some(copy) = copies.iter().find(|copy| places.iter().all(|place| *place.path != root.join(copy))) {
             return Err(refuse(copy));
         }

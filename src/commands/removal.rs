@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::agent::{self, Agent};
+use crate::agent;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
@@ -94,7 +94,7 @@ pub(super) fn say_what_is_still_listed(change: &Change, outcome: &Outcome, ui: &
         gone.entry(agent).or_default().push(id);
     }
     for (agent, ids) in gone {
-        match (agent::by_kind(agent).and_then(Agent::still_lists), ids.as_slice()) {
+        match (agent::about(agent).still_lists, ids.as_slice()) {
             (Some(words), [id]) => ui.note(&words.replace("ID", id)),
             (Some(words), _) => ui.note(words),
             (None, _) => {}
@@ -104,7 +104,7 @@ pub(super) fn say_what_is_still_listed(change: &Change, outcome: &Outcome, ui: &
 
 /// Returns those copies that are files of their directories: a look at the stores does not find them.
 fn in_projects(named: &[impl Borrow<Session>]) -> Vec<Located> {
-    let lies_there = |place: &&Located| agent::by_kind(place.agent()).is_some_and(Agent::keeps_in_projects);
+    let lies_there = |place: &&Located| agent::about(place.agent()).keeps_in_projects;
     let places = named.iter().flat_map(|session| &session.borrow().copies).map(|copy| &copy.place);
     let mut places: Vec<Located> = places.filter(lies_there).cloned().collect();
     places.sort_by(|a, b| a.path.cmp(&b.path));

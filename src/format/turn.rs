@@ -4,20 +4,20 @@ use jiff::Timestamp;
 
 use crate::session::{Message, Role};
 
-/// One message, put together from the rows that tell of it.
+/// One message, put together from its rows or records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// When, if that is known.
     pub at: Option<Timestamp>,
-    /// Whether a prompt or a reply of it counts: not if the agent made it itself, or it failed.
+    /// Set if it counts as a prompt or a reply: not if the agent made it itself, or it failed.
     pub counts: bool,
-    /// The id of a reply that several turns tell of.
+    /// Id of a message that has several turns; these count once.
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
-    /// What was said and called.
+    /// Texts, calls of tools and their answers.
     pub messages: Vec<Message>,
 }
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::agent::{self, Agent};
+use crate::agent;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::launch::log::{self, Launch, TooMany};
@@ -84,7 +84,7 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
 
 /// Refuses to start an agent where it would ask and no one could answer; at a terminal, says that it will ask.
 pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
-    let asks = agent::by_kind(session.agent).is_some_and(Agent::asks_elsewhere);
+    let asks = agent::about(session.agent).asks_elsewhere;
     // A link leads the agent to another directory than the recorded one, even under the same name.
     let Ok(real) = reach::canonicalize(dir) else { return Ok(None) };
     let Some(own) = session.launch_dir().filter(|own| asks && *own != real) else { return Ok(None) };

@@ -109,7 +109,7 @@ impl Resume {
             }
             plan.dir = Some(dir);
             dir_source = "option";
-        } else if agent.needs_session_info() {
+        } else if agent.about().needs_session_info {
             let item = backfill::plan(&session, None);
             backfill = matches!(item.action, Action::Write { .. }).then_some(item);
         }

@@ -155,7 +155,7 @@ pub(super) fn depends_on_others(env: &Env, filter: &Filter) -> bool {
     let asked = asked_dirs(env, filter);
     let lies_elsewhere = |agent: &dyn Agent| {
         let found = || agent.locate_in(&asked, &HashSet::new(), env);
-        agent.lies_anywhere(env)
+        agent.is_anywhere(env)
             || matches!(found(), Found { places, problems, .. } if !(places.is_empty() && problems.is_empty()))
     };
     !filter.dirs.is_empty()

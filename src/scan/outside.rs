@@ -35,7 +35,7 @@ impl Scan {
         let asked = asked_dirs(env, filter);
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
             let others;
-            let worked_in = match (agent.lies_anywhere(env), filter.agents.is_empty()) {
+            let worked_in = match (agent.is_anywhere(env), filter.agents.is_empty()) {
                 (false, _) => HashSet::new(),
                 (true, true) => dirs_of(&self.sessions),
                 // Only the agents that were asked for were read.

@@ -86,7 +86,7 @@ impl Places {
             return self.read_with_dirs(env, filter, wanted);
         }
         let may_have = |place: &&Located| {
-            let agent = agent::by_kind(place.agent()).filter(|agent| agent.has_verbatim_titles());
+            let agent = agent::by_kind(place.agent()).filter(|agent| agent.about().has_verbatim_titles);
             let is_shown = filter.all || !place.is_subagent;
             is_shown && agent.is_none_or(|agent| pattern.probes(agent, place).may_be_in_file(MAX_SEARCHED_FIRST))
         };

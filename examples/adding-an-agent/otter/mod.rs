@@ -1,24 +1,20 @@
-//! Otter: `~/.otter/sessions/<id>.jsonl`, a header and one message a line.
+//! Otter: `~/.otter/sessions/<id>.jsonl`, a header and then one message per line.
 //!
 //! Facts: invented. An agent that exists names the version that was measured, or its source at a commit.
 
 pub(super) mod about;
-mod records;
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::sync::Arc;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
 
-use super::{Agent, Command, Found, ReadContext, as_prompt_option};
-use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::{
-    AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store,
-};
+use super::lines::{self, Lines, Log};
+use super::{Agent, Command, Engine, as_prompt_option};
+use crate::format::json::{Text, record};
+use crate::format::turn::Turn;
+use crate::session::{AgentKind, Copy, Role, Store};
 use crate::system::env::Env;
-use records::{Header, Record};
 
-/// The agent.
 pub(super) struct Otter;
 
 impl Agent for Otter {
@@ -26,87 +22,49 @@ impl Agent for Otter {
         vec![Store::usual(AgentKind::Otter, env.home.join(".otter"))]
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root.join("sessions")) {
-            let name = entry.file_name().into_string().unwrap_or_default();
-            let Some(id) = name.strip_suffix(".jsonl").filter(|_| kind.is_file()) else { continue };
-            found.places.push(Located::new(store, id, entry.path()));
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = self.locate(store);
-        found.places.retain(|place| place.id == id);
-        found
-    }
-
-    fn read(&self, place: Located, _context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut file = Jsonl::open(&place.path)?;
-        let mut copy = Copy::new(place);
-        (copy.size_bytes, copy.transcript_bytes) = (file.len(), file.len());
-        let mut is_first = true;
-        file.lines_forward(|line| {
-            if std::mem::take(&mut is_first) {
-                let Ok(header) = serde_json::from_slice::<Header<'_>>(line) else {
-                    copy.health.insert(Health::InvalidContent);
-                    return true;
-                };
-                if let Some(dir) = header.dir.filled().map(PathBuf::from).filter(|dir| dir.is_absolute()) {
-                    let detail = "its first line".into();
-                    copy.evidence.push(Evidence { dir, source: "header", detail, counts: true });
-                }
-                copy.created_at = header.started.instant().map(|at| Fact::new(at, "header"));
-                return false;
-            }
-            let message = serde_json::from_slice::<Record<'_>>(line).ok().and_then(|record| record.message());
-            let prompt = message.filter(|message| message.role == Role::User);
-            copy.first_prompt = prompt.map(|prompt| Fact::new(prompt.text, "transcript"));
-            copy.first_prompt.is_some()
-        })?;
-        file.lines_backward(|line, is_ended| {
-            match serde_json::from_slice::<Record<'_>>(line) {
-                Ok(record) => copy.active_at = record.at.instant().map(|at| Fact::new(at, "transcript")),
-                Err(_) if !is_ended => drop(copy.health.insert(Health::TornTranscript)),
-                Err(_) => {}
-            }
-            copy.active_at.is_some()
-        })?;
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
-    }
-
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut replies) = (0, 0);
-        self.messages(copy, &mut |message| {
-            prompts += u64::from(message.role == Role::User);
-            replies += u64::from(message.role == Role::Assistant);
-            ControlFlow::Continue(())
-        })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if prompts + replies == 0 {
-            copy.kind = SessionKind::Empty;
-        }
-        Ok(())
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
-    }
-
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_line(&copy.place.path, &mut |line| {
-            let record = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok());
-            record.and_then(|record| record.message()).map_or(ControlFlow::Continue(()), &mut *see)
-        })
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        if copy.place.id.starts_with('-') {
-            return Err("its id could be taken for an option".to_owned());
-        }
-        let argv = ["otter", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["otter", "--resume", &copy.place.id], as_prompt_option(prompt)))
+    }
+}
+
+impl Log for Otter {
+    type Record<'a> = Record<'a>;
+    type Facts = ();
+
+    const DIR: &'static str = "sessions";
+
+    fn parse(line: &[u8]) -> Option<Record<'_>> {
+        record(line)
+    }
+
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+        copy.set_dir(record.dir.get(), "dir of the first line");
+    }
+}
+
+/// A line: the header, which has a directory, or a message.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(in crate::agent) struct Record<'a> {
+    dir: Text<'a>,
+    role: Text<'a>,
+    text: Text<'a>,
+    at: Text<'a>,
+}
+
+impl lines::Record for Record<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.at.instant()
+    }
+
+    fn turn(&self) -> Option<Turn> {
+        let role = if self.role.get()? == "user" { Role::User } else { Role::Assistant };
+        let mut turn = Turn::new(role, self.at.instant());
+        turn.say(self.text.get()?);
+        Some(turn)
     }
 }

@@ -15,4 +15,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; `cleanup` never takes a history, because it lies in the project, and `delete` takes it when it is named",
     facts: "measured on 0.86.2; files that `--chat-history-file` puts elsewhere are not found",
+    needs_own_dir: true,
+    keeps_in_projects: true,
+    is_anywhere: true,
+    ..About::NONE
 };

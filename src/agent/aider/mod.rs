@@ -64,14 +64,6 @@ impl Agent for Aider {
         found
     }
 
-    fn keeps_in_projects(&self) -> bool {
-        true
-    }
-
-    fn lies_anywhere(&self, env: &Env) -> bool {
-        self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
-    }
-
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
         let mut found = Found::default();
         let mut dirs: BTreeSet<&Path> = BTreeSet::new();
@@ -179,8 +171,7 @@ impl Agent for Aider {
     }
 
     fn command(&self, _copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        let argv = ["aider", "--restore-chat-history"].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_option(prompt, "--message", "--message"), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["aider", "--restore-chat-history"], as_option(prompt, "--message", "--message")))
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
@@ -196,10 +187,6 @@ impl Agent for Aider {
              there, and works on the files there",
             shell::word(&path)
         ))
-    }
-
-    fn needs_own_dir(&self) -> bool {
-        true
     }
 }
 

@@ -16,4 +16,9 @@ pub(crate) const ABOUT: About = About {
         (`hook amplifier`, `save transcript`)",
     facts: "measured on 0.1.1; microsoft/amplifier-app-cli f16375fc, amplifier-foundation d0d96f70, \
         ramparte/amplifier-distro 17dd3e00",
+    is_state: super::upkeep::is_state,
+    needs_session_info: true,
+    // On leaving, the client prints its own command with so much of the id.
+    printed_id: Some(super::PRINTED_ID),
+    ..About::NONE
 };

@@ -212,10 +212,6 @@ impl Agent for Amplifier {
         evidence::decide(copy, |evidence| evidence.source == "session-info");
     }
 
-    fn needs_session_info(&self) -> bool {
-        true
-    }
-
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
             return Err("it is a sub-session; resume its parent session".to_owned());
@@ -232,15 +228,6 @@ impl Agent for Amplifier {
             if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
         let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
-    }
-
-    fn printed_id<'i>(&self, id: &'i str) -> Option<&'i str> {
-        // On leaving, the client says `amplifier session resume` with so much of the id (app-cli, commands/run.py).
-        id.get(..PRINTED_ID)
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        upkeep::is_state(name)
     }
 
     fn fold(&self, from: &Located, into: &Located) -> Result<Option<Fold>, PathError> {

@@ -102,10 +102,6 @@ impl Agent for Claude {
         count::measure(copy, days)
     }
 
-    fn version_at(&self) -> Option<&'static str> {
-        Some("/version")
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(belongings::of(place))
     }
@@ -166,10 +162,6 @@ impl Agent for Claude {
 
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {
         Some(place.path.to_path_buf())
-    }
-
-    fn has_verbatim_titles(&self) -> bool {
-        true
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {

@@ -17,4 +17,11 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; the row in its `sessions.db` stays when a folder goes, so its own list goes on showing the session; \
         `cline history delete --session-id ID` removes either or both",
     facts: "measured on 3.0.65; `$CLINE_DIR` by its code",
+    // The others have the status and the costs.
+    is_state: |name| name.ends_with(".json") && !name.ends_with(super::MESSAGES),
+    // Measured on 3.0.65: its database is not written to by anybody else.
+    still_lists: Some(
+        "Cline CLI goes on listing what was removed; `cline history delete --session-id ID` takes it off its list",
+    ),
+    ..About::NONE
 };

@@ -151,8 +151,7 @@ impl Agent for Cline {
             let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
             return Err(why.to_owned());
         }
-        let argv = ["cline", "--id", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: Vec::new(), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["cline", "--id", &copy.place.id], Vec::new()))
     }
 
     fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
@@ -175,16 +174,6 @@ impl Agent for Cline {
             own.display(),
             meta_path.display()
         ))
-    }
-
-    fn still_lists(&self) -> Option<&'static str> {
-        // Measured on 3.0.65: its database is not written to by anybody else.
-        Some("Cline CLI goes on listing what was removed; `cline history delete --session-id ID` takes it off its list")
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        // It has the status and the costs.
-        name.ends_with(".json") && !name.ends_with(MESSAGES)
     }
 }
 

@@ -16,4 +16,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 0.169.0 and 0.57.0; openai/codex 28345fe3, 3846901e",
+    version_at: Some("/payload/cli_version"),
+    ..About::NONE
 };

@@ -201,10 +201,6 @@ impl Agent for Codex {
         Ok(())
     }
 
-    fn version_at(&self) -> Option<&'static str> {
-        Some("/payload/cli_version")
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
     }
@@ -274,8 +270,7 @@ impl Agent for Codex {
             None => &["codex", "resume"],
         };
         // Always the full id: what is no id that it knows starts a new session without a word.
-        let argv = words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
     fn list_anew(&self, root: &Path) -> Option<String> {

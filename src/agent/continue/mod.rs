@@ -84,11 +84,6 @@ impl Agent for Continue {
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
 
-    fn still_lists(&self) -> Option<&'static str> {
-        // Measured on 1.5.47: nothing but an editor takes an entry out of its `sessions.json`.
-        Some("Continue CLI goes on listing what was removed, and opens the newest session instead")
-    }
-
     fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
         let place = &copy.place;
         let own = changed_at(&place.path);

@@ -15,4 +15,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 1.0.102",
+    version_at: Some("/data/copilotVersion"),
+    ..About::NONE
 };

@@ -1,4 +1,4 @@
-//! What `events.jsonl` says of the session.
+//! Reads facts about a session from `events.jsonl`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use super::workspace::Workspace;
 use super::{Copilot, is_session_id, liveness, survey};
 use crate::agent::copilot::records::{Context, Event, may_have_context};
 use crate::agent::lines::{Ends, Log};
-use crate::agent::{Agent, Found, ReadContext};
+use crate::agent::{Agent, ReadContext};
 use crate::error::PathError;
 use crate::format::json::record;
-use crate::session::{Copy, Evidence, Fact, Store};
+use crate::session::{Copy, Evidence, Fact};
 
-/// How many events near the end are searched for the model: a session without an answer has none.
+/// Number of events near the end that are searched for the model: a session without an answer has none.
 const MAX_EVENTS: u32 = 40;
 
-/// What the events say beyond the members of a copy.
+/// Facts for which a copy has no member.
 #[derive(Default)]
 pub(in crate::agent) struct Facts {
     first: Option<Context>,
@@ -30,15 +30,14 @@ impl Log for Copilot {
     /// A client that was opened and left at once writes everything but this.
     const FILE: Option<&'static str> = Some("events.jsonl");
     const SOURCE: &'static str = "events";
+    const DIR: &'static str = "session-state";
     /// The last resume can be far up.
     const TAIL: usize = usize::MAX;
     /// A turn repeats the system prompt, which alone has 28 KiB.
     const WINDOW: usize = 96 * 1024;
 
-    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
-        let mut found = Found::default();
-        found.add_folders(store, &store.root.join("session-state"), None, only, is_session_id);
-        found
+    fn is_id(name: &str) -> bool {
+        is_session_id(name)
     }
 
     fn parse(line: &[u8]) -> Option<Event<'_>> {
@@ -112,7 +111,7 @@ fn note_places(copy: &mut Copy, facts: Facts, workspace: Workspace) {
         .or_else(|| workspace.branch.map(|branch| Fact::new(branch, "workspace")));
     let dir = |context: Context| Arc::<Path>::from(PathBuf::from(context.cwd));
     let (first, last) = (first.map(dir), last.map(dir));
-    // A resume without an id goes on where it is started, and only the events say so.
+    // A resume without an id continues where it is started, and only the events say so.
     let moved = last.clone().filter(|last| Some(last) != first.as_ref()).map(|dir| (dir, "last-directory"));
     let named = workspace.cwd.clone().map(|dir| (dir, "workspace"));
     let sources = [moved, first.clone().map(|dir| (dir, "events")), named];

@@ -42,10 +42,6 @@ impl Agent for Copilot {
         self.engine().transcript(place).filter(|path| reach::is_file(path))
     }
 
-    fn version_at(&self) -> Option<&'static str> {
-        Some("/data/copilotVersion")
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
         let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));

@@ -14,7 +14,7 @@ use crate::system::fsio;
 /// The file holds about ten short keys; a name can be a long prompt.
 pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;
 
-/// What `workspace.yaml` tells.
+/// Members of `workspace.yaml`.
 #[derive(Default)]
 pub(super) struct Workspace {
     pub(super) cwd: Option<Arc<Path>>,

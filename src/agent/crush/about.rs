@@ -15,4 +15,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; its databases are only read, and `crush session delete ID` removes a session",
     facts: "read in charmbracelet/crush 37f36e93",
+    is_anywhere: true,
+    ..About::NONE
 };

@@ -104,10 +104,6 @@ impl Agent for Crush {
         &DATABASE
     }
 
-    fn lies_anywhere(&self, env: &Env) -> bool {
-        self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
-    }
-
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
         let mut found = Found::default();
         let Some(store) = self.stores(env).into_iter().next().map(Arc::new) else { return found };

@@ -14,4 +14,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "read in the packages of 0.215.0 and 0.225.2 alone: it needs an account, so neither its sessions nor its resume could be tried \
         offline",
+    is_state: |name| name.ends_with(super::SETTINGS),
+    ..About::NONE
 };

@@ -55,8 +55,7 @@ impl Agent for Droid {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         let words: &[&str] = if prompt.is_some() { &["droid", "exec", "--session-id"] } else { &["droid", "--resume"] };
-        let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[words, &[copy.place.id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
@@ -69,10 +68,6 @@ impl Agent for Droid {
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         goes_on_in(copy, dir)
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        name.ends_with(SETTINGS)
     }
 }
 

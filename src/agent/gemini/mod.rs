@@ -232,8 +232,7 @@ impl Agent for Gemini {
         if id.starts_with('-') || id == "latest" || id.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err("Gemini CLI could take its id for something else".to_owned());
         }
-        let argv = ["gemini", "--resume", id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["gemini", "--resume", id], as_prompt_option(prompt)))
     }
 
     fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {

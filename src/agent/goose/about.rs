@@ -14,4 +14,5 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; its database is only read, and `goose session remove --session-id ID` removes a session",
     facts: "read in aaif-goose/goose 017176d0, schema 17; old files by block/goose's session_manager.rs (01643006) and legacy.rs (decaa9d2)",
+    ..About::NONE
 };

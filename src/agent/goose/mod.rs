@@ -128,8 +128,10 @@ impl Agent for Goose {
             );
         }
         let verb = if prompt.is_some() { "run" } else { "session" };
-        let argv = ["goose", verb, "--resume", "--session-id", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_option(prompt, "-t", "--text"), unset: Vec::new(), then_type: None })
+        Ok(Command::new(
+            &["goose", verb, "--resume", "--session-id", &copy.place.id],
+            as_option(prompt, "-t", "--text"),
+        ))
     }
 
     fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {

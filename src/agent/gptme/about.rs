@@ -18,4 +18,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 0.35.1; sub-agents, local times and the place on macOS by its code",
+    is_state: |name| name == ".lock",
+    needs_own_dir: true,
+    ..About::NONE
 };

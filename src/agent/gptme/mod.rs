@@ -115,16 +115,11 @@ impl Agent for Gptme {
             _ => {}
         }
         let words: &[&str] = if prompt.is_some() { &["gptme", "-n"] } else { &["gptme"] };
-        let argv = words.iter().copied().chain(["--resume", "--name", id]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[words, &["--resume", "--name", id]].concat(), as_last_argument(prompt)))
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         Ok(relocation::relocation(moving.mapping))
-    }
-
-    fn needs_own_dir(&self) -> bool {
-        true
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
@@ -145,10 +140,6 @@ impl Agent for Gptme {
             shell::word(&own.value.to_string_lossy()),
             shell::word(&dir.to_string_lossy())
         ))
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        name == ".lock"
     }
 }
 

@@ -138,8 +138,7 @@ impl Agent for Hermes {
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         // With `-z` it would ignore the id and start anew.
         let words: &[&str] = if prompt.is_some() { &["hermes", "chat", "-Q"] } else { &["hermes"] };
-        let argv = words.iter().copied().chain(["--resume", &copy.place.id]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_option(prompt, "-q", "--query"), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[words, &["--resume", &copy.place.id]].concat(), as_option(prompt, "-q", "--query")))
     }
 
     fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {

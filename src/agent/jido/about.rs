@@ -12,4 +12,5 @@ pub(crate) const ABOUT: About = About {
     deletes: "the file of a session that it resumes; closing the session writes it again",
     writes: "signed sessions (`save jido`)",
     facts: "read in agentjido/jido_code 03efe8eb",
+    ..About::NONE
 };

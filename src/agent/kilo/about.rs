@@ -14,4 +14,5 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; its databases are only read, and `kilo session delete ID` removes a session",
     facts: "measured on 7.7.9; names of databases by its code",
+    ..About::NONE
 };

@@ -15,4 +15,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 1.45.0 and 1.52.0; 1.51.0 by its code; its session.py (02a40bfe)",
+    is_state: |name| matches!(name, "state.json" | "metadata.json"),
+    needs_own_dir: true,
+    ..About::NONE
 };

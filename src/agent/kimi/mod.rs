@@ -249,16 +249,7 @@ impl Agent for Kimi {
             return Err(format!("it ran on another machine, which Kimi CLI reached by {kaos}"));
         }
         let words: &[&str] = if prompt.is_some() { &["kimi", "--print", "--session"] } else { &["kimi", "--session"] };
-        let argv = words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect();
-        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        matches!(name, "state.json" | "metadata.json")
-    }
-
-    fn needs_own_dir(&self) -> bool {
-        true
+        Ok(Command::new(&[words, &[id.as_str()]].concat(), super::as_prompt_option(prompt)))
     }
 
     fn warning(&self, copy: &Copy, env: &Env) -> Option<String> {

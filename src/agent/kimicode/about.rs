@@ -14,4 +14,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 2.1.0; what is taken back, compressed and imported by its code",
+    is_state: |name| name == "state.json",
+    needs_own_dir: true,
+    ..About::NONE
 };

@@ -74,12 +74,7 @@ impl Agent for KimiCode {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        let argv = ["kimi", "--session", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
-    }
-
-    fn needs_own_dir(&self) -> bool {
-        true
+        Ok(Command::new(&["kimi", "--session", &copy.place.id], super::as_prompt_option(prompt)))
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
@@ -108,10 +103,6 @@ impl Agent for KimiCode {
                 }))
             }
         }
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        name == "state.json"
     }
 }
 

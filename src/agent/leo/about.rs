@@ -13,4 +13,5 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "`.agent_session.json` (`save leo`)",
     facts: "read in Leo's agent.py and session documents",
+    ..About::NONE
 };

@@ -16,7 +16,6 @@ use super::lines::{Ends, Lines, Log, Shown};
 use super::{Agent, Command, Engine, Found, ReadContext, is_there};
 use crate::agent::pi::records::is_session_id;
 use crate::agent::unknown_format::is_one_of;
-use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::record;
 use crate::format::jsonl::Jsonl;
@@ -33,7 +32,7 @@ const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
 const MANIFEST: &str = "manifest.json";
 /// It lists the ids of all messages.
 const MAX_META: u64 = 16 * 1024 * 1024;
-/// How far back the last start is searched for.
+/// Bytes of the end that are searched for the last start.
 const MAX_SEARCH: u64 = 16 * 1024 * 1024;
 
 /// The agent.
@@ -113,17 +112,9 @@ impl Agent for Letta {
             torn.display()
         ))
     }
-
-    fn at_half_a_line(&self) -> HalfLine {
-        HalfLine::Failing
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        name == "conversation.json"
-    }
 }
 
-/// What a log says beyond the members of a copy.
+/// Facts from a log for which a copy has no member.
 #[derive(Default)]
 pub(super) struct Facts {
     header_dir: Option<PathBuf>,
@@ -202,7 +193,7 @@ impl Log for Letta {
     }
 }
 
-/// Notes that messages are in an older format or in an unknown one; then nothing tells whether there are any.
+/// Notes that messages are in an older format or in an unknown one. Such a session may not count as empty.
 fn note_formats(copy: &mut Copy, has_older: bool, unknown: Option<String>) {
     if has_older {
         copy.health.insert(Health::InvalidContent);

@@ -88,13 +88,6 @@ impl Agent for Nanocoder {
         Ok(command)
     }
 
-    fn still_lists(&self) -> Option<&'static str> {
-        // By the code of 1.25.2: an entry of `sessions.json` is not compared with the files.
-        Some(
-            "Nanocoder goes on listing what was removed for as long as it would have kept it, and finds no session then",
-        )
-    }
-
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
         // A store that it is not led to by itself is not swept either.
         store.is_default.then(|| retention(env))

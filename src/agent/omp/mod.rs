@@ -148,8 +148,7 @@ impl Agent for Omp {
             _ => {}
         }
         // The beginning of an id is taken for it, too, so it is always the whole.
-        let argv = ["omp", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: prompt_words(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
     }
 
     fn verify(&self, copy: &mut Copy, env: &Env) {

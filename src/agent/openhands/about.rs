@@ -16,4 +16,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 1.16.0; sub-agents by its code",
+    is_state: |name| name == "base_state.json",
+    ..About::NONE
 };

@@ -118,10 +118,6 @@ impl Agent for OpenHands {
             Err(error) => Err(format!("its base_state.json cannot be used: {}", error.reason())),
         }
     }
-
-    fn is_state(&self, name: &str) -> bool {
-        name == "base_state.json"
-    }
 }
 
 /// Adds the conversations in a directory, each with those of its sub-agents.

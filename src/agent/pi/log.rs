@@ -1,4 +1,4 @@
-//! What the records of a session's file say of the session, for the programs that write them.
+//! Reads facts about a session from the records of its file, for each program that writes such records.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::session::{Copy, Evidence, Fact, Health, SessionKind, Store};
 pub(in crate::agent) trait Dialect: Sync + 'static {
     /// The program's name.
     const NAME: &'static str;
-    /// Whether a line with the title comes before the header.
+    /// Set if a line with the title comes before the header.
     const HAS_TITLE_LINE: bool;
-    /// What a file without a header means.
+    /// The note on a file without a header.
     const HEADLESS: &'static str;
-    /// Where a person finds the branches of a session that a resume does not go on with.
+    /// The way to the branches of a session that a resume does not continue.
     const BRANCHES: &'static str;
 
     /// Finds every copy in a store, or every copy of one full id.
@@ -30,11 +30,11 @@ pub(in crate::agent) trait Dialect: Sync + 'static {
     fn is_filed_under(project: &str, dir: &Path) -> bool;
 }
 
-/// What the records say beyond the members of a copy.
+/// Facts from the records for which a copy has no member.
 #[derive(Default)]
 pub(in crate::agent) struct Facts {
     has_header: bool,
-    /// Whether something else than a title line was seen.
+    /// Set if anything but a title line was seen.
     has_body: bool,
     /// The last name, empty when it was taken away.
     name: Option<String>,
@@ -100,7 +100,7 @@ impl<D: Dialect> Log for Tree<D> {
     }
 
     fn see_counted(record: &Record<'_>, copy: &mut Copy) {
-        // What lies between the two windows of a glance may name the session.
+        // A record between the two ends may name the session.
         if let Some(name) = record.session_name() {
             let name = Some(name).filter(|name| !name.is_empty());
             copy.title = name.map(|name| Fact::new(name.to_owned(), "session_info"));

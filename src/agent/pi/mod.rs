@@ -93,16 +93,11 @@ impl Agent for Pi {
         if !is_session_id(&copy.place.id) {
             return Err("its id could be taken for an option".to_owned());
         }
-        let argv = ["pi", "--session", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: prompt_words(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["pi", "--session", &copy.place.id], prompt_words(prompt)))
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::node(line)
-    }
-
-    fn asks_elsewhere(&self) -> bool {
-        true
     }
 }
 

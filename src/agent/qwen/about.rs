@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Qwen Code.
 
 use crate::agent::about::About;
+use crate::agent::upkeep::HalfLine;
 
 pub(crate) const ABOUT: About = About {
     title: "Qwen Code",
@@ -16,4 +17,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 0.24.4 and 0.15.10; its sessionService.ts (011133cd) and storage.ts (013e660f)",
+    version_at: Some("/version"),
+    // Measured on 0.24.4: the line is then no record, and the one behind it has lost its parent.
+    half_line: HalfLine::WrittenOn,
+    ..About::NONE
 };

@@ -1,4 +1,4 @@
-//! What the records of a transcript of Qwen Code say of the session.
+//! Reads facts about a session from the records of its transcript.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::error::PathError;
 use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind, Store};
 
-/// How many records near the end are searched for the branch and the model.
+/// Number of records near the end that are searched for the branch and the model.
 const MAX_RECORDS: u32 = 40;
 
-/// What the records say beyond the members of a copy.
+/// Facts for which a copy has no member.
 #[derive(Default)]
 pub(in crate::agent) struct Facts {
     is_managed: bool,

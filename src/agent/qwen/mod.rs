@@ -22,7 +22,6 @@ use super::{
 };
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
-use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::session::evidence;
@@ -98,10 +97,6 @@ impl Agent for Qwen {
         notes
     }
 
-    fn version_at(&self) -> Option<&'static str> {
-        Some("/version")
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(belongings(place, &Listings::default()))
     }
@@ -123,11 +118,6 @@ impl Agent for Qwen {
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         Ok(relocation::relocation(moving.store, moving.mapping))
-    }
-
-    fn at_half_a_line(&self) -> HalfLine {
-        // Measured on 0.24.4: the line is then no record, and the one behind it has lost its parent.
-        HalfLine::WrittenOn
     }
 
     fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
@@ -163,8 +153,7 @@ impl Agent for Qwen {
             // Anything else is taken for a title.
             return Err("its id is not a UUID".to_owned());
         }
-        let argv = ["qwen", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["qwen", "--resume", &copy.place.id], as_prompt_option(prompt)))
     }
 }
 

@@ -15,4 +15,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 3.0.2; mistralai/mistral-vibe session_logger.py (025ba238), session_lease.py (503a4dcb)",
+    is_state: |name| matches!(name, "meta.json" | "scheduled-loops.json"),
+    // On leaving, the client prints its own command with so much of the id.
+    printed_id: Some(super::PRINTED_ID),
+    ..About::NONE
 };

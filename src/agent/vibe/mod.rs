@@ -200,17 +200,7 @@ impl Agent for Vibe {
             _ => {}
         }
         // The beginning of the id would do for Vibe, but may be another session's.
-        let argv = ["vibe", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
-    }
-
-    fn printed_id<'i>(&self, id: &'i str) -> Option<&'i str> {
-        // On leaving, the client says `vibe --resume` with so much of the id.
-        id.get(..PRINTED_ID)
-    }
-
-    fn is_state(&self, name: &str) -> bool {
-        matches!(name, "meta.json" | "scheduled-loops.json")
+        Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
     }
 }
 

@@ -167,7 +167,7 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
         let why = "it records no directory of its own";
         return match first.copy.kind {
             SessionKind::Empty => Ok(None),
-            _ if agent::by_kind(session.agent).is_some_and(Agent::needs_session_info) => {
+            _ if agent::about(session.agent).needs_session_info => {
                 Err(format!("{why}; record one with `rejoin backfill {}` first", selector()))
             }
             _ => Err(why.to_owned()),

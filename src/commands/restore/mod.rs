@@ -129,7 +129,7 @@ fn roots(
         let message = format!("{} does not look in {recorded}, where the session was stored", manifest.agent);
         let usual = stores.iter().find(|store| store.is_default).map(|store| store.root.display().to_string());
         let usual = match usual {
-            _ if agent.keeps_in_projects() => recorded,
+            _ if agent.about().keeps_in_projects => recorded,
             Some(usual) => usual,
             None => env.home.display().to_string(),
         };

@@ -218,7 +218,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
         return None;
     }
     let agent = agent::by_kind(session.agent);
-    let half_line = agent.map_or(HalfLine::PassedOver, |agent| agent.at_half_a_line());
+    let half_line = agent.map_or(HalfLine::PassedOver, |agent| agent.about().half_line);
     let (severity, evidence, measured) = match lines.last {
         LastLine::Ended => return None,
         LastLine::CutOff => {
@@ -278,7 +278,7 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
         parts.push(format!("{} (in line {known}{more})", records(lines.lost_count, "record whose parent is missing")));
     }
     let measured = parts.join(" and ");
-    let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.at_half_a_line() == HalfLine::Failing);
+    let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.about().half_line == HalfLine::Failing);
     let effect = match (lines.bad_count, lines.lost_count) {
         (_, 0) if fails => "Its agent fails on every session of this store while there is such a line.",
         (_, 0) => "Its agent skips such lines.",

@@ -172,7 +172,14 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     for session in own_sessions(survey) {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
         // One that is an id of its own is taken as such.
-        let Some(short) = agent.printed_id(session.id()).filter(|short| *short != session.id()) else { continue };
+        let Some(short) = agent
+            .about()
+            .printed_id
+            .and_then(|length| session.id().get(..length))
+            .filter(|short| *short != session.id())
+        else {
+            continue;
+        };
         for place in session.copies.iter().map(|copy| &copy.place) {
             let key = (session.agent, place.store.root.as_path(), place.project.as_deref(), short);
             let sessions = by_short.entry(key).or_default();

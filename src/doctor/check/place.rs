@@ -117,7 +117,8 @@ fn missing(survey: &Survey) -> Vec<Finding> {
 }
 
 fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding> {
-    let is_movable = |session: &Session| agent::by_kind(session.agent).is_some_and(|agent| !agent.needs_own_dir());
+    let is_movable =
+        |session: &Session| agent::by_kind(session.agent).is_some_and(|agent| !agent.about().needs_own_dir);
     let newest = sessions.iter().copied().max_by_key(|session| (is_movable(session), session.recency()))?;
     let mut evidence = format!(
         "{} belong{} to {}, which {}.",

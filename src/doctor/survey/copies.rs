@@ -51,7 +51,7 @@ fn only_here(agent: &dyn Agent, paths: &[PathBuf], copy: &Copy, chosen: &Copy) -
         if entry.file_type().is_dir() || transcript.as_deref() == Some(path) {
             continue;
         }
-        let is_state = entry.file_name().to_str().is_some_and(|name| agent.is_state(name));
+        let is_state = entry.file_name().to_str().is_some_and(|name| (agent.about().is_state)(name));
         let is_covered = path.strip_prefix(from).is_ok_and(|rest| is_beginning_of(path, &to.join(rest)));
         if !is_state && !is_covered {
             return Some(path.to_owned());

@@ -58,7 +58,7 @@ pub(super) fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent
     old.entries.iter().all(|entry| {
         let Some((size, sha256, chunks)) = entry.node.content() else { return true };
         let is_state =
-            || entry.path.file_name().and_then(|name| name.to_str()).is_some_and(|name| agent.is_state(name));
+            || entry.path.file_name().and_then(|name| name.to_str()).is_some_and(|name| (agent.about().is_state)(name));
         let newer = || new.file(&old.stores[entry.store].0, &entry.path);
         if let Node::Rows { .. } = entry.node {
             return newer().is_some_and(|newer| {
