@@ -14,4 +14,6 @@ pub(crate) const ABOUT: About = About {
         directory has characters beyond ASCII, `&` or `'`",
     facts: "read in the package `command-code` 1.64.0, which does not start without a dependency that could not be had; the names of \
         projects measured with its dependency @sindresorhus/slugify",
+    is_state: |name| name.ends_with("meta.json"),
+    ..About::NONE
 };

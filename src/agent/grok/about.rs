@@ -14,4 +14,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing, but `move` moves the folder into the new directory's project and changes `info.cwd`",
     facts: "read in xai-org/grok-build 19d42e35",
+    is_state: |name| name.ends_with(".json"),
+    ..About::NONE
 };

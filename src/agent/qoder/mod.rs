@@ -64,10 +64,6 @@ impl Agent for Qoder {
         claude::show(copy, see)
     }
 
-    fn version_at(&self) -> Option<&'static str> {
-        Some("/version")
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/type", &SILENT) || claude::is_silent(record)
     }
