@@ -22,6 +22,7 @@ mod auggie;
 mod backfill;
 mod bad_input;
 mod choosing;
+mod claude_desktop;
 mod cleanup;
 mod cleanup_archive;
 mod cline;

@@ -7,6 +7,7 @@ pub(crate) mod records;
 pub(super) mod about;
 mod belongings;
 mod count;
+mod desktop;
 mod ends;
 mod live;
 mod places;
@@ -85,6 +86,7 @@ impl Agent for Claude {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let (mut copy, relocated) = read_transcript(place, context)?;
+        desktop::entitle(&mut copy);
         decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
         copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
@@ -207,7 +209,12 @@ impl Agent for Claude {
     }
 
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
-        upkeep::retention(store, env)
+        // The app may say otherwise when it starts the client.
+        if desktop::is_in(store) { None } else { upkeep::retention(store, env) }
+    }
+
+    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+        desktop::warning(&copy.place.store)
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {

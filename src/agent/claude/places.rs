@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
+use super::desktop;
 use crate::agent::Found;
 use crate::session::{AgentKind, Located, Store};
 use crate::system::env::Env;
@@ -36,6 +37,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .collect();
     others.sort();
     roots.append(&mut others);
+    roots.extend(desktop::roots(env));
     roots
         .into_iter()
         .map(|root| {

@@ -1,0 +1,68 @@
+//! Tasks of Claude Desktop's local agent mode ("Cowork"), each with its own configuration directory for Claude Code.
+//!
+//! `<config>/Claude/local-agent-mode-sessions/<organisation>/<account>/[agent/]local_<id>/.claude`, with `local_<id>.json` about
+//! the task next to its folder. Facts: skillsynchq/txcript 6699e3ed, docs/formats/cowork.md; the app was never measured. Claude Code 2.1.332 resumed an invented
+//! task with its folder as `CLAUDE_CONFIG_DIR`, and did not find it without.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::is_session_id;
+use crate::agent::Found;
+use crate::session::{Copy, Fact, Store};
+use crate::system::env::Env;
+use crate::system::{fsio, links};
+
+const TASKS: &str = "local-agent-mode-sessions";
+/// A record of a task holds the prompt of the system, too.
+const MAX_RECORD: u64 = 4 * 1024 * 1024;
+
+/// Finds the configuration directories of all tasks that have transcripts.
+pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
+    let config =
+        if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
+    let dirs = |dir: &Path, is_wanted: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
+        let entries =
+            Found::default().entries(dir).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry);
+        let wanted = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_wanted));
+        wanted.map(|entry| entry.path()).collect()
+    };
+    let organisations = dirs(&config.join("Claude").join(TASKS), &is_session_id);
+    let accounts = organisations.iter().flat_map(|organisation| dirs(organisation, &is_session_id));
+    let folders = accounts.flat_map(|account| [account.join("agent"), account]);
+    let tasks = folders.flat_map(|folder| dirs(&folder, &|name| name.starts_with("local_")));
+    let mut roots: Vec<PathBuf> = tasks.map(|task| task.join(".claude")).collect();
+    roots.retain(|root| links::is_dir(&root.join("projects")));
+    roots.sort();
+    roots
+}
+
+/// Returns whether a store belongs to a task.
+pub(super) fn is_in(store: &Store) -> bool {
+    let task = store.root.parent().filter(|_| store.root.ends_with(".claude"));
+    task.is_some_and(|task| task.components().any(|part| part.as_os_str() == TASKS))
+}
+
+/// Gives a copy the title of its task, unless the transcript names one.
+pub(super) fn entitle(copy: &mut Copy) {
+    let Some(task) = copy.place.store.root.parent().filter(|_| copy.title.is_none() && is_in(&copy.place.store)) else {
+        return;
+    };
+    let name = format!("{}.json", task.file_name().unwrap_or_default().to_string_lossy());
+    // A record that cannot be read names nothing.
+    let bytes = fsio::read_if_present(&task.with_file_name(name), MAX_RECORD).ok().flatten().unwrap_or_default();
+    let record: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let is_own = record.get("cliSessionId").and_then(Value::as_str).is_none_or(|id| id == copy.place.id);
+    let title = record.get("title").and_then(Value::as_str).map(str::trim).filter(|title| is_own && !title.is_empty());
+    copy.title = title.map(|title| Fact::new(title, "task"));
+}
+
+/// Warns before a task is resumed outside of the app.
+pub(super) fn warning(store: &Store) -> Option<String> {
+    is_in(store).then(|| {
+        "Claude Desktop started this session; Claude Code finds it in the app's directory, but may ask you to log in there, and lacks \
+         the app's tools and instructions"
+            .to_owned()
+    })
+}
