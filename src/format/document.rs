@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 /// What is wanted of a document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// The key of the list.
+    /// The key of the list; empty if the document is the list itself.
     pub list: &'static str,
     /// The keys of the other members; what has another key is passed over.
     pub members: &'static [&'static str],
@@ -43,7 +43,10 @@ impl Shape {
 
     fn walk<'de, D: Deserializer<'de>>(self, document: D, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
         let mut walk = Walk { shape: self, see, is_stopped: false };
-        let read = document.deserialize_map(Members(&mut walk));
+        let read = match self.list {
+            "" => document.deserialize_seq(Messages(&mut walk)),
+            _ => document.deserialize_map(Members(&mut walk)),
+        };
         read.is_ok() || walk.is_stopped
     }
 }

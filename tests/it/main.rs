@@ -26,6 +26,7 @@ mod claude_desktop;
 mod cleanup;
 mod cleanup_archive;
 mod cline;
+mod cline_tasks;
 mod codex;
 mod commandcode;
 mod completing;

@@ -1,22 +1,24 @@
 //! Cline CLI: `<data>/sessions/<id>/` with `<id>.json` about the session and `<id>.messages.json`, its conversation;
 //! sub-agents as `agent_….messages.json` in the folder of their parent.
 //!
-//! Facts: measured on 3.0.65. Its `sessions.db` says the same once more and is not read: a list is made from the folders.
+//! Tasks of the editor extension are in [`tasks`]. Facts: measured on 3.0.65. Its `sessions.db` says the same once more and is not read: a list is made from the folders.
 
 pub(super) mod about;
 mod records;
+mod tasks;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext};
+use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes};
 use crate::agent::document::{Document, Sum, set_title};
 use crate::agent::pi::records::is_session_id;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
+use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::{
     AgentKind, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind, Store,
@@ -27,6 +29,7 @@ use crate::system::links;
 use crate::system::process;
 use crate::system::reach;
 use records::{LEAD, Meta, SUBAGENT};
+use tasks::Tasks;
 
 const DATA_DIR: &str = "CLINE_DATA_DIR";
 const MESSAGES: &str = ".messages.json";
@@ -39,32 +42,98 @@ pub(super) struct Cline;
 impl Agent for Cline {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let variables = [(DATA_DIR, None), ("CLINE_DIR", Some("data"))];
-        stores::by_variables(AgentKind::Cline, &variables, env.home.join(".cline/data"), env)
+        let of_program = stores::by_variables(AgentKind::Cline, &variables, env.home.join(".cline/data"), env);
+        of_program.into_iter().chain(tasks::stores(env)).collect()
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
+    fn engine(&self) -> &'static dyn Engine {
+        &Sessions
+    }
+
+    fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
+        tasks::is_in(place).then_some(&Tasks)
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        tasks::notes(store)
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        // The file about the session always says what the first prompt was, if only that there was none.
+        tasks::is_silent(record) || Meta::parse(record).is_some_and(|meta| meta.names_prompt())
+    }
+
+    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+        if tasks::is_in(&copy.place) {
+            return Err("a task of Cline's extension has no title but its first prompt".to_owned());
+        }
+        Err(format!(
+            "its agent does that: `cline history update --session-id {} --title {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        ))
+    }
+
+    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+        tasks::is_in(&copy.place).then(|| tasks::warning(copy))
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if tasks::is_in(&copy.place) {
+            return tasks::command(copy, prompt);
+        }
+        if copy.kind == SessionKind::Subagent {
+            return Err("it is a sub-agent's session; resume its parent session".to_owned());
+        }
+        if prompt.is_some() {
+            let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
+            return Err(why.to_owned());
+        }
+        Ok(Command::new(&["cline", "--id", &copy.place.id], Vec::new()))
+    }
+
+    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+        if tasks::is_in(&copy.place) {
+            return Ok(());
+        }
+        let meta_path = meta_path(&copy.place);
+        let bytes = fsio::read_if_present(&meta_path, MAX_META).map_err(|error| error.reason())?;
+        // Of an id that it does not know, the program shows an error and stays open.
+        let bytes = bytes.ok_or_else(|| format!("{} is gone", meta_path.display()))?;
+        let meta =
+            Meta::parse(&bytes).ok_or_else(|| format!("{} is not what Cline CLI writes", meta_path.display()))?;
+        let Some(named) = meta.messages_path.filled().map(Path::new) else { return Ok(()) };
+        let own = messages_path(&copy.place);
+        if named == own
+            || reach::canonicalize(named).is_ok_and(|named| reach::canonicalize(&own).is_ok_and(|own| own == named))
+        {
+            return Ok(());
+        }
+        Err(format!(
+            "Cline CLI takes its conversation from {}, not from {}; change messages_path in {} and in its row of sessions.db",
+            named.display(),
+            own.display(),
+            meta_path.display()
+        ))
+    }
+}
+
+/// The engine for the sessions of the program.
+struct Sessions;
+
+impl Engine for Sessions {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Tasks.locate(store, only);
+        if let Some(id) = only {
+            found.extend(locate_id(store, id));
+            return found;
+        }
         for (entry, kind) in found.entries(&store.root.join("sessions")) {
             let name = entry.file_name();
             if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_session_id(name)) {
                 in_folder(store, id, &entry.path(), &mut found);
             }
         }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        // A sub-agent's id begins with its parent's.
-        let parent = id.split_once("__").map_or(id, |(parent, _)| parent);
-        for folder in [id, parent].into_iter().filter(|id| is_session_id(id)) {
-            let path = store.root.join("sessions").join(folder);
-            if links::is_dir(&path) {
-                in_folder(store, folder, &path, &mut found);
-            }
-        }
-        found.places.retain(|place| place.id == id);
-        found.places.dedup_by(|a, b| a.path == b.path);
         found
     }
 
@@ -91,7 +160,7 @@ impl Agent for Cline {
         copy.liveness = liveness(&meta);
         let why = |age| format!("it was written {age} ago, and Cline CLI keeps no lock");
         copy.judge_by_age(updated.max(sum.modified), context.env.clock.now, why);
-        self.decide_launch_dir(&mut copy);
+        evidence::decide(&mut copy, |_| true);
         Ok(copy)
     }
 
@@ -102,23 +171,6 @@ impl Agent for Cline {
         sum.prompts += u64::from(is_only_announced);
         sum.fill_counts(copy);
         Ok(())
-    }
-
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        document(&a.place).compare(&messages_path(&a.place), &messages_path(&b.place))
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        vec![messages_path(place), meta_path(place)]
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        // The file about the session always says what the first prompt was, if only that there was none.
-        Meta::parse(record).is_some_and(|meta| meta.names_prompt())
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -135,46 +187,29 @@ impl Agent for Cline {
         Ok(())
     }
 
-    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
-        Err(format!(
-            "its agent does that: `cline history update --session-id {} --title {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        ))
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![messages_path(place), meta_path(place)]
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".to_owned());
-        }
-        if prompt.is_some() {
-            let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
-            return Err(why.to_owned());
-        }
-        Ok(Command::new(&["cline", "--id", &copy.place.id], Vec::new()))
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        document(&a.place).compare(&messages_path(&a.place), &messages_path(&b.place))
     }
+}
 
-    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
-        let meta_path = meta_path(&copy.place);
-        let bytes = fsio::read_if_present(&meta_path, MAX_META).map_err(|error| error.reason())?;
-        // Of an id that it does not know, the program shows an error and stays open.
-        let bytes = bytes.ok_or_else(|| format!("{} is gone", meta_path.display()))?;
-        let meta =
-            Meta::parse(&bytes).ok_or_else(|| format!("{} is not what Cline CLI writes", meta_path.display()))?;
-        let Some(named) = meta.messages_path.filled().map(Path::new) else { return Ok(()) };
-        let own = messages_path(&copy.place);
-        if named == own
-            || reach::canonicalize(named).is_ok_and(|named| reach::canonicalize(&own).is_ok_and(|own| own == named))
-        {
-            return Ok(());
+/// Finds the session of an id.
+fn locate_id(store: &Arc<Store>, id: &str) -> Found {
+    let mut found = Found::default();
+    // A sub-agent's id begins with its parent's.
+    let parent = id.split_once("__").map_or(id, |(parent, _)| parent);
+    for folder in [id, parent].into_iter().filter(|id| is_session_id(id)) {
+        let path = store.root.join("sessions").join(folder);
+        if links::is_dir(&path) {
+            in_folder(store, folder, &path, &mut found);
         }
-        Err(format!(
-            "Cline CLI takes its conversation from {}, not from {}; change messages_path in {} and in its row of sessions.db",
-            named.display(),
-            own.display(),
-            meta_path.display()
-        ))
     }
+    found.places.retain(|place| place.id == id);
+    found.places.dedup_by(|a, b| a.path == b.path);
+    found
 }
 
 /// Puts what the first file says into a copy.

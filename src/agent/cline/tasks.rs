@@ -1,0 +1,219 @@
+//! Tasks of Cline's editor extension: `<editor>/User/globalStorage/saoudrizwan.claude-dev/tasks/<id>/`, with the messages that it shows
+//! in `ui_messages.json` and those for the model in `api_conversation_history.json`. Version 4 and later keep new tasks as sessions.
+//!
+//! Facts: cline/cline v3.40.0, its disk.ts and task/index.ts, and legacy-state-reader.ts of 21cb8d25; never measured.
+
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use memchr::memmem;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::agent::document::Document;
+use crate::agent::pi::records::is_session_id;
+use crate::agent::{Command, Engine, Found, ReadContext, StoreNotes, is_there};
+use crate::error::PathError;
+use crate::format::document::Shape;
+use crate::format::json::{Text, epoch, inner, members, text_in};
+use crate::format::text;
+use crate::format::turn::Turn;
+use crate::session::evidence;
+use crate::session::recorded;
+use crate::session::{AgentKind, Comparison, Copy, Evidence, Fact, Located, Message, Role, Store};
+use crate::system::env::Env;
+use crate::system::{fsio, links};
+
+/// The messages that are shown, and those for the model.
+pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
+const EXTENSION: &str = "saoudrizwan.claude-dev";
+/// The folders of editors in the directory of configurations, and their programs.
+const EDITORS: [(&str, &str); 4] =
+    [("Code", "code"), ("Code - Insiders", "code-insiders"), ("VSCodium", "codium"), ("Cursor", "cursor")];
+/// The folders of their servers in the home.
+const SERVERS: [(&str, &str); 4] = [
+    (".vscode-server", "code"),
+    (".vscode-server-insiders", "code-insiders"),
+    (".vscodium-server", "codium"),
+    (".cursor-server", "cursor"),
+];
+const MAX_HISTORY: u64 = 64 * 1024 * 1024;
+/// The number of bytes of the first prompt that are searched for the directory.
+const MAX_PROMPT: u64 = 1024 * 1024;
+const DIRECTORY: &[u8] = b"# Current Working Directory (";
+
+const DOCUMENT: Document =
+    Document { shape: Shape { list: "", members: &[] }, turns: |raw| turn(raw).map(|turn| vec![turn]) };
+
+/// The engine for tasks.
+pub(super) struct Tasks;
+
+/// Returns the stores of the extension that exist.
+pub(super) fn stores(env: &Env) -> impl Iterator<Item = Store> {
+    let config =
+        if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
+    let of_editors = EDITORS.into_iter().map(|(folder, _)| config.join(folder));
+    let of_servers = SERVERS.into_iter().map(|(folder, _)| env.home.join(folder).join("data"));
+    let roots: Vec<PathBuf> =
+        of_editors.chain(of_servers).map(|dir| dir.join("User/globalStorage").join(EXTENSION)).collect();
+    let roots = roots.into_iter().filter(|root| links::is_dir(&root.join("tasks")));
+    roots.map(|root| Store { is_default: false, ..Store::usual(AgentKind::Cline, root) })
+}
+
+/// Returns whether a session is a task.
+pub(super) fn is_in(place: &Located) -> bool {
+    place.path.parent().is_some_and(|folder| folder.ends_with("tasks"))
+}
+
+/// Reads the directories of tasks in the list of the extension.
+pub(super) fn notes(store: &Store) -> StoreNotes {
+    let mut notes = StoreNotes::default();
+    let path = store.root.join("state/taskHistory.json");
+    let bytes = fsio::read_if_present(&path, MAX_HISTORY).unwrap_or_else(|error| {
+        notes.problem(&path, error.reason());
+        None
+    });
+    let tasks: Vec<Value> = serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default();
+    for task in tasks {
+        let [id, dir] = ["id", "cwdOnTaskInitialization"].map(|key| task.get(key).and_then(Value::as_str));
+        if let (Some(id), Some(dir)) = (id, dir.and_then(recorded::dir)) {
+            let detail = "cwdOnTaskInitialization in taskHistory.json".into();
+            notes.dirs.insert(id.to_owned(), vec![Evidence { dir, source: "session", detail, counts: true }]);
+        }
+    }
+    notes
+}
+
+/// Returns the command that opens the folder of a task in its editor.
+pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    if prompt.is_some() {
+        return Err("Cline's extension answers prompts in the editor only; resume the task without --prompt".to_owned());
+    }
+    let mut names = EDITORS.into_iter().chain(SERVERS);
+    let editor = names.find(|(folder, _)| copy.place.store.root.components().any(|part| part.as_os_str() == *folder));
+    let why = "only Cline's extension opens a task: open the task's directory in its editor, and click History in Cline's panel";
+    let (_, program) = editor.ok_or(why)?;
+    Ok(Command { argv: vec![program.to_owned(), ".".to_owned()], last: Vec::new(), unset: Vec::new(), then_type: None })
+}
+
+/// Says how the task is opened in the editor: no option does that.
+pub(super) fn warning(copy: &Copy) -> String {
+    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
+    let prompt = text::truncated(prompt, 60);
+    format!(
+        "the editor opens the folder; to resume the task, click History in Cline's panel, and then the task \"{prompt}\""
+    )
+}
+
+/// Returns whether an element of either file is known to carry no conversation.
+pub(super) fn is_silent(record: &[u8]) -> bool {
+    const SILENT: [&str; 3] = ["api_req_started", "checkpoint_created", "task_progress"];
+    let record: Value = serde_json::from_slice(record).unwrap_or_default();
+    record.get("say").and_then(Value::as_str).is_some_and(|say| SILENT.contains(&say))
+}
+
+/// Returns the files of a task with its conversation.
+fn files(place: &Located) -> [PathBuf; 2] {
+    FILES.map(|name| place.path.join(name))
+}
+
+impl Engine for Tasks {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        let tasks = store.root.join("tasks");
+        let has_any = |id: &str| FILES.iter().any(|file| is_there(&tasks.join(id).join(file)));
+        found.add_folders(store, &tasks, None, only, |id| is_session_id(id) && has_any(id));
+        found
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let [shown, history] = files(&place);
+        let sum = super::unless_gone(DOCUMENT.glance(&shown))?;
+        let mut copy = Copy::new(place);
+        copy.size_bytes = context.tree_size(Some(&copy.place.path));
+        sum.fill(&mut copy);
+        // The id is the time in milliseconds.
+        let created = copy.place.id.parse().ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+        copy.created_at = created.map(|at| Fact::new(at, "id"));
+        copy.active_at = sum.newest.filter(|_| sum.is_whole).map(|at| Fact::new(at, "transcript"));
+        copy.set_active_by_file(sum.modified);
+        copy.judge_by_age(sum.modified.max(sum.newest), context.env.clock.now, |age| {
+            format!("it was written {age} ago, and Cline's extension keeps no lock")
+        });
+        match context.notes.dirs.get(&copy.place.id) {
+            Some(dirs) => {
+                copy.start_dir = dirs.first().map(|evidence| Fact::new(evidence.dir.clone(), "session"));
+                copy.evidence.extend(dirs.iter().cloned());
+            }
+            None => copy.set_dir(directory(&history).as_deref(), "the environment in its first prompt"),
+        }
+        evidence::decide(&mut copy, |_| true);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        super::unless_gone(DOCUMENT.whole(&files(&copy.place)[0]))?.fill_counts(copy);
+        Ok(())
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        DOCUMENT.messages(&files(&copy.place)[0], see)
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        files(place).into()
+    }
+
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        DOCUMENT.compare(&files(&a.place)[0], &files(&b.place)[0])
+    }
+}
+
+/// Finds the directory in the environment that the extension adds to the first prompt, for a task that its list lacks.
+fn directory(path: &Path) -> Option<String> {
+    let (file, _) = fsio::open_regular(path).ok()?;
+    let mut start = Vec::new();
+    file.take(MAX_PROMPT).read_to_end(&mut start).ok()?;
+    let dir = &start[memmem::find(&start, DIRECTORY)? + DIRECTORY.len()..];
+    let dir = str::from_utf8(&dir[..memmem::find(dir, b") Files")?]).ok()?;
+    // It is part of a text in JSON.
+    serde_json::from_str(&format!("\"{dir}\"")).ok()
+}
+
+fn turn(raw: &RawValue) -> Option<Turn> {
+    let [ts, kind, say, ask, text, partial, model] =
+        members(Some(raw), ["ts", "type", "say", "ask", "text", "partial", "modelInfo"]);
+    let [kind, say, ask, text] = [kind, say, ask, text].map(inner::<Text<'_>>);
+    let what = if kind.get()? == "ask" { ask } else { say };
+    let text = text.get().unwrap_or_default();
+    let role = match what.get()? {
+        "task" | "user_feedback" => Role::User,
+        "text" | "completion_result" | "plan_completion_result" | "followup" | "plan_mode_respond" => Role::Assistant,
+        "tool" | "command" | "command_output" | "use_mcp_server" | "mcp_server_response" | "browser_action" => {
+            Role::Tool
+        }
+        _ => Role::System,
+    };
+    let mut turn = Turn::new(role, epoch(ts, 1000));
+    match role {
+        // A part of a message is followed by the whole.
+        _ if partial.is_some_and(|partial| partial.get() == "true") => {}
+        Role::User => turn.say(text),
+        Role::Assistant => {
+            // Questions and plans are objects in a text.
+            let object: Value = serde_json::from_str(text).unwrap_or_default();
+            let part = ["question", "response"].iter().find_map(|key| object.get(key)?.as_str());
+            turn.say(part.unwrap_or(text));
+            turn.model = text_in(model, "modelId").filled().map(str::to_owned);
+        }
+        Role::Tool if matches!(what.get(), Some("command_output" | "mcp_server_response")) => {
+            turn.tool(format!("→ {text}"))
+        }
+        Role::Tool => turn.tool(text),
+        Role::System => {}
+    }
+    Some(turn)
+}
