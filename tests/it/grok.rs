@@ -128,7 +128,7 @@ fn a_process_in_its_list_of_open_sessions_means_that_one_may_be_in_use() {
 }
 
 #[test]
-fn a_conversation_that_only_the_model_is_told_is_not_empty() {
+fn a_conversation_in_the_history_for_the_model_alone_is_not_empty() {
     let world = World::new();
     let folder = write(&world.home(), "/usr/bin", ID, &json!({}), &[]);
     let of = || world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0).health;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::is_session_id;
 use crate::agent::Found;
 use crate::session::{Copy, Fact, Store};
 use crate::system::env::Env;
@@ -18,8 +17,8 @@ const TASKS: &str = "local-agent-mode-sessions";
 /// A record of a task holds the prompt of the system, too.
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
-/// Finds the configuration directories of all tasks that have transcripts.
-pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
+/// Finds the configuration directories of all tasks that have transcripts. Organisations and accounts have UUIDs for names.
+pub(super) fn roots(env: &Env, is_uuid: fn(&str) -> bool) -> Vec<PathBuf> {
     let config =
         if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
     let dirs = |dir: &Path, is_wanted: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
@@ -28,8 +27,8 @@ pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
         let wanted = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_wanted));
         wanted.map(|entry| entry.path()).collect()
     };
-    let organisations = dirs(&config.join("Claude").join(TASKS), &is_session_id);
-    let accounts = organisations.iter().flat_map(|organisation| dirs(organisation, &is_session_id));
+    let organisations = dirs(&config.join("Claude").join(TASKS), &is_uuid);
+    let accounts = organisations.iter().flat_map(|organisation| dirs(organisation, &is_uuid));
     let folders = accounts.flat_map(|account| [account.join("agent"), account]);
     let tasks = folders.flat_map(|folder| dirs(&folder, &|name| name.starts_with("local_")));
     let mut roots: Vec<PathBuf> = tasks.map(|task| task.join(".claude")).collect();

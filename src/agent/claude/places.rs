@@ -37,7 +37,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .collect();
     others.sort();
     roots.append(&mut others);
-    roots.extend(desktop::roots(env));
+    roots.extend(desktop::roots(env, is_session_id));
     roots
         .into_iter()
         .map(|root| {
