@@ -204,6 +204,9 @@ fn agents_says_what_each_store_holds_and_where_was_looked_in_vain() {
     assert_eq!(lines.lines().count(), list.stores.len());
     let table = world.on_terminal(100, ["agents", "--color", "never"]).code(0).stdout();
     assert!(table.contains("Not found: ") && table.contains("(~/.jido_code)"), "{table}");
+    let tested = claude.tested_version.as_deref().expect("a version");
+    let row = table.lines().find(|line| line.starts_with("claude ")).expect("a row");
+    assert!(table.starts_with("AGENT ") && row.trim_end().ends_with(tested), "{table}");
     let last = world.rejoin(["agents", "--format", "ndjson"]).code(0).stdout();
     let last: serde_json::Value = parse(last.lines().last().expect("a line"));
     assert_eq!(last["stores"], list.stores.len());

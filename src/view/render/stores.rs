@@ -217,5 +217,6 @@ fn columns(stores: &[&StoreFacts], env: &Env) -> Vec<Column> {
         Column::new("SIZE", Fit::Number, stores.iter().map(|store| text::size(store.size_bytes))),
         Column::new("ACTIVE", Fit::Whole, stores.iter().map(active)),
         Column::new("VERSION", Fit::Whole, stores.iter().map(version)),
+        Column::new("TESTED", Fit::Whole, stores.iter().map(|store| store.tested_version.unwrap_or_default())),
     ]
 }
