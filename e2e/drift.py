@@ -155,7 +155,12 @@ def differences(known, seen, title):
 
 def verdict(known, seen, title, said, checks):
     """Returns what differs: shapes, and checks that fail. Empty if rejoin reads the version as it reads the known ones."""
-    failed = [f"{check.__name__} failed ({said[check.__name__][1]})" for check in checks if said[check.__name__][0] == "failed"]
+    reasons = {}
+    for check in checks:
+        result, why = said[check.__name__]
+        if result == "failed":
+            reasons.setdefault(" ".join(why.split()), []).append(check.__name__)
+    failed = [f"{', '.join(names)} failed ({why})" for why, names in reasons.items()]
     if seen is None:
         return failed or ["no session was measured"]
     return failed + differences(known, seen, title)

@@ -71,6 +71,12 @@ def npm(folder, packages):
             missing[name] = "file:not-served"
 
 
+def lacking(client):
+    """Returns the dependencies of a client in whose place an empty package is."""
+    manifest = programs / client.name / "package.json"
+    return sorted(json.loads(manifest.read_text()).get("overrides", {})) if client.node and manifest.exists() else []
+
+
 def run(command, folder):
     environment = os.environ | {"PATH": f"{ROOT}/{NODE}/node_modules/.bin:{os.environ['PATH']}"}
     with open(folder / "install.log", "w") as log:
@@ -121,8 +127,7 @@ def install_newest(client):
         run([folder / "bin" / "pip", "index", "versions", name], folder)
         newest = re.search(r"\(([^)]*)\)", (folder / "install.log").read_text())
         if newest and newest[1] != version(client):
-            # The registry lacks a dependency of it; those of the version before are there.
-            pip(client, f"{name}=={newest[1]}", "--no-deps")
+            raise RuntimeError(f"pip cannot install {newest[1]} with what the registry serves")
     if not program(client):
         raise RuntimeError(f"{name} has no program {client.program}")
 
