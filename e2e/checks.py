@@ -1,5 +1,6 @@
 """What must hold of every agent. A check returns nothing, or raises `Failed` or `Skipped`; the next one goes on from there."""
 
+import json
 import shutil
 
 from world import Conversation, Failed
@@ -38,6 +39,19 @@ class Checks:
         if len(listed) != 2:
             raise Failed(f"{len(listed)} sessions are listed, not 2")
 
+    def read(self):
+        """`show` has the prompt, the reply and their number"""
+        one = self.there
+        shown = json.loads(self.world.rejoin("show", one.id, "--counts", "--transcript", "--json"))
+        session = shown["session"]
+        counted, right = (session["prompts"], session["replies"]), (1, self.world.client.replies)
+        if counted != right:
+            raise Failed("{} prompts and {} replies are counted, not {} and {}".format(*counted, *right))
+        texts = [(message["role"], message["text"]) for message in shown["messages"]] + [("first", session["first_prompt"] or "")]
+        for role, text in ("user", "word"), ("assistant", "heard"), ("first", "word"):
+            if not any(role == by and f"{text}-{one.words[0]}" in said for by, said in texts):
+                raise Failed({"user": "the prompt", "assistant": "the reply", "first": "the first prompt"}[role] + " is missing")
+
     def by_id(self):
         """`resume ID` from another directory"""
         self.here.resume(self.world.a)
@@ -60,7 +74,9 @@ class Checks:
             raise Failed("the session is there after `delete`")
         if self.there.id not in world.sessions():
             raise Failed("another session went with it")
-        said = world.rejoin_later("restore", one, ending=(3,) if world.client.by_hand else (0,))
+        # The import starts in a directory that the archive alone names.
+        trust = ["--trust"] * world.client.carried
+        said = world.rejoin_later("restore", one, *trust, ending=(3,) if world.client.by_hand else (0,))
         if world.client.by_hand:
             world.typed(said)
         self.here.resume(world.a)
@@ -125,4 +141,4 @@ class Checks:
         again = lambda prompt: world.agent(world.client.again, prompt, self.new)
         self.unless_limited("found", lambda: self.here.goes_on(again, self.new))
 
-    ALL = [named, by_id, by_prefix, restored, torn, duplicate, moved, found]
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found]

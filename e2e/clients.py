@@ -33,6 +33,8 @@ class Client:
     environment: dict = field(default_factory=dict)
     files: dict = field(default_factory=dict)  # what its home must hold; {url} is the model server
     store: str = ""  # a pattern of the files of its sessions
+    indexes: tuple = ()  # patterns of other files that rejoin reads
+    not_newest: str = ""  # why `--newest` leaves it out
     grows: str = ""  # a session is a folder, and any file that fits this pattern in it grows
     id_of: object = lambda path: path.stem
     rows: tuple = ()  # or a database and a query of ids and what grows
@@ -42,6 +44,7 @@ class Client:
     by_hand: bool = False  # it takes no session in, so a person types what `restore` says
     carried: bool = False  # `move` leaves it to the client's own export and import
     limits: dict = field(default_factory=dict)  # checks that fail because of what the client itself does, and why
+    replies: int = 1  # to the first prompt
     twin: bool = False  # a second copy beside a session of another directory is a duplicate
     elsewhere: str = ""  # or one in this folder of the store
 
@@ -72,6 +75,15 @@ class Client:
             *stubs, _ = sorted(paths, key=self.size)
             for stub in stubs:
                 stub.unlink()
+
+    def recorded(self, home):
+        """Returns every file that records a session: all files of its folder if a session is a folder."""
+        found = {path for paths in self.files_of(home).values() for path in paths}
+        if self.grows or self.id_of in (folder, letta_id):
+            found |= {one for path in found for one in path.parent.rglob("*")}
+        patterns = [*self.indexes, *self.rows[:1]]
+        found |= {Path(path) for pattern in patterns for path in glob(f"{home}/{pattern}", recursive=True)}
+        return sorted(path for path in found if path.is_file())
 
     def size(self, path):
         grown = path.parent.rglob(self.grows) if self.grows else [path]
@@ -127,19 +139,19 @@ def opencode_like(name, package, folder_of_data, environment, **more):
     )
 
 
-def claude(name, package):
+def claude(name, package, **more):
     return Client(
         name, package, agent="claude", new=["-p", "{}"], again=["-p", "--continue", "{}"],
         environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
                      "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
-        store=".claude/projects/*/*.jsonl", torn=True, twin=True,
+        store=".claude/projects/*/*.jsonl", torn=True, twin=True, **more,
     )
 
 
 CLIENTS = [
     claude("claude", "@anthropic-ai/claude-code"),
     # The last version that runs with Node 20, which `npm install` takes there; it looks in one project alone.
-    claude("claude-old", "@anthropic-ai/claude-code@2.1.197"),
+    claude("claude-old", "@anthropic-ai/claude-code@2.1.197", not_newest="it is tried because it is old"),
     Client(
         "codex", "@openai/codex", new=["exec", "--skip-git-repo-check", "{}"],
         again=["exec", "--skip-git-repo-check", "resume", "--last", "{}"], environment={"SAMPLE_KEY": "none"},
@@ -147,6 +159,7 @@ CLIENTS = [
                                      'name = "sample"\nbase_url = "{url}/v1"\nenv_key = "SAMPLE_KEY"\n'
                                      'wire_api = "responses"\nrequest_max_retries = 1\nstream_max_retries = 1\n'},
         store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, elsewhere=".codex/sessions/2027/01/05",
+        indexes=(".codex/session_index.jsonl", ".codex/state_*.sqlite"),
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
@@ -159,6 +172,7 @@ CLIENTS = [
             "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
         store=".gemini/tmp/*/chats/session-*.json*", id_of=gemini_id, torn=True, leaves_stubs=True,
+        indexes=(".gemini/projects.json", ".gemini/tmp/*/logs.json"),
     ),
     Client(
         "qwen", "@qwen-code/qwen-code", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -197,7 +211,8 @@ CLIENTS = [
         files={".kimi/config.toml": 'default_model = "sample"\ntelemetry = false\n[models.sample]\nprovider = "sample"\n'
                                     f'model = "{MODEL}"\nmax_context_size = 100000\n[providers.sample]\n'
                                     'type = "openai_legacy"\nbase_url = "{url}/v1"\napi_key = "none"\n'},
-        store=".kimi/sessions/*/*/context.jsonl", id_of=folder, torn=True,
+        store=".kimi/sessions/*/*/context.jsonl", id_of=folder, torn=True, indexes=(".kimi/kimi.json",),
+        not_newest="1.52, its last version, resumes nothing",
     ),
     Client(
         "kimicode", "@moonshot-ai/kimi-code", program="kimi", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -206,6 +221,7 @@ CLIENTS = [
                                          f'model = "{MODEL}"\nmax_context_size = 100000\n[providers.sample]\n'
                                          'type = "openai"\nbase_url = "{url}/v1"\napi_key = "none"\n'},
         store=".kimi-code/sessions/*/session_*/agents/main/wire.jsonl", id_of=lambda path: path.parents[2].name, torn=True,
+        indexes=(".kimi-code/sessions/*/session_*/state.json", ".kimi-code/session_index.jsonl"),
     ),
     opencode_like("kilo", "@kilocode/cli-linux-x64@7.7.9", "kilo", {"KILO_DISABLE_AUTOUPDATE": "1"},
                   carried=True),
@@ -219,6 +235,7 @@ CLIENTS = [
         "gptme", "gptme", node=False, python="3.12", new=["-n", "{}"], again=["-n", "--resume", "{}"],
         environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "MODEL": f"local/{MODEL}"},
         store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True,
+        replies=3,  # without a terminal it asks twice more for the call of a tool
     ),
     Client(
         "openhands", "openhands", node=False, python="3.12", new=["--headless", "--override-with-envs", "-t", "{}"],

@@ -9,7 +9,16 @@ from glob import glob
 from pathlib import Path
 
 ROOT = Path(os.environ.get("REJOIN_E2E_DIR") or Path.home() / ".cache" / "rejoin-e2e")
+NEWEST = "newest"  # the folder of the newest versions, below ROOT
 NODE = "node22"  # the folder of the Node that the newer clients need
+
+programs = ROOT  # the folder of the versions that are tried
+
+
+def use_newest():
+    """From now on, the newest versions are tried, and not the ones that were installed first."""
+    global programs
+    programs = ROOT / NEWEST
 
 
 def name_of(package):
@@ -20,32 +29,52 @@ def name_of(package):
 def program(client):
     """Returns the path of an installed client, or None."""
     if client.node:
-        own = f"{ROOT}/{client.name}/node_modules/{name_of(client.package)}/bin/{client.program}"
-        places = [f"{ROOT}/{client.name}/node_modules/.bin/{client.program}", own]
+        own = f"{programs}/{client.name}/node_modules/{name_of(client.package)}/bin/{client.program}"
+        places = [f"{programs}/{client.name}/node_modules/.bin/{client.program}", own]
     else:
-        places = [f"{ROOT}/{client.name}/bin/{client.program}"]
+        places = [f"{programs}/{client.name}/bin/{client.program}"]
     return next((Path(place) for place in places if os.access(place, os.X_OK)), None)
 
 
 def version(client):
     if client.node:
-        manifest = ROOT / client.name / "node_modules" / name_of(client.package) / "package.json"
+        manifest = programs / client.name / "node_modules" / name_of(client.package) / "package.json"
         return json.loads(manifest.read_text())["version"]
-    folders = (Path(one).stem.rsplit("-", 1) for one in glob(f"{ROOT}/{client.name}/lib/python*/site-packages/*.dist-info"))
+    folders = (Path(one).stem.rsplit("-", 1) for one in glob(f"{programs}/{client.name}/lib/python*/site-packages/*.dist-info"))
     found = (one for name, one in folders if name.replace("_", "-").lower() == name_of(client.package).lower())
     return next(found, "unknown")
 
 
 def path():
     """The PATH of everything that is started: the newer Node first, then the system's own."""
-    return f"{ROOT}/{NODE}/node_modules/.bin:{ROOT}/omp/node_modules/.bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    return f"{ROOT}/{NODE}/node_modules/.bin:{programs}/omp/node_modules/.bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
-def npm(name, packages):
-    folder = ROOT / name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "package.json").write_text('{"private":true}\n')
-    run(["npm", "install", "--no-audit", "--no-fund", *packages], folder)
+def npm(folder, packages):
+    """Installs packages. A dependency that the registry does not serve becomes an empty package: a program that was bundled
+    runs without it."""
+    stub = folder / "not-served"
+    stub.mkdir(parents=True, exist_ok=True)
+    (stub / "package.json").write_text('{"name":"not-served","version":"0.0.0"}\n')
+    missing = {}
+    while True:
+        (folder / "package.json").write_text(json.dumps({"private": True, "overrides": missing}) + "\n")
+        try:
+            return run(["npm", "install", "--no-audit", "--no-fund", *packages], folder)
+        except RuntimeError:
+            log = (folder / "install.log").read_text()
+            found = re.search(r"'((?:@[^/@' ]+/)?[^/@' ]+)@[^']*' (?:is not in this registry|could not be found)"
+                              r"|No matching version found for ((?:@[^/@ ]+/)?[^/@ ]+)@", log)
+            name = found and (found[1] or found[2])
+            if not name or name in missing or name in map(name_of, packages) or len(missing) == 40:
+                raise
+            missing[name] = "file:not-served"
+
+
+def lacking(client):
+    """Returns the dependencies of a client in whose place an empty package is."""
+    manifest = programs / client.name / "package.json"
+    return sorted(json.loads(manifest.read_text()).get("overrides", {})) if client.node and manifest.exists() else []
 
 
 def run(command, folder):
@@ -72,13 +101,45 @@ def install(client):
     if program(client):
         return
     if client.node:
-        if not (ROOT / NODE / "node_modules").exists():
-            npm(NODE, ["node@22"])
-        npm(client.name, [*client.besides, client.package])
+        install_node()
+        npm(programs / client.name, [*client.besides, client.package])
     else:
-        folder = ROOT / client.name
-        folder.mkdir(parents=True, exist_ok=True)
-        run([python(client.python), "-m", "venv", folder], folder)
-        run([folder / "bin" / "pip", "install", "--quiet", client.package], folder)
+        pip(client, client.package)
     if not program(client):
         raise RuntimeError(f"{client.package} has no program {client.program}")
+
+
+def install_newest(client):
+    """Installs the newest version that the registry of a client has, unless it is there; raises what went wrong."""
+    name = name_of(client.package)
+    if client.node:
+        folder = programs / client.name
+        folder.mkdir(parents=True, exist_ok=True)
+        run(["npm", "view", name, "version"], folder)
+        newest = (folder / "install.log").read_text().split()[-1]
+        if program(client) and version(client) == newest:
+            return
+        install_node()
+        npm(folder, [*client.besides, f"{name}@{newest}"])
+    else:
+        pip(client, name, "--upgrade")
+        folder = programs / client.name
+        run([folder / "bin" / "pip", "index", "versions", name], folder)
+        newest = re.search(r"\(([^)]*)\)", (folder / "install.log").read_text())
+        if newest and newest[1] != version(client):
+            raise RuntimeError(f"pip cannot install {newest[1]} with what the registry serves")
+    if not program(client):
+        raise RuntimeError(f"{name} has no program {client.program}")
+
+
+def install_node():
+    if not (ROOT / NODE / "node_modules").exists():
+        npm(ROOT / NODE, ["node@22"])
+
+
+def pip(client, package, *more):
+    folder = programs / client.name
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "bin" / "pip").exists():
+        run([python(client.python), "-m", "venv", folder], folder)
+    run([folder / "bin" / "pip", "install", "--quiet", *more, package], folder)

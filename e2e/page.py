@@ -1,10 +1,10 @@
-"""The table in docs/e2e.md: one row an agent, with the version and the day it was tried."""
+"""The tables in docs/e2e.md: one row per agent, with the version and the day it was tried."""
 
 import datetime
 import json
 import subprocess
 
-BEGIN, END = "<!-- made by e2e/run -->\n", "<!-- end -->"
+BEGIN, BEGIN_NEWEST, END = "<!-- made by e2e/run -->\n", "<!-- made by e2e/run --newest -->\n", "<!-- end -->"
 
 
 def built(project):
@@ -16,15 +16,26 @@ def built(project):
 
 
 def write(file, results, checks):
-    """Puts the new rows into the page; those of agents that were not tried stay."""
+    """Puts the results of the checks into the page."""
+    head = [check.__name__.replace("_", " ") for check in checks]
+    put(file, BEGIN, head, {name: (version, [said[check.__name__][0] for check in checks])
+                            for name, (version, said) in results.items()})
+
+
+def write_newest(file, results):
+    """Puts the verdicts about the newest versions into the page."""
+    put(file, BEGIN_NEWEST, ["verdict"], {name: (version, [verdict]) for name, (version, verdict) in results.items()})
+
+
+def put(file, begin, columns, results):
+    """Puts the new rows into a table of the page; those of agents that were not tried stay."""
     text = file.read_text()
-    start = text.index(BEGIN) + len(BEGIN)
+    start = text.index(begin) + len(begin)
     end = text.index(END, start)
     rows = {line.split("|")[1].strip(): line for line in text[start:end].splitlines()[2:] if line.startswith("|")}
     today = datetime.date.today().isoformat()
-    for name, (version, said) in results.items():
-        cells = [said[check.__name__][0] for check in checks]
-        rows[name] = f"| {' | '.join([name, version, today, *cells])} |"
-    head = ["agent", "version", "tried", *(check.__name__.replace("_", " ") for check in checks)]
+    for name, (version, cells) in results.items():
+        rows[name] = f"| {' | '.join([name, version, today, *(cell.replace('|', '/') for cell in cells)])} |"
+    head = ["agent", "version", "tried", *columns]
     table = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *(rows[name] for name in sorted(rows))]
     file.write_text(text[:start] + "\n".join(table) + "\n" + text[end:])

@@ -1,26 +1,41 @@
 """Whether the checks can fail: an imitation of an agent passes all of them with rejoin, and with each program that is wrong
-on purpose in place of rejoin it fails the one that is there for that."""
+on purpose in place of rejoin it fails the one that is there for that. A record type, a key, a table and a column that no known
+version wrote are found, and `e2e/run --newest` fails for them."""
 
+import json
 import os
+import sqlite3
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import drift
+import installed
 from checks import Checks, Skipped
 from clients import CLIENTS
-from world import Failed, World
+from world import Conversation, Failed, World
 
 HERE = Path(__file__).resolve().parent
 # How it is wrong, and the check that must notice; `wrong` says what each does.
 WRONG = {
-    "list": "named", "resume": "by_id", "elsewhere": "by_id", "twice": "by_id", "anew": "by_id", "prefix": "by_id",
+    "list": "named", "show": "read", "resume": "by_id", "elsewhere": "by_id", "twice": "by_id", "anew": "by_id", "prefix": "by_id",
     "delete": "restored", "restore": "restored", "doctor": "duplicate", "move": "moved", "nothing": "named",
 }
 
 
+# What a later version of the imitation writes, as it must be reported.
+PLANTED = ["new record `*.jsonl canary` (sessionId sung type)", "new in `*.jsonl user`: planted"]
+
+
+def imitated():
+    return next(client for client in CLIENTS if client.name == "claude")
+
+
 def failing(rejoin, wrong=None):
     """Returns which checks fail, with the reason."""
-    client = next(client for client in CLIENTS if client.name == "claude")
+    client = imitated()
     program = rejoin
     if wrong:
         client = replace(client, environment=client.environment | {"RIGHT": rejoin, "WRONG": wrong})
@@ -38,6 +53,99 @@ def failing(rejoin, wrong=None):
     return found
 
 
+def shapes_of(rejoin, adds):
+    """Returns the shapes of a session of the imitation, or of its later version."""
+    client = imitated()
+    client = replace(client, environment=client.environment | {"IMITATION_ADDS": "1"} if adds else client.environment)
+    with tempfile.TemporaryDirectory(prefix="rejoin-e2e-") as root:
+        world = World(client, HERE / "imitation", rejoin, root)
+        Conversation(world, world.a)
+        return drift.shapes(client, world.home)
+
+
+def drift_in_lines(rejoin, known):
+    """Returns what is wrong with the comparison of records; writes the known shapes into a file."""
+    drift.keep("claude", "1", shapes_of(rejoin, False), "none", known)
+    shapes = drift.load(known)["claude"]
+    same = drift.differences(shapes, shapes_of(rejoin, False), "none")
+    if same:
+        return f"the same version differs: {same}"
+    found = drift.differences(shapes, shapes_of(rejoin, True), "none")
+    if found != PLANTED:
+        return f"what is planted is reported as {found}"
+    if not drift.differences(shapes, {}, "prompt") or not drift.differences(None, {}, "none"):
+        return "another title or an agent without known shapes is passed over"
+    return None
+
+
+def drift_in_a_database(folder):
+    """Returns what is wrong with the comparison of tables."""
+    database = folder / "sessions.db"
+
+    def shapes(statements):
+        with sqlite3.connect(database) as connection:
+            connection.executescript(statements)
+        found = drift.Shapes()
+        found.read(database)
+        return found
+
+    before = shapes("""create table message (id, data); insert into message values (1, '{"role":"user"}');""")
+    drift.keep("claude", "1", before, "none", folder / "of-a-database.json")
+    after = shapes("""alter table message add column planted; create table canary (id);
+                      insert into message values (2, '{"role":"user","sung":1}', 0);""")
+    found = drift.differences(drift.load(folder / "of-a-database.json")["claude"], after, "none")
+    wanted = ["new in `message.data user`: sung", "new record `table canary` (id)", "new in `table message`: planted"]
+    return None if found == wanted else f"what is planted is reported as {found}"
+
+
+def put_imitation(folder, version, adds):
+    """Installs the imitation, or its later version, where `e2e/run` looks for Claude Code."""
+    modules = folder / "claude" / "node_modules"
+    manifest, program = modules / "@anthropic-ai" / "claude-code" / "package.json", modules / ".bin" / "claude"
+    text = f'#!/bin/sh\n{"IMITATION_ADDS=1" if adds else ""} exec {HERE}/imitation "$@"\n'
+    for file, text in (manifest, json.dumps({"version": version})), (program, text):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    program.chmod(0o755)
+
+
+def start(folder, rejoin, known, mode):
+    """Runs `e2e/run` with the imitation, out of the reach of any registry."""
+    nowhere = {"npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0", "REJOIN_E2E_DIR": str(folder)}
+    command = [sys.executable, HERE / "run", mode, "--keep-page", "--rejoin", rejoin, "--shapes", known, "claude"]
+    return subprocess.run(command, env=os.environ | nowhere, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def drift_of_the_program(rejoin, folder, adds):
+    """Returns what is wrong with `e2e/run --keep-shapes` and `--newest` for a version that is there."""
+    known = folder / "of-the-program.json"
+    put_imitation(folder, "1.0.0", False)
+    put_imitation(folder / installed.NEWEST, "9.9.9", adds)
+    kept = start(folder, rejoin, known, "--keep-shapes")
+    done = start(folder, rejoin, known, "--newest")
+    if "cannot wall" in kept.stdout:
+        print("drift: `e2e/run --newest` is not tried: this machine cannot wall a program in")
+        return None
+    wanted = PLANTED if adds else ["as before"]
+    is_right = done.returncode == adds and all(words in done.stdout for words in ["claude 9.9.9", *wanted])
+    return None if is_right else f"it ends with {done.returncode}: {kept.stdout}{kept.stderr}{done.stdout}{done.stderr}"
+
+
+def drift_is_found(rejoin):
+    """Returns whether everything that is planted is reported, and nothing else."""
+    with tempfile.TemporaryDirectory(prefix="rejoin-e2e-") as root:
+        folder = Path(root)
+        faults = {
+            "records": drift_in_lines(rejoin, folder / "of-records.json"),
+            "tables": drift_in_a_database(folder),
+            "the same version": drift_of_the_program(rejoin, folder, False),
+            "a later version": drift_of_the_program(rejoin, folder, True),
+        }
+    for name, fault in faults.items():
+        print(f"drift ({name}): " + (f"WRONG: {fault}" if fault else "as it must be"), flush=True)
+    return not any(faults.values())
+
+
 def run(rejoin):
     """Returns whether the checks pass and fail as they must."""
     found = failing(rejoin)
@@ -48,4 +156,4 @@ def run(rejoin):
         noticed = check in found
         is_right = is_right and noticed
         print(f"wrong ({wrong}): " + (f"{check} failed: {found[check][:100]}" if noticed else f"NOT NOTICED by {check}"), flush=True)
-    return is_right
+    return drift_is_found(rejoin) and is_right

@@ -75,9 +75,11 @@ impl About {
         printed_id: None,
     };
 
-    /// Returns the newest version of the agent that `facts` names; `None` if it names source code only.
+    /// Returns the newest version of the agent that `facts` names; `None` if it names source code only. If any version was
+    /// measured, those that were only read do not count.
     pub(crate) fn newest_version(&self) -> Option<&'static str> {
-        let words = self.facts.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
+        let measured = self.facts.split(';').find(|part| part.trim_start().starts_with("measured on "));
+        let words = measured.unwrap_or(self.facts).split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
         let versions = words.map(|word| word.trim_end_matches('.')).filter(|word| version::parts(word).is_some());
         versions.max_by_key(|word| version::parts(word))
     }
@@ -94,5 +96,25 @@ impl About {
             ("rejoin writes", self.writes),
             ("known from", self.facts),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn newest(facts: &'static str) -> Option<&'static str> {
+        About { facts, ..About::NONE }.newest_version()
+    }
+
+    #[test]
+    fn a_version_that_was_only_read_is_not_the_newest_measured() {
+        assert_eq!(
+            newest("measured on 1.18.34; anomalyco/opencode 063e8306; the import by its code of 2.0"),
+            Some("1.18.34")
+        );
+        assert_eq!(newest("measured on 1.45.0 and 1.52.0; 1.53.0 by its code"), Some("1.52.0"));
+        assert_eq!(newest("read in the packages of 0.215.0 and 0.225.2 alone"), Some("0.225.2"));
+        assert_eq!(newest("read in agentjido/jido_code 03efe8eb"), None);
     }
 }

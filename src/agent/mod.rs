@@ -75,6 +75,7 @@ mod registry;
 pub(crate) mod relocation;
 mod stores;
 mod unknown_format;
+pub(crate) mod unread;
 pub(crate) mod upkeep;
 pub(crate) mod version;
 mod vibe;

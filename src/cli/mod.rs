@@ -253,6 +253,8 @@ pub(crate) enum Generated {
     Columns,
     /// The table of an agent, in Markdown.
     Agents,
+    /// The row of an agent that is not read, in Markdown.
+    NotRead,
 }
 
 /// Arguments of `help`.

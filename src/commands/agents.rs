@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent;
+use crate::agent::{self, unread};
 use crate::cli::AgentsArgs;
 use crate::error::Exit;
 use crate::scan::{self, Wanted, stores};
@@ -33,7 +33,8 @@ pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         Pointers { agent: kind, of: kind.session_owner(), pointers: tied + dangling, dangling }
     });
     let pointers = pointers.filter(|pointers| pointers.pointers > 0).collect();
-    let answer = Agents { stores, pointers };
+    let not_read = if args.agents.agent.is_empty() { unread::found(env) } else { Vec::new() };
+    let answer = Agents { stores, pointers, not_read };
     ui.answer(args.format, env, &answer)?;
     // As in `list`: giving each session's memory back takes longer than it is worth.
     std::mem::forget(scan);

@@ -193,7 +193,7 @@ answer!(SessionList {
     dangling_pointers: Vec<Pointer>; problems: Vec<Problem>
 });
 
-answer!(AgentList { format_version: Version; kind: AgentsKind; stores: Vec<Store>; pointers: Vec<Pointers> });
+answer!(AgentList { format_version: Version; kind: AgentsKind; stores: Vec<Store>; pointers: Vec<Pointers>; not_read: Vec<NotRead> });
 
 answer!(Remedy { command: String; effect: String });
 
@@ -201,6 +201,8 @@ answer!(Store {
     agent: Agent; name: String; root: PathOf; exists: bool; is_default: bool; sessions: u64; others: u64; size_bytes: u64;
     active_at: Option<Time>; version: Option<String>; shared_with: Vec<PathOf>; tested_version: Option<String>
 });
+
+answer!(NotRead { name: String; root: PathOf; instead: String });
 
 answer!(Pointers { agent: Agent; of: Agent; pointers: u64; dangling: u64 });
 

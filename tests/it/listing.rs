@@ -1,5 +1,7 @@
 //! `list` and `agents` as people see them: tables that fit, marks, the screen; and what a pipe gets that asks for more.
 
+use std::path::Path;
+
 use snapbox::str;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -202,7 +204,86 @@ fn agents_says_what_each_store_holds_and_where_was_looked_in_vain() {
     assert_eq!(lines.lines().count(), list.stores.len());
     let table = world.on_terminal(100, ["agents", "--color", "never"]).code(0).stdout();
     assert!(table.contains("Not found: ") && table.contains("(~/.jido_code)"), "{table}");
+    let tested = claude.tested_version.as_deref().expect("a version");
+    let row = table.lines().find(|line| line.starts_with("claude ")).expect("a row");
+    assert!(table.starts_with("AGENT ") && row.trim_end().ends_with(tested), "{table}");
     let last = world.rejoin(["agents", "--format", "ndjson"]).code(0).stdout();
     let last: serde_json::Value = parse(last.lines().last().expect("a line"));
     assert_eq!(last["stores"], list.stores.len());
+}
+
+/// A place of sessions of each agent that is not read.
+const NOT_READ: [(&str, &str); 6] = [
+    ("Antigravity CLI", ".gemini/antigravity-cli/conversations"),
+    ("Kiro CLI", ".kiro/sessions"),
+    ("Cursor CLI", ".cursor/chats"),
+    ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),
+    ("Zed", ".local/share/zed/threads/threads.db"),
+    ("OpenClaw", ".openclaw/agents"),
+];
+
+fn names_not_read(list: &AgentList) -> Vec<&str> {
+    list.not_read.iter().map(|store| store.name.as_str()).collect()
+}
+
+#[test]
+fn agents_names_the_stores_that_it_does_not_read() {
+    let world = World::new();
+    // Every user of VS Code has such directories, also without a chat.
+    std::fs::create_dir_all(world.home().join(".config/VSCodium/User/workspaceStorage/0a1b")).expect("a directory");
+    let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
+    assert!(list.not_read.is_empty(), "{:?}", list.not_read);
+    assert!(!world.on_terminal(100, ["agents"]).code(0).stdout().contains("not read"));
+    for (_, path) in NOT_READ {
+        std::fs::create_dir_all(world.home().join(path)).expect("a store");
+    }
+    let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
+    assert_eq!(names_not_read(&list), NOT_READ.map(|(name, _)| name));
+    for store in &list.not_read {
+        assert!(store.instead.matches('`').count() >= 2 && Path::new(&store.root.path).is_dir(), "{store:?}");
+    }
+    let table = world.on_terminal(200, ["agents", "--color", "never"]).code(0).stdout();
+    assert!(
+        table.contains("Found, not read: Antigravity CLI (~/.gemini/antigravity-cli/conversations), Kiro"),
+        "{table}"
+    );
+    let asked: AgentList = world.rejoin(["agents", "--agent", "claude", "--json"]).code(0).json();
+    assert!(asked.not_read.is_empty(), "{:?}", asked.not_read);
+}
+
+#[test]
+fn variables_lead_to_stores_that_are_not_read_but_not_in_a_named_home() {
+    let world = World::new();
+    let elsewhere = world.dir("elsewhere");
+    let below = [
+        ("KIRO_HOME", "sessions"),
+        ("CURSOR_CONFIG_DIR", "chats"),
+        ("OPENCLAW_STATE_DIR", "agents"),
+        ("XDG_DATA_HOME", "zed/threads/threads.db"),
+        ("XDG_CONFIG_HOME", "Code/User/globalStorage/emptyWindowChatSessions"),
+    ];
+    for (variable, path) in below {
+        std::fs::create_dir_all(elsewhere.join(variable).join(path)).expect("a store");
+    }
+    let call = || {
+        let names = below.iter().map(|(variable, _)| variable);
+        names.fold(world.from(world.root()), |call, name| call.with(name, elsewhere.join(name)))
+    };
+    let list: AgentList = call().rejoin(["agents", "--json"]).code(0).json();
+    assert_eq!(names_not_read(&list), ["Kiro CLI", "Cursor CLI", "Copilot Chat", "Zed", "OpenClaw"]);
+    let home = world.home();
+    let named = ["--home", home.to_str().expect("a path"), "agents", "--json"];
+    let list: AgentList = call().rejoin(named).code(0).json();
+    assert!(list.not_read.is_empty(), "{:?}", list.not_read);
+}
+
+#[test]
+fn a_copy_of_a_mac_names_the_stores_that_are_not_read() {
+    let world = World::new();
+    let support = world.home().join("Library/Application Support");
+    for path in ["kiro-cli/data.sqlite3", "Zed/threads/threads.db", "Code/User/workspaceStorage/0a1b/chatSessions"] {
+        std::fs::create_dir_all(support.join(path)).expect("a store");
+    }
+    let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
+    assert_eq!(names_not_read(&list), ["Kiro CLI", "Copilot Chat", "Zed"]);
 }

@@ -16,7 +16,7 @@ pub(crate) const ABOUT: About = About {
     in_use: "it registers its processes, with the time each started",
     deletes: "sessions whose file was last changed more than `cleanupPeriodDays` ago, 30 by default; not known for Claude Desktop",
     writes: "hooks in `settings.json` (`hook install`), and the records of directories that these hooks keep",
-    facts: "measured on 2.1.331 and 2.1.197; claude-agent-sdk-python e8bde601; Claude Desktop was never \
+    facts: "measured on 2.1.332 and 2.1.197; claude-agent-sdk-python e8bde601; Claude Desktop was never \
         measured: its tasks by docs/formats/cowork.md of skillsynchq/txcript 6699e3ed, their resume with an invented one",
     version_at: Some("/version"),
     has_verbatim_titles: true,

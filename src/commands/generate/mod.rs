@@ -8,6 +8,7 @@ use std::io::Write;
 
 use clap::{Command, CommandFactory as _, ValueEnum as _};
 
+use crate::agent::unread::{UNREAD, Unread};
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::commands::complete::{SHELLS, registration};
 use crate::error::{Exit, Refusal, RefusalCode};
@@ -27,6 +28,9 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
                 Generated::Columns => schemas::columns(name)?.into_bytes(),
                 Generated::Agents => {
                     AgentKind::from_str(name, false).map(agents::markdown).unwrap_or_default().into_bytes()
+                }
+                Generated::NotRead => {
+                    UNREAD.iter().filter(|unread| unread.id == name).map(Unread::row).collect::<String>().into_bytes()
                 }
             };
             ui.data().write_all(&text)?;
@@ -51,6 +55,7 @@ fn names(what: Generated) -> Vec<String> {
         Generated::Schema => schemas::names(),
         Generated::Columns => schemas::engines(),
         Generated::Agents => AgentKind::value_variants().iter().map(|kind| kind.name().to_owned()).collect(),
+        Generated::NotRead => UNREAD.iter().map(|unread| unread.id.to_owned()).collect(),
     }
 }
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::agent::unread::UnreadStore;
 use crate::format::text;
 use crate::scan::stores::StoreFacts;
 use crate::session::AgentKind;
@@ -24,6 +25,8 @@ pub(crate) struct Agents {
     pub stores: Vec<StoreFacts>,
     /// How many pointers each program has that keeps no sessions of its own, and how many of them lead nowhere.
     pub pointers: Vec<Pointers>,
+    /// The stores of agents that rejoin does not read.
+    pub not_read: Vec<UnreadStore>,
 }
 
 /// The files of one program that point to sessions of another.
@@ -48,6 +51,26 @@ pub(crate) struct AgentListJson<'a> {
     pub stores: List<'a, StoreJson<'a>>,
     /// The programs that only point to sessions of another agent.
     pub pointers: &'a [Pointers],
+    /// Stores that exist of agents that rejoin does not read; empty if `--agent` names others.
+    pub not_read: Vec<NotReadJson<'a>>,
+}
+
+/// A store of an agent that rejoin does not read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NotRead", deny_unknown_fields)]
+pub(crate) struct NotReadJson<'a> {
+    /// The name of that agent as its makers write it.
+    pub name: &'a str,
+    /// The directory, or the database.
+    pub root: PathJson<'a>,
+    /// The command of that agent that lists or resumes its sessions, in Markdown.
+    pub instead: &'a str,
+}
+
+impl<'a> From<&'a UnreadStore> for NotReadJson<'a> {
+    fn from(store: &'a UnreadStore) -> Self {
+        Self { name: store.name, root: PathJson::from(store.root.as_path()), instead: store.instead }
+    }
 }
 
 /// One store of one agent.
@@ -104,7 +127,14 @@ impl Answer for Agents {
 
     fn object(&self) -> (&'static str, impl Serialize) {
         let stores = List::of(&self.stores, StoreJson::from);
-        ("agent-list", AgentListJson { stores, pointers: &self.pointers })
+        (
+            "agent-list",
+            AgentListJson {
+                stores,
+                pointers: &self.pointers,
+                not_read: self.not_read.iter().map(NotReadJson::from).collect(),
+            },
+        )
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
@@ -157,6 +187,13 @@ impl Agents {
                 if *dangling > 0 { format!(", {dangling} of them to none that is there") } else { String::new() };
             writeln!(out, "{agent} points to {} of {of}{lost}.", text::count(*pointers, "session"))?;
         }
+        let not_read = self.not_read.iter().map(|store| format!("{} ({})", store.name, shown_dir(&store.root, env)));
+        let not_read: Vec<String> = not_read.collect();
+        if !not_read.is_empty() {
+            for line in text::flowed("Found, not read:", &not_read, width) {
+                writeln!(out, "{line}")?;
+            }
+        }
         let name = |store: &&StoreFacts| format!("{} ({})", store.agent, shown_dir(&store.root, env));
         let names: Vec<String> = in_vain.iter().map(name).collect();
         if !names.is_empty() {
@@ -180,5 +217,6 @@ fn columns(stores: &[&StoreFacts], env: &Env) -> Vec<Column> {
         Column::new("SIZE", Fit::Number, stores.iter().map(|store| text::size(store.size_bytes))),
         Column::new("ACTIVE", Fit::Whole, stores.iter().map(active)),
         Column::new("VERSION", Fit::Whole, stores.iter().map(version)),
+        Column::new("TESTED", Fit::Whole, stores.iter().map(|store| store.tested_version.unwrap_or_default())),
     ]
 }
