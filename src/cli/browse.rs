@@ -3,24 +3,38 @@
 use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, ValueHint};
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueEnum};
 
 use crate::cli::options::{FilterArgs, FormatArgs};
 use crate::session::Role;
 use crate::session::select::CopySelector;
 
+/// Order of the sessions that `search` finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchOrder {
+    /// The best match first
+    #[default]
+    Score,
+    /// The newest activity first
+    Active,
+}
+
 /// Arguments of `search`.
 #[derive(Args, Debug)]
 pub(crate) struct SearchArgs {
-    /// What to find: a message must have every TEXT; case is ignored unless one has a capital letter
+    /// What to find: words that a session has, in any form; with a space in it, a phrase; `-- -WORD` leaves out what has it
     #[arg(value_name = "TEXT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub text: Vec<String>,
 
-    /// TEXT is a regular expression
+    /// TEXT is a regular expression, and what has it is listed by activity
     #[arg(long, short = 'e')]
     pub regex: bool,
 
-    /// Ignore case, also of capital letters
+    /// Find messages that have every TEXT as it is typed, and list by activity; case is ignored unless one has a capital letter
+    #[arg(long, short = 'x', conflicts_with = "regex")]
+    pub exact: bool,
+
+    /// Ignore case, also of capital letters, with --exact or --regex; words are found in any case
     #[arg(long, short, conflicts_with = "case_sensitive")]
     pub ignore_case: bool,
 
@@ -35,9 +49,13 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "ROLE", action = ArgAction::Append)]
     pub role: Vec<Role>,
 
-    /// Match case exactly
+    /// Match case exactly, as --exact
     #[arg(long, short = 's')]
     pub case_sensitive: bool,
+
+    /// Order of the sessions
+    #[arg(long, value_name = "KEY", default_value = "score", conflicts_with_all = ["regex", "exact", "case_sensitive"])]
+    pub sort: SearchOrder,
 
     /// Stop after N sessions
     #[arg(long, value_name = "N")]
@@ -61,7 +79,7 @@ pub(crate) struct SearchArgs {
 
     /// Open the picker with TEXT typed: it shows the sessions with what was said, and enter resumes one
     #[arg(long, conflicts_with_all = [
-        "regex", "ignore_case", "all", "role", "case_sensitive", "limit", "matches", "context", "sessions", "count",
+        "regex", "exact", "ignore_case", "sort", "all", "role", "case_sensitive", "limit", "matches", "context", "sessions", "count",
         "archived", "format", "json",
     ])]
     pub pick: bool,
@@ -79,9 +97,14 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
+    /// Returns whether words are searched in any form, and the best match comes first.
+    pub(crate) fn is_ranked(&self) -> bool {
+        !(self.regex || self.exact || self.case_sensitive)
+    }
+
     /// Returns whether the picker finds the same.
     pub(crate) fn can_pick(&self) -> bool {
-        let is_other = self.regex || self.ignore_case || self.case_sensitive || self.all || self.archived;
+        let is_other = self.regex || self.exact || self.ignore_case || self.case_sensitive || self.all || self.archived;
         let is_short = self.sessions || self.count || self.context.is_some() || self.limit.is_some();
         !is_other && !is_short && self.role.is_empty()
     }

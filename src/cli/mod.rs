@@ -23,7 +23,7 @@ use clap::builder::ValueHint;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs};
-pub(crate) use browse::{SearchArgs, ShowArgs};
+pub(crate) use browse::{SearchArgs, SearchOrder, ShowArgs};
 pub(crate) use config::ConfigArgs;
 pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};

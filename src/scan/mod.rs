@@ -6,15 +6,18 @@ mod commits;
 mod first;
 pub(crate) mod git;
 pub(crate) mod moved;
+pub(crate) mod nearest;
 mod needle;
 mod outside;
 pub(crate) mod pattern;
 mod probe;
+pub(crate) mod ranked;
 mod reader;
 pub(crate) mod relocated;
 pub(crate) mod search;
 mod siblings;
 pub(crate) mod stores;
+pub(crate) mod words;
 pub(crate) mod worktree;
 
 use std::collections::BTreeSet;

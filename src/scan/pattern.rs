@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::agent::Agent;
 use crate::scan::needle::Needle;
-use crate::scan::probe::{Probe, Probes};
+use crate::scan::probe::{MAX_SEARCHED_FIRST, Probe, Probes};
 use crate::session::Located;
 
 /// Longest regular expression, in characters. The time to search a text is the product of its length and that of the
@@ -82,6 +82,11 @@ impl Pattern {
             // An empty match has nothing to show.
             Kind::Regex(regex) => regex.find_iter(text).map(|found| found.range()).find(|place| !place.is_empty()),
         }
+    }
+
+    /// Returns whether a small file of a copy may have the text; a larger one is searched when its session is read.
+    pub(crate) fn is_in_file(&self, agent: &dyn Agent, place: &Located) -> bool {
+        self.probes(agent, place).may_be_in_file(MAX_SEARCHED_FIRST)
     }
 
     /// Returns what can be looked for in the bytes of a copy, where the words of its messages are in a file as they are said.

@@ -12,7 +12,12 @@ use std::sync::LazyLock;
 use memchr::{memchr3_iter, memmem};
 
 use super::needle::Needle;
+use super::words::Term;
+use super::words::fold::is_mark;
 use crate::system::fsio::{self, Buffer, PAGE};
+
+/// Longer files are not searched before their sessions are read: a session is read at its two ends.
+pub(super) const MAX_SEARCHED_FIRST: u64 = 1024 * 1024;
 
 /// How much is looked at in one go.
 const WINDOW: usize = 128 * 1024;
@@ -33,6 +38,8 @@ pub(crate) struct Probe {
     /// Where the piece of it is that is looked for first, because it is rare, and what finds it.
     piece: Range<usize>,
     finder: memmem::Finder<'static>,
+    /// Set if letters with accents match, too.
+    is_folded: bool,
 }
 
 /// What must be in the file that holds the messages of a copy, and in the record of any message that is looked for.
@@ -50,11 +57,33 @@ impl Probes {
 
     /// Returns whether everything can be in a record.
     pub(crate) fn may_be_in(&self, record: &[u8]) -> bool {
-        self.all.iter().all(|probe| probe.is_in(record)) || has_escaped(record)
+        self.all.iter().all(|probe| probe.is_in(record)) || has_escaped(record, false)
+    }
+
+    /// Returns whether anything can be in a record.
+    pub(crate) fn any_may_be_in(&self, record: &[u8]) -> bool {
+        self.all.is_empty() || self.all.iter().any(|probe| probe.may_be_in_bytes(record))
+    }
+
+    /// Returns whether anything can be in the file; one that is longer than `most` bytes is not searched.
+    pub(crate) fn any_may_be_in_file(&self, most: u64) -> bool {
+        self.file
+            .as_ref()
+            .is_none_or(|file| self.all.is_empty() || self.all.iter().any(|probe| probe.may_be_in(file, most)))
     }
 }
 
 impl Probe {
+    /// Looks for the beginning that all forms of a word have, whatever its accents; `None` if that excludes nothing.
+    pub(crate) fn for_term(term: &Term) -> Option<Self> {
+        let mut probe = match term.word() {
+            Some(_) => Self::for_run(term.start().as_bytes())?,
+            None => Self::of(&Needle::new(term.start(), false))?,
+        };
+        probe.is_folded = true;
+        Some(probe)
+    }
+
     /// Takes the longest run of letters and digits of a text; `None` where that says nothing.
     pub(crate) fn of(needle: &Needle) -> Option<Self> {
         // Small letters that capitals beyond ASCII have, such as the Kelvin sign and the dotted I, are no sure sign.
@@ -78,17 +107,20 @@ impl Probe {
             }
         }
         let run = longest.to_ascii_lowercase();
-        if run.is_empty() {
+        Self::for_run(&run)
+    }
+
+    pub(super) fn for_run(run: &[u8]) -> Option<Self> {
+        let is_own = memmem::find(OWN.as_bytes(), run).is_some();
+        if run.is_empty() || is_own || !run.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b' ') {
             return None;
         }
-        if memmem::find(OWN.as_bytes(), &run).is_some() {
-            return None;
-        }
+        let run = run.to_vec();
         let length = run.len().min(PIECE);
         let often = |start: &usize| run[*start..start + length].iter().map(|byte| frequency(*byte)).sum::<usize>();
         let start = (0..=run.len() - length).min_by_key(often)?;
         let finder = memmem::Finder::new(&run[start..start + length]).into_owned();
-        Some(Self { piece: start..start + length, finder, run })
+        Some(Self { piece: start..start + length, finder, run, is_folded: false })
     }
 
     /// Returns whether the text can be in a file; one that cannot be read, or is longer than `most` bytes, may hold anything.
@@ -111,13 +143,18 @@ impl Probe {
                 Err(_) => return true,
             };
             let seen = &window[start..end];
-            if self.is_in(seen) || has_escaped(seen) {
+            if self.may_be_in_bytes(seen) {
                 return true;
             }
             let rest = seen.len().min(kept);
             start = before - rest;
             window.copy_within(end - rest..end, start);
         }
+    }
+
+    /// Returns whether the text can be in a part of a file.
+    fn may_be_in_bytes(&self, bytes: &[u8]) -> bool {
+        self.is_in(bytes) || has_escaped(bytes, self.is_folded) || self.is_folded && has_accents(bytes)
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
@@ -149,13 +186,30 @@ fn is_own_argument(word: &[u8]) -> bool {
     word[0].is_ascii_digit() || [&b"true"[..], b"false", b"null"].into_iter().any(is_literal)
 }
 
-/// Returns whether a letter, a digit or a blank may be escaped.
-fn has_escaped(bytes: &[u8]) -> bool {
-    ESCAPES.find_iter(bytes).any(|at| {
-        let digits = bytes.get(at + ESCAPE.len()..at + ESCAPE.len() + 2);
-        let code = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
-        code.is_some_and(|code| code.is_ascii_alphanumeric() || code == b' ')
-    })
+/// Returns whether a letter, a digit or a blank may be escaped, or with `is_folded` any letter.
+fn has_escaped(bytes: &[u8], is_folded: bool) -> bool {
+    let is_letter = |at: usize, length: usize| {
+        let digits = bytes.get(at + length..at + ESCAPE.len() + 2);
+        let code = digits.and_then(|digits| u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        let letter = code.and_then(char::from_u32);
+        letter
+            .is_some_and(|c| c.is_ascii_alphanumeric() || c == ' ' || is_folded && (c.is_alphanumeric() || is_mark(c)))
+    };
+    if is_folded {
+        return memmem::find_iter(bytes, b"\\u").any(|at| is_letter(at, 2));
+    }
+    ESCAPES.find_iter(bytes).any(|at| is_letter(at, ESCAPE.len()))
+}
+
+/// Returns whether letters may be there that have others of ASCII as their base: with accents, as marks, of full width.
+fn has_accents(bytes: &[u8]) -> bool {
+    // Leading bytes in UTF-8: Latin letters, marks, Latin Extended Additional, letterlike signs and other Latin blocks.
+    memchr3_iter(0xc3, 0xc4, 0xc5, bytes).next().is_some()
+        || memchr3_iter(0xcc, 0xcd, 0xe1, bytes).next().is_some()
+        || memchr3_iter(0xc6, 0xc7, 0xc8, bytes).next().is_some()
+        || memchr3_iter(0xc9, 0xea, 0xef, bytes).next().is_some()
+        || memmem::find(bytes, &[0xe2, 0x84]).is_some()
+        || memmem::find(bytes, &[0xe2, 0xb1]).is_some()
 }
 
 /// Ranks small letters and digits by how often they are in transcripts, roughly.
@@ -210,7 +264,7 @@ mod tests {
             (br"a\u00zz", false),
             (br"\\u0061", true),
         ] {
-            assert_eq!(has_escaped(bytes), expected, "{}", String::from_utf8_lossy(bytes));
+            assert_eq!(has_escaped(bytes, false), expected, "{}", String::from_utf8_lossy(bytes));
         }
     }
 

@@ -17,12 +17,9 @@ use crate::session::{AgentKind, Copy, Located, Problem, Role};
 use crate::system::env::Env;
 
 /// How many characters are shown before and after a match.
-const AROUND: usize = 60;
+pub(super) const AROUND: usize = 60;
 /// A line of the context may be this long; a tool's answer may be one line of megabytes.
 const MAX_LINE: usize = 2000;
-
-/// Longer files are not searched before their sessions are read: a session is read at its two ends.
-const MAX_SEARCHED_FIRST: u64 = 1024 * 1024;
 
 /// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,18 +78,31 @@ pub(crate) struct Wish<'a> {
 impl Places {
     /// Reads the sessions that may contain a text, and perhaps others. The bytes of small files are searched first; a session is
     /// read only if the text may be in one of its copies.
-    pub(crate) fn read_with_text(self, env: &Env, filter: &Filter, wanted: Wanted, pattern: &Pattern) -> Scan {
+    pub(crate) fn read_with_text(
+        self,
+        env: &Env,
+        filter: &Filter,
+        wanted: Wanted,
+        is_in_file: impl Fn(&dyn Agent, &Located) -> bool + Sync,
+    ) -> Scan {
         if filter.is_narrow() || depends_on_others(env, filter) {
             return self.read_with_dirs(env, filter, wanted);
         }
         let may_have = |place: &&Located| {
             let agent = agent::by_kind(place.agent()).filter(|agent| agent.about().has_verbatim_titles);
             let is_shown = filter.all || !place.is_subagent;
-            is_shown && agent.is_none_or(|agent| pattern.probes(agent, place).may_be_in_file(MAX_SEARCHED_FIRST))
+            is_shown && agent.is_none_or(|agent| is_in_file(agent, place))
         };
         let name = |place: &Located| (place.agent(), place.id.clone());
         let names: HashSet<(AgentKind, String)> = self.places.par_iter().filter(may_have).map(name).collect();
         self.read_some(env, wanted, |place| names.contains(&name(place)))
+    }
+}
+
+impl Places {
+    /// Returns every copy without having read it: its place is enough to read its messages.
+    pub(crate) fn unread(self) -> Vec<Copy> {
+        self.places.into_iter().map(Copy::new).collect()
     }
 }
 
@@ -202,7 +212,7 @@ pub(crate) fn look_while(copy: &Copy, pattern: &Pattern, is_wanted: &dyn Fn() ->
 }
 
 /// Cuts the lines around a place out of a text: that of the place, and so many before and after it.
-fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [String; 3] {
+pub(super) fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let start = before.rmatch_indices('\n').nth(lines).map_or(0, |(at, _)| at + 1);
     let end = after.match_indices('\n').nth(lines).map_or(after.len(), |(at, _)| at);
@@ -216,7 +226,7 @@ fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [String; 3] {
 }
 
 /// Cuts a text around a place in it; an ellipsis marks what is left out.
-fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
+pub(super) fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let start = before.char_indices().rev().take(AROUND).last().map_or(place.start, |(at, _)| at);
     let end = after.char_indices().nth(AROUND).map_or(after.len(), |(at, _)| at);
@@ -318,7 +328,8 @@ mod tests {
         for text in words.into_iter().chain(labels.iter().copied()).filter(|text| !text.is_empty()) {
             let pattern = Pattern::of_texts(&[text.to_owned()], Case::Smart);
             let places = crate::scan::locate(&env, &filter.agents);
-            let some = places.read_with_text(&env, &filter, Wanted::GLANCE, &pattern);
+            let some =
+                places.read_with_text(&env, &filter, Wanted::GLANCE, |agent, place| pattern.is_in_file(agent, place));
             assert_eq!(found(&some, &pattern), found(&all, &pattern), "{text}");
             unread += all.sessions.len() - some.sessions.len();
         }

@@ -41,7 +41,7 @@ fn what_was_said_is_found_in_the_sessions_of_every_agent() {
     world.add(Gptme::session(id(12)).in_dir(APP).turn(asked, said));
     world.add(OpenHands::session(openhands_id(1)).in_dir(APP).turn(asked, said));
     world.add(Claude::session(id(11)).in_dir(APP).turn("something else", "ok"));
-    let answer = search(&world, &["QUOKKA"]);
+    let answer = search(&world, &["QUOKKA", "--exact"]);
     assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 13));
     let answer = search(&world, &["quokka"]);
     let mut found = ids(&answer);
@@ -84,10 +84,14 @@ fn roles_limits_and_filters_narrow_it() {
     let long = Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z");
     world.add((0..5).fold(long, |session, _| session.turn("the otter swims", "an otter, yes")));
     world.add(Claude::session(id(2)).in_dir("/usr/lib").at("2026-02-02T10:00:00Z").turn("an otter", "no"));
-    // The newest comes first.
-    assert_eq!(ids(&search(&world, &["otter"])), [id(2), id(1)]);
+    // The best match comes first.
+    let best = search(&world, &["otter"]);
+    assert_eq!(ids(&best), [id(1), id(2)]);
+    let [first, second] = [0, 1].map(|at| best.sessions[at].score.expect("a score"));
+    assert!(first > second, "{first} {second}");
+    assert_eq!(ids(&search(&world, &["otter", "--sort", "active"])), [id(2), id(1)]);
     let first = search(&world, &["otter", "--limit", "1"]);
-    assert_eq!((ids(&first), first.limit_reached), (vec![&*id(2)], true));
+    assert_eq!((ids(&first), first.limit_reached), (vec![&*id(1)], true));
     // Nothing is beyond a limit that all of them fit in.
     assert!(!search(&world, &["otter", "--limit", "2"]).limit_reached);
     let answer = search(&world, &["otter", "--dir", APP]);
@@ -96,22 +100,86 @@ fn roles_limits_and_filters_narrow_it() {
     let answer = search(&world, &["otter", "--dir", APP, "--role", "assistant", "--matches", "9"]);
     assert_eq!((ids(&answer), answer.sessions[0].messages.len()), (vec![&*id(1)], 5));
     assert_eq!(search(&world, &["otter", "--since", "2026-02-02"]).sessions.len(), 1);
-    assert_eq!(search(&world, &["Otter"]).sessions.len(), 0);
+    assert_eq!(search(&world, &["Otter"]).sessions.len(), 2);
+    assert_eq!(search(&world, &["Otter", "--case-sensitive"]).sessions.len(), 0);
     assert_eq!(search(&world, &["otter", "--case-sensitive"]).sessions.len(), 2);
     // A text is no pattern.
     assert_eq!(search(&world, &["o.ter"]).sessions.len(), 0);
 }
 
 #[test]
-fn several_texts_must_all_be_in_a_message_and_quotes_keep_a_phrase() {
+fn words_are_in_any_message_of_a_session_and_exact_texts_in_one() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the heron and the grey otter", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("a heron", "an otter"));
-    assert_eq!(ids(&search(&world, &["otter", "heron"])), [id(1)]);
+    assert_eq!(search(&world, &["otter", "heron"]).sessions.len(), 2);
     assert_eq!(ids(&search(&world, &["grey otter", "heron"])), [id(1)]);
     assert_eq!(search(&world, &["heron otter"]).sessions.len(), 0);
-    assert_eq!(search(&world, &["HERON", "-i"]).sessions.len(), 2);
-    assert_eq!(search(&world, &["HERON"]).sessions.len(), 0);
+    assert_eq!(ids(&search(&world, &["otter", "heron", "--exact"])), [id(1)]);
+    assert_eq!(search(&world, &["HERON", "-i", "--exact"]).sessions.len(), 2);
+    assert_eq!(search(&world, &["HERON"]).sessions.len(), 2);
+    assert_eq!(search(&world, &["HERON", "--exact"]).sessions.len(), 0);
+    world.rejoin(["search", "x", "--exact", "--sort", "active"]).code(2);
+}
+
+#[test]
+fn forms_accents_and_parts_of_identifiers_are_found() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("why was the relay retried?", "the résumé is in `retryBudget`"));
+    for words in
+        [&["relays"][..], &["retrying"], &["RESUME"], &["budgets"], &["retry_budget", "relay"], &["relays", "budget"]]
+    {
+        let expected = usize::from(words[0] != "retry_budget");
+        let answer = search(&world, words);
+        assert_eq!(
+            answer.sessions.iter().filter(|found| !answer.partial && !found.id.is_empty()).count(),
+            expected,
+            "{words:?}"
+        );
+    }
+    let shown = world.on_terminal(80, ["search", "budgets", "relays"]).code(0).stdout();
+    assert!(shown.contains("retry\u{1b}[36mBudget\u{1b}[0m") && shown.contains("\u{1b}[36mrelay"), "{shown:?}");
+}
+
+#[test]
+fn a_word_that_nothing_has_is_replaced_by_the_nearest_or_named() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("the relay is ready", "ok"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("ready", "nothing else"));
+    let answer = search(&world, &["realy"]);
+    let replaced: Vec<_> = answer.replaced.iter().map(|one| (one.typed.as_str(), one.used.as_str())).collect();
+    assert_eq!((ids(&answer), replaced), (vec![&*id(1)], vec![("realy", "relay")]));
+    // A script reads no notes, but the same sessions.
+    let piped = world.rejoin(["search", "realy", "-l"]).code(0);
+    assert!(piped.stdout().contains(&id(1)) && piped.stderr().contains("Nothing has \"realy\"; showing \"relay\"."));
+    let answer = search(&world, &["ready", "xylophone"]);
+    assert_eq!((ids(&answer).len(), &*answer.missing, answer.partial), (2, &["xylophone".to_owned()][..], true));
+    let shown = world.on_terminal(80, ["search", "ready", "xylophone"]).code(0);
+    assert!(shown.stderr().contains("Nothing has \"xylophone\"."), "{}", shown.stderr());
+    let answer = search(&world, &["relay", "nothing"]);
+    assert_eq!((ids(&answer).len(), answer.missing.len(), answer.partial), (2, 0, true));
+    assert_eq!(answer.sessions[0].words.as_deref().map(<[String]>::len), Some(1));
+    assert_eq!(search(&world, &["xylophone"]).sessions.len(), 0);
+}
+
+#[test]
+fn a_word_behind_a_hyphen_leaves_sessions_out() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("the relay", "of mails"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("the relay", "of races"));
+    assert_eq!(ids(&search(&world, &["relay", "--", "-mail"])), [id(2)]);
+    world.rejoin(["search", "--", "-mail"]).code(2);
+}
+
+#[test]
+fn the_three_queries_of_half_remembered_words_find_the_lost_mails() {
+    let home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+    let world = World::new();
+    for words in [&["cron", "relay"][..], &["relays"], &["mails", "lost"]] {
+        let base = ["--home", home.to_str().expect("a path"), "search", "--json"];
+        let answer: Search = world.rejoin(base.iter().chain(words)).code(0).json();
+        assert_eq!(ids(&answer).first().copied(), Some("5a1e0c74-9d2b-4c83-b7f6-2e8d1a0f3b95"), "{words:?}");
+    }
 }
 
 #[test]

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::cli::{Format, SearchArgs};
+use crate::cli::{Format, SearchArgs, SearchOrder};
 use crate::commands::hosts::{Asking, conclude, warn_of_unknown};
 use crate::commands::search::pattern;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
 use crate::fleet::rows::{Report, Rows};
 use crate::fleet::{NO_ANSWER, of_others, row};
-use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
+use crate::scan::words::Words;
 use crate::session::{Role, Session};
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;
@@ -41,6 +41,8 @@ struct Matching {
     #[serde(default)]
     matches: u64,
     state: Option<u64>,
+    score: Option<f64>,
+    words: Option<Vec<String>>,
     #[serde(default)]
     messages: Vec<Message>,
 }
@@ -53,10 +55,10 @@ struct Message {
     excerpt: String,
 }
 
-/// What has the text in its name comes first, then the newest.
-type Place = (bool, Reverse<(bool, Option<Timestamp>)>);
+/// The sessions with most of the words come first, then the best match, what has the text in its name, and the newest.
+type Place = (Reverse<(usize, u64)>, bool, Reverse<(bool, Option<Timestamp>)>);
 
-fn next(rows: &mut Rows) -> Option<(Place, Row)> {
+fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, Row)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
     let found = row::session(&line, &host).ok().zip(serde_json::from_str::<Matching>(&line).ok());
@@ -64,20 +66,28 @@ fn next(rows: &mut Rows) -> Option<(Place, Row)> {
         rows.give_up(NO_ANSWER.to_owned());
         return None;
     }
-    let place = found.as_ref().map(|(session, found)| (!found.in_title, Reverse(session.recency())));
-    Some((place.unwrap_or((false, Reverse((true, None)))), Row { host, line, found }))
+    let is_by_score = args.is_ranked() && args.sort == SearchOrder::Score;
+    let score =
+        |found: &Matching| (found.words.as_ref().map_or(0, Vec::len), (found.score.unwrap_or(0.0) * 1000.0) as u64);
+    let place = |(session, found): &(Session, Matching)| {
+        let score = if is_by_score { score(found) } else { (0, 0) };
+        (Reverse(score), !args.is_ranked() && !found.in_title, Reverse(session.recency()))
+    };
+    let place = found.as_ref().map(place).unwrap_or((Reverse((0, 0)), false, Reverse((true, None))));
+    Some((place, Row { host, line, found }))
 }
 
 pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
-    let pattern = pattern(args)?;
+    let (words, pattern) = (Words::parse(&args.text), if args.is_ranked() { None } else { Some(pattern(args)?) });
+    let wanted = pattern.as_ref().map_or(search::Wanted::Words(&words), search::Wanted::Pattern);
     let words = of_others(
         &env.invocation.words,
         &["--format=", "--json", "--sessions", "-l", "--count", "-c"],
         &["--format=ndjson".to_owned()],
     );
     let mut sources = asking.rows(KIND, &words, args.limit, ui)?;
-    let mut merged = Merged::new(sources.iter_mut().map(|rows| || next(rows)).collect());
+    let mut merged = Merged::new(sources.iter_mut().map(|rows| || next(rows, args)).collect());
     let format = Format::from(args.format);
     let mut document = match format {
         Format::Table => None,
@@ -89,7 +99,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         match &mut document {
             Some(document) => document.row(ui.data(), &row.line, &row.host)?,
             None if row.found.is_none() => unknown += 1,
-            None => show(&row, args, &pattern, asking, ui)?,
+            None => show(&row, args, wanted, asking, ui)?,
         }
         ui.flush()?;
     }
@@ -100,23 +110,29 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     }
     ui.flush()?;
     if format == Format::Table && env.terminal.stdout && count == 0 {
-        ui.note(&render::nothing_has(&pattern, &reports));
+        ui.note(&render::nothing_has(wanted.text(), &reports));
     }
     warn_of_unknown(unknown, ui);
     Ok(conclude(&reports, format, ui))
 }
 
-fn show(row: &Row, args: &SearchArgs, pattern: &Pattern, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<()> {
+fn show(
+    row: &Row,
+    args: &SearchArgs,
+    wanted: search::Wanted<'_>,
+    asking: &Asking<'_>,
+    ui: &mut Ui,
+) -> anyhow::Result<()> {
     let Some((session, matching)) = &row.found else { return Ok(()) };
-    let hits = matching.messages.iter().map(|message| hit(message, pattern, args.context.is_some())).collect();
+    let hits = matching.messages.iter().map(|message| hit(message, wanted, args.context.is_some())).collect();
     let found = Found { in_title: matching.in_title, messages: matching.matches, hits, ..Found::default() };
-    let one = Match { session, state: matching.state, found };
+    let one = Match { session, state: matching.state, found, rank: None };
     let form = if args.count { Form::Counts } else { Form::Messages };
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();
     if asking.env.terminal.stdout {
         let short: String = session.id().chars().take(SHORT).collect();
-        search::text(out, asking.env, &styles, &format!("{host}:{short}"), &one, form)?;
+        search::text(out, asking.env, &styles, &format!("{host}:{short}"), &one, form, wanted)?;
         return Ok(());
     }
     let mut lines = Vec::new();
@@ -133,9 +149,9 @@ fn show(row: &Row, args: &SearchArgs, pattern: &Pattern, asking: &Asking<'_>, ui
 }
 
 /// Finds in an excerpt what was found there.
-fn hit(message: &Message, pattern: &Pattern, has_lines: bool) -> Hit {
+fn hit(message: &Message, wanted: search::Wanted<'_>, has_lines: bool) -> Hit {
     let text = &message.excerpt;
-    let place = pattern.find(text).unwrap_or(0..0);
+    let place = wanted.find(text).unwrap_or(0..0);
     let part = |text: &str| text.to_owned();
     let (before, found, after) = (part(&text[..place.start]), part(&text[place.clone()]), part(&text[place.end..]));
     Hit { number: message.number, role: message.role, at: message.at, before, found, after, has_lines }

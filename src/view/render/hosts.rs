@@ -12,7 +12,6 @@ use crate::fleet::row;
 use crate::fleet::rows::Report;
 use crate::format::json_writer::Harmless;
 use crate::format::text;
-use crate::scan::pattern::Pattern;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, begin_list, write_header, write_summary};
 use crate::view::ui::{Styles, Ui};
@@ -170,11 +169,11 @@ pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<Stri
 }
 
 /// Says that no message on any host has what was looked for.
-pub(crate) fn nothing_has(pattern: &Pattern, reports: &[Report]) -> String {
+pub(crate) fn nothing_has(wanted: &str, reports: &[Report]) -> String {
     let searched: u64 = reports.iter().filter_map(|report| report.summary.get("searched")?.as_u64()).sum();
     let hosts = reports.iter().filter(|report| report.fault.is_none()).count();
     let sessions = text::count(usize::try_from(searched).unwrap_or(usize::MAX), "session");
-    format!("No match for {:?} in {sessions} on {}.", pattern.text, text::count(hosts, "host"))
+    format!("No match for {wanted:?} in {sessions} on {}.", text::count(hosts, "host"))
 }
 
 /// What one host answers.

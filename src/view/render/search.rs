@@ -1,6 +1,7 @@
 //! Sessions that contain a text, each with the messages that have it.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,6 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::format::text;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
+use crate::scan::words::Words;
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
@@ -36,6 +38,60 @@ pub(crate) struct Match<'a> {
     pub state: Option<u64>,
     /// Where the text is.
     pub found: Found,
+    /// Its rank; `None` for a text that is found as it is typed.
+    pub rank: Option<Rank>,
+}
+
+/// Rank of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Rank {
+    /// The higher, the better; comparable within one answer.
+    pub score: f64,
+    /// The words that it has.
+    pub words: Vec<String>,
+}
+
+/// The text or the words of a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<'a> {
+    /// A text as it is typed, or a regular expression.
+    Pattern(&'a Pattern),
+    /// Words in any form.
+    Words(&'a Words),
+}
+
+impl<'a> Wanted<'a> {
+    /// Finds the first place of it in a text.
+    pub(crate) fn find(self, text: &str) -> Option<Range<usize>> {
+        match self {
+            Self::Pattern(pattern) => pattern.find(text),
+            Self::Words(words) => {
+                let mut first: Option<Range<usize>> = None;
+                words.each_place(text, &mut |place| {
+                    first = Some(place.range).into_iter().chain(first.take()).min_by_key(|range| range.start);
+                });
+                first
+            }
+        }
+    }
+
+    /// Returns the text as it was typed.
+    pub(crate) fn text(self) -> &'a str {
+        match self {
+            Self::Pattern(pattern) => &pattern.text,
+            Self::Words(words) => &words.text,
+        }
+    }
+}
+
+/// A word that no session has, and the one that was searched for in its place.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Replaced {
+    /// The word as it was typed.
+    pub typed: String,
+    /// The nearest word that a session has.
+    pub used: String,
 }
 
 /// What is reported when everything was searched.
@@ -48,8 +104,22 @@ pub(crate) struct Summary<'a> {
     /// Whether there is or may be more, because `--limit` was reached.
     #[serde(rename = "limit_reached")]
     pub is_limited: bool,
+    /// Words that no session has, each with the nearest one, which was searched for.
+    pub replaced: &'a [Replaced],
+    /// Words that no session has.
+    pub missing: &'a [String],
+    /// Set if no session has all words, so that those with most of them are listed.
+    #[serde(rename = "partial")]
+    pub is_partial: bool,
     /// What could not be read.
     pub problems: &'a [Problem],
+}
+
+impl<'a> Summary<'a> {
+    /// Makes that of a search for a text as it is typed.
+    pub(crate) fn for_pattern(searched: usize, hidden: usize, is_limited: bool, problems: &'a [Problem]) -> Self {
+        Self { searched, hidden, is_limited, replaced: &[], missing: &[], is_partial: false, problems }
+    }
 }
 
 /// The answer of `search`.
@@ -88,6 +158,10 @@ pub(crate) struct MatchJson<'a> {
     pub active_at: Option<Timestamp>,
     /// The number of the archived state that was searched; `null` if it was the session itself.
     pub state: Option<u64>,
+    /// Rank within this answer, higher is better; `null` for a text that is found as it is typed.
+    pub score: Option<f64>,
+    /// The words that it has; `null` for a text that is found as it is typed.
+    pub words: Option<&'a [String]>,
     /// Whether the title has the text, or the first prompt where there is no title.
     pub in_title: bool,
     /// How many messages have it.
@@ -112,7 +186,7 @@ pub(crate) struct HitJson {
 
 impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
     fn from(one: &'a Match<'a>) -> Self {
-        let Match { session, state, found } = one;
+        let Match { session, state, found, rank } = one;
         let copy = session.copy();
         let text = |fact: &'a Option<crate::session::Fact<Arc<str>>>| fact.as_ref().map(|fact| &*fact.value);
         Self {
@@ -124,6 +198,8 @@ impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
             launch_dir: session.launch_dir().map(PathJson::from),
             active_at: session.active_at(),
             state: *state,
+            score: rank.as_ref().map(|rank| (rank.score * 1000.0).round() / 1000.0),
+            words: rank.as_ref().map(|rank| rank.words.as_slice()),
             in_title: found.in_title,
             matches: found.messages,
             messages: found.hits.iter().map(HitJson::from).collect(),
@@ -155,6 +231,7 @@ pub(crate) fn text(
     id: &str,
     one: &Match<'_>,
     form: Form,
+    wanted: Wanted<'_>,
 ) -> io::Result<()> {
     let Styles { header, strong, faint, .. } = styles;
     let Match { session, found, .. } = one;
@@ -183,6 +260,7 @@ pub(crate) fn text(
             continue;
         }
         let [before, within, after] = fit(words(hit), room);
+        let [before, after] = [before, after].map(|part| highlighted(&part, wanted, styles));
         writeln!(out, "  {faint}{role:<ROLE$}{faint:#} {before}{strong}{within}{strong:#}{after}")?;
     }
     if found.hits.is_empty() {
@@ -194,6 +272,24 @@ pub(crate) fn text(
         1 => writeln!(out, "  {faint}and 1 more message{faint:#}"),
         _ => writeln!(out, "  {faint}and {more} more messages{faint:#}"),
     }
+}
+
+/// Highlights the words of a search in a part of a message.
+fn highlighted(part: &str, wanted: Wanted<'_>, styles: &Styles) -> String {
+    let Styles { strong, .. } = styles;
+    let Wanted::Words(words) = wanted else { return part.to_owned() };
+    let mut ranges = Vec::new();
+    words.each_place(part, &mut |place| ranges.push(place.range));
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let (mut text, mut end) = (String::with_capacity(part.len()), 0);
+    for range in ranges {
+        if range.start >= end {
+            text.push_str(&part[end..range.start]);
+            text.push_str(&format!("{strong}{}{strong:#}", &part[range.clone()]));
+            end = range.end;
+        }
+    }
+    text + &part[end..]
 }
 
 /// Returns the lines around a match, each cut to a width.
@@ -271,12 +367,16 @@ fn words(hit: &Hit) -> [String; 3] {
 /// Writes one object.
 pub(crate) fn json(
     out: &mut impl Write,
-    pattern: &Pattern,
+    wanted: Wanted<'_>,
     matches: &[Match<'_>],
     summary: &Summary<'_>,
 ) -> io::Result<()> {
     let sessions = matches.iter().map(MatchJson::from).collect();
-    let (text, regex, case_sensitive) = (pattern.text.as_str(), pattern.is_regex(), pattern.is_exact);
+    let text = wanted.text();
+    let (regex, case_sensitive) = match wanted {
+        Wanted::Pattern(pattern) => (pattern.is_regex(), pattern.is_exact),
+        Wanted::Words(_) => (false, false),
+    };
     let answer = SearchJson { text, regex, case_sensitive, sessions, summary };
     write_object(out, KIND, answer)
 }
@@ -303,10 +403,19 @@ pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Su
 }
 
 /// Says on a terminal what the answer leaves out.
-pub(crate) fn notes(pattern: &Pattern, matching: usize, summary: &Summary<'_>) -> Vec<String> {
+pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matching == 0 {
-        notes.push(format!("No match for {:?} in {}.", pattern.text, text::count(summary.searched, "session")));
+        notes.push(format!("No match for {:?} in {}.", wanted.text(), text::count(summary.searched, "session")));
+    }
+    for Replaced { typed, used } in summary.replaced {
+        notes.push(format!("Nothing has {typed:?}; showing {used:?}."));
+    }
+    if matching > 0 && !summary.missing.is_empty() {
+        let missing: Vec<String> = summary.missing.iter().map(|word| format!("{word:?}")).collect();
+        notes.push(format!("Nothing has {}.", missing.join(" or ")));
+    } else if matching > 0 && summary.is_partial {
+        notes.push("No session has all of the words; these have most of them.".to_owned());
     }
     if summary.is_limited {
         notes.push("There may be more beyond --limit.".to_owned());

@@ -9,18 +9,22 @@ words!(SearchKind: Search);
 
 answer!(Search {
     format_version: Version; kind: SearchKind; text: String; regex: bool; case_sensitive: bool; sessions: Vec<Match>;
-    searched: u64; hidden: u64; limit_reached: bool; problems: Vec<Problem>
+    searched: u64; hidden: u64; limit_reached: bool; replaced: Vec<Replaced>; missing: Vec<String>; partial: bool;
+    problems: Vec<Problem>
 });
+
+answer!(Replaced { typed: String; used: String });
 
 answer!(Match {
     agent: Agent; id: String; kind: Kind; title: Option<String>; first_prompt: Option<String>; launch_dir: Option<Path>;
-    active_at: Option<Time>; state: Option<u64>; in_title: bool; matches: u64; messages: Vec<Hit>
+    active_at: Option<Time>; state: Option<u64>; score: Option<f64>; words: Option<Vec<String>>; in_title: bool; matches: u64; messages: Vec<Hit>
 });
 
 answer!(Hit { number: u64; role: Role; at: Option<Time>; excerpt: String });
 
 answer!(SearchSummary {
-    kind: SummaryKind; sessions: u64; searched: u64; hidden: u64; limit_reached: bool; problems: Vec<Problem>
+    kind: SummaryKind; sessions: u64; searched: u64; hidden: u64; limit_reached: bool; replaced: Vec<Replaced>;
+    missing: Vec<String>; partial: bool; problems: Vec<Problem>
 });
 
 /// A line of the form for streams.

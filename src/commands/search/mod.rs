@@ -1,5 +1,7 @@
 //! `rejoin search`
 
+mod best;
+
 use std::io;
 use std::ops::ControlFlow;
 
@@ -31,6 +33,9 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return pick(args, env, ui);
     }
     let archive = Archive::of(env, args.archive_dir.as_deref());
+    if args.is_ranked() {
+        return best::run(args, &archive, env, ui);
+    }
     let pattern = pattern(args)?;
     // What somebody gave a name is what most are looking for.
     let is_first = |session: &Session| args.role.is_empty() && search::is_named(session.copy(), &pattern);
@@ -49,7 +54,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let Scan { mut sessions, problems, .. } = if counts_all {
             places.read_with_dirs(env, &filter, wanted)
         } else {
-            places.read_with_text(env, &filter, wanted, &pattern)
+            places.read_with_text(env, &filter, wanted, |agent, place| pattern.is_in_file(agent, place))
         };
         drop(showing);
         super::warn_of_problems(ui, &problems);
@@ -180,15 +185,15 @@ impl Search<'_> {
         let _ = show(&mut part)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.len();
-        let summary = Summary { searched, hidden, is_limited, problems: &problems };
+        let summary = Summary::for_pattern(searched, hidden, is_limited, &problems);
         match format {
-            Format::Json => render::json(ui.data(), pattern, &matches, &summary)?,
+            Format::Json => render::json(ui.data(), render::Wanted::Pattern(pattern), &matches, &summary)?,
             Format::Ndjson => render::ndjson_summary(ui.data(), count, &summary)?,
             Format::Table => {}
         }
         ui.flush()?;
         if short.is_some() {
-            render::notes(pattern, count, &summary).iter().for_each(|note| ui.note(note));
+            render::notes(render::Wanted::Pattern(pattern), count, &summary).iter().for_each(|note| ui.note(note));
             if count > 0 && args.can_pick() && find::can_pick(&env.terminal) {
                 ui.note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
             }
@@ -204,7 +209,8 @@ impl Search<'_> {
             (Format::Json, _) => Ok(()),
             (Format::Ndjson, _) => render::ndjson(ui.data(), one),
             (Format::Table, Some(short)) => {
-                render::text(ui.data(), self.env, &styles, short.get(one.session), one, form)
+                let wanted = render::Wanted::Pattern(&self.pattern);
+                render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, wanted)
             }
             (Format::Table, None) if self.args.sessions => render::name(ui.data(), one),
             (Format::Table, None) => render::lines(ui.data(), one, form),
@@ -215,7 +221,7 @@ impl Search<'_> {
         let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
         let Some((archive, holdings)) = self.archive else {
             let found = self.look(session.copy());
-            return Ok(Match { session, state: None, found });
+            return Ok(Match { session, state: None, found, rank: None });
         };
         let states = holdings.sessions.get(&(session.agent, session.id().to_owned()));
         let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
@@ -224,7 +230,7 @@ impl Search<'_> {
         let mut found = self.look(&manifest.copy_in(unpacked.root()));
         // Where it was unpacked to is gone a moment later.
         found.problem = found.problem.map(|problem| fail(problem.reason));
-        Ok(Match { session, state: Some(manifest.number), found })
+        Ok(Match { session, state: Some(manifest.number), found, rank: None })
     }
 
     fn look(&self, copy: &Copy) -> Found {

@@ -1,0 +1,233 @@
+//! `rejoin search` of words: the best match first.
+
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::archive::Archive;
+use crate::archive::store::Holdings;
+use crate::archive::unpacked::Unpacked;
+use crate::cli::{Format, SearchArgs, SearchOrder};
+use crate::commands::{find, listing, nowhere};
+use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::command_line;
+use crate::scan::nearest::nearest;
+use crate::scan::ranked::{Ranking, Tally, rank};
+use crate::scan::search::Wish;
+use crate::scan::words::{self, Words};
+use crate::scan::{self, Wanted};
+use crate::session::select::{Filter, ShortIds, SortKey};
+use crate::session::{Copy, Problem, Session};
+use crate::system::env::Env;
+use crate::view::render::search as render;
+use crate::view::render::search::{Form, Match, Rank, Replaced, Summary};
+use crate::view::ui::Ui;
+
+/// A search for words.
+struct Best<'a> {
+    args: &'a SearchArgs,
+    archive: &'a Archive,
+    filter: Filter,
+    env: &'a Env,
+}
+
+/// The words of one session, and the number of its state in the archive.
+type Counted = Result<(Option<u64>, Tally), Problem>;
+
+/// The sessions that are searched, in the order of their activity.
+struct Loaded<'a> {
+    sessions: Vec<Session>,
+    hidden: usize,
+    problems: Vec<Problem>,
+    archive: Option<(&'a Archive, Holdings)>,
+    /// Short ids, for a terminal.
+    short: Option<ShortIds>,
+}
+
+pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let words = Words::parse(&args.text);
+    if words.terms.is_empty() || words.terms.len() > words::MOST {
+        let why = format!("a search takes 1 to {} words, not {}", words::MOST, words.terms.len());
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why).hint("name words that the session has").into());
+    }
+    if args.archived {
+        super::super::archive::must_be_there(archive, env)?;
+    }
+    let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env), env };
+    let mut answer = best.search(words, ui);
+    let (words, replaced) = best.meant(&answer);
+    if !replaced.is_empty() {
+        let meant = best.search(words, ui);
+        // The word that was meant may be in a session that is filtered out.
+        if meant.ranking.matched > answer.ranking.matched {
+            answer = Answer { replaced, ..meant };
+        }
+    }
+    super::super::warn_of_problems(ui, &answer.loaded.problems);
+    best.print(&answer, ui)?;
+    if answer.loaded.sessions.is_empty() && answer.loaded.hidden == 0 && !args.archived {
+        nowhere::note(&best.filter, env, ui);
+    }
+    Ok(Exit::Ok)
+}
+
+/// An answer, before it is printed.
+struct Answer<'a> {
+    words: Words,
+    loaded: Loaded<'a>,
+    counted: Vec<(Option<u64>, Tally)>,
+    ranking: Ranking,
+    replaced: Vec<Replaced>,
+}
+
+impl<'a> Best<'a> {
+    /// Returns whether the answer depends on sessions without the words, too: it has the number that was searched, or ids cut
+    /// as short as all of them allow. A line for a script has neither.
+    fn needs_all(&self) -> bool {
+        super::wants_short(self.args, &self.env.terminal) || Format::from(self.args.format) != Format::Table
+    }
+
+    fn load(&self, words: &Words, ui: &mut Ui) -> Loaded<'a> {
+        let (env, filter) = (self.env, &self.filter);
+        let (mut sessions, mut archive) = (Vec::new(), None);
+        let mut loaded = if self.args.archived {
+            let mut holdings = self.archive.holdings();
+            let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
+            sessions.extend(newest.map(|snapshot| snapshot.manifest.session()));
+            let problems = std::mem::take(&mut holdings.problems);
+            archive = Some((self.archive, holdings));
+            Loaded { sessions, hidden: 0, problems, archive, short: None }
+        } else {
+            let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+            let showing = ui.watch("Reading");
+            let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+            let scan = if self.needs_all() {
+                places.read_with_dirs(env, filter, wanted)
+            } else {
+                places.read_with_text(env, filter, wanted, |agent, place| words.are_in_file(agent, place))
+            };
+            Loaded { sessions: scan.sessions, hidden: 0, problems: scan.problems, archive, short: None }
+        };
+        loaded.short = super::wants_short(self.args, &self.env.terminal).then(|| ShortIds::of(&loaded.sessions));
+        loaded.hidden = listing::put_in_order(&mut loaded.sessions, filter, SortKey::Active);
+        loaded
+    }
+
+    fn search(&self, words: Words, ui: &mut Ui) -> Answer<'a> {
+        let mut loaded = self.load(&words, ui);
+        let showing = ui.watch("Searching");
+        let watcher = showing.watcher();
+        watcher.begin(loaded.sessions.len());
+        let one = |session: &Session| {
+            let counted = self.count_one(session, &words, loaded.archive.as_ref());
+            watcher.done(1);
+            counted
+        };
+        let counted: Vec<Counted> = loaded.sessions.par_iter().with_max_len(1).map(one).collect();
+        let problems = &mut loaded.problems;
+        let keep = |counted: Counted| {
+            let (state, mut tally) = counted.unwrap_or_else(|problem| {
+                problems.push(problem);
+                (None, Tally::default())
+            });
+            problems.extend(tally.found.problem.take());
+            (state, tally)
+        };
+        let counted: Vec<(Option<u64>, Tally)> = counted.into_iter().map(keep).collect();
+        let active: Vec<_> = loaded.sessions.iter().map(Session::active_at).collect();
+        let tallies: Vec<&Tally> = counted.iter().map(|(_, tally)| tally).collect();
+        let mut ranking = rank(&tallies, &active, words.terms.len(), self.env.clock.now);
+        if self.args.sort == SearchOrder::Active {
+            ranking.order.sort_by_key(|(at, _)| *at);
+        }
+        Answer { words, loaded, counted, ranking, replaced: Vec::new() }
+    }
+
+    /// Returns the words with the nearest ones in place of those that no session has.
+    fn meant(&self, answer: &Answer<'_>) -> (Words, Vec<Replaced>) {
+        let (mut words, mut replaced) = (answer.words.clone(), Vec::new());
+        if answer.ranking.missing.is_empty() || self.args.archived {
+            return (words, replaced);
+        }
+        let unread = if self.needs_all() { Vec::new() } else { scan::locate(self.env, &self.filter.agents).unread() };
+        let copies: Vec<&Copy> = answer.loaded.sessions.iter().map(Session::copy).chain(&unread).collect();
+        for &term in &answer.ranking.missing {
+            let typed = &answer.words.terms[term];
+            if let Some(used) = typed.word().and_then(|word| nearest(word, &copies)) {
+                words = words.with(term, &used);
+                replaced.push(Replaced { typed: typed.text.clone(), used });
+            }
+        }
+        (words, replaced)
+    }
+
+    fn count_one(&self, session: &Session, words: &Words, archive: Option<&(&Archive, Holdings)>) -> Counted {
+        let Some((archive, holdings)) = archive else {
+            return Ok((None, Tally::of(session.copy(), words, self.wish())));
+        };
+        let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
+        let states = holdings.sessions.get(&(session.agent, session.id().to_owned()));
+        let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
+        let unpacked = Unpacked::of(&newest.manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
+        let mut tally = Tally::of(&newest.manifest.copy_in(unpacked.root()), words, self.wish());
+        // Where it was unpacked to is gone a moment later.
+        tally.found.problem = tally.found.problem.map(|problem| fail(problem.reason));
+        Ok((Some(newest.manifest.number), tally))
+    }
+
+    fn wish(&self) -> Wish<'_> {
+        let args = self.args;
+        let most = if args.sessions || args.count { 0 } else { args.matches };
+        let has_numbers = Format::from(args.format) != Format::Table;
+        Wish { roles: &args.role, most, lines: args.context, has_numbers, enough: None }
+    }
+
+    fn print(&self, answer: &Answer<'_>, ui: &mut Ui) -> anyhow::Result<()> {
+        let Answer { words, loaded, counted, ranking, replaced } = answer;
+        let Loaded { sessions, hidden, problems, short, .. } = loaded;
+        let (args, wanted) = (self.args, render::Wanted::Words(words));
+        let limit = args.limit.unwrap_or(usize::MAX);
+        let shown = ranking.order.iter().take(limit).map(|(at, score)| {
+            let (state, tally) = &counted[*at];
+            let names = tally.terms().map(|term| words.terms[term].text.clone()).collect();
+            let rank = Some(Rank { score: *score, words: names });
+            Match { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
+        });
+        let shown: Vec<Match<'_>> = shown.collect();
+        let missing: Vec<String> = ranking.missing.iter().map(|term| words.terms[*term].text.clone()).collect();
+        let summary = Summary {
+            searched: sessions.len(),
+            hidden: *hidden,
+            is_limited: ranking.order.len() > shown.len(),
+            replaced,
+            missing: &missing,
+            is_partial: ranking.matched > 0 && ranking.matched < words.terms.len(),
+            problems,
+        };
+        let form = if args.count { Form::Counts } else { Form::Messages };
+        let styles = ui.styles;
+        match Format::from(args.format) {
+            Format::Json => render::json(ui.data(), wanted, &shown, &summary)?,
+            Format::Ndjson => {
+                render::ndjson_header(ui.data())?;
+                shown.iter().try_for_each(|one| render::ndjson(ui.data(), one))?;
+                render::ndjson_summary(ui.data(), shown.len(), &summary)?;
+            }
+            Format::Table => shown.iter().try_for_each(|one| match short {
+                Some(short) => render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, wanted),
+                None if args.sessions => render::name(ui.data(), one),
+                None => render::lines(ui.data(), one, form),
+            })?,
+        }
+        ui.flush()?;
+        if short.is_some() {
+            render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.note(note));
+            if !shown.is_empty() && args.can_pick() && find::can_pick(&self.env.terminal) {
+                ui.note(&format!("`{}` opens the picker at them.", command_line::again(self.env, &[], &["--pick"])));
+            }
+        } else if Format::from(args.format) == Format::Table {
+            replaced
+                .iter()
+                .for_each(|Replaced { typed, used }| ui.note(&format!("Nothing has {typed:?}; showing {used:?}.")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,303 @@
+//! Ranks sessions by the words that they have: the best match first.
+//!
+//! The score is BM25 over whole sessions. Titles and prompts count more than the output of tools.
+
+use std::cell::Cell;
+use std::ops::{ControlFlow, Range};
+
+use jiff::Timestamp;
+
+use super::probe::{MAX_SEARCHED_FIRST, Probe, Probes};
+use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around};
+use super::words::{Place, Words};
+use crate::agent::{self, Agent, Interest, Said};
+use crate::session::{Copy, Located, Message, Problem, Role};
+
+/// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
+const SATURATION: f64 = 1.2;
+const LENGTH: f64 = 0.5;
+/// Weights of the places of a word.
+const TITLE: f32 = 4.0;
+const DIRECTORY: f32 = 2.0;
+/// Bonus of a session that was active just now; it halves every month.
+const RECENCY: f64 = 0.05;
+const HALF_LIFE: f64 = 30.0 * 24.0 * 3600.0;
+
+/// The words that a session has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub found: Found,
+    /// Weighted count of each word.
+    counts: Vec<f32>,
+    bytes: u64,
+    is_excluded: bool,
+}
+
+/// An order of sessions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Ranking {
+    /// Numbers of sessions and their scores, the best first.
+    pub order: Vec<(usize, f64)>,
+    /// Numbers of words that no session has.
+    pub missing: Vec<usize>,
+    /// Number of words that each of these sessions has: all, if any session has all.
+    pub matched: usize,
+}
+
+impl Words {
+    /// Returns whether a small file of a copy may have any of the words; a larger one is searched when its session is read.
+    pub(crate) fn are_in_file(&self, agent: &dyn Agent, place: &Located) -> bool {
+        self.probes(agent, place).any_may_be_in_file(MAX_SEARCHED_FIRST)
+    }
+
+    fn probes(&self, agent: &dyn Agent, place: &Located) -> Probes {
+        let all: Option<Vec<Probe>> = self.terms.iter().map(Probe::for_term).collect();
+        // A word that the bytes do not show, or one that must not be there, is looked for in every message.
+        match (agent.verbatim(place), all) {
+            (Some(file), Some(all)) if !self.has_excluded() => Probes { file: Some(file), all },
+            _ => Probes::default(),
+        }
+    }
+}
+
+impl Tally {
+    /// Counts the words in a copy, and keeps the best messages.
+    pub(crate) fn of(copy: &Copy, words: &Words, wish: Wish<'_>) -> Self {
+        let Some(agent) = agent::by_kind(copy.place.agent()) else { return Self::default() };
+        Self::through(&words.probes(agent, &copy.place), agent, copy, words, wish)
+    }
+
+    fn through(probes: &Probes, agent: &dyn Agent, copy: &Copy, words: &Words, wish: Wish<'_>) -> Self {
+        let counts = vec![0.0; words.terms.len()];
+        let mut tally = Self { counts, bytes: copy.transcript_bytes, ..Self::default() };
+        if wish.roles.is_empty() {
+            tally.see_names(copy, words);
+        }
+        if probes.any_may_be_in_file(u64::MAX) {
+            tally.see_messages(agent, copy, words, probes, wish);
+        }
+        tally
+    }
+
+    fn see_names(&mut self, copy: &Copy, words: &Words) {
+        let label = copy.title.as_ref().or(copy.first_prompt.as_ref()).map_or("", |label| &*label.value);
+        let mut in_title = vec![false; words.terms.len()];
+        words.each_place(label, &mut |place| {
+            in_title[place.term] = true;
+            if copy.title.is_some() {
+                self.counts[place.term] += TITLE * place.weight;
+            }
+        });
+        self.found.in_title = in_title.iter().all(|is_there| *is_there);
+        self.is_excluded |= words.excludes(label);
+        let dirs = [&copy.start_dir, &copy.last_dir].into_iter().flatten();
+        let mut dirs: Vec<&str> = dirs.filter_map(|dir| dir.value.to_str()).collect();
+        dirs.dedup();
+        for dir in dirs {
+            words.each_place(dir, &mut |place| self.counts[place.term] += DIRECTORY * place.weight);
+        }
+    }
+
+    fn see_messages(&mut self, agent: &dyn Agent, copy: &Copy, words: &Words, probes: &Probes, wish: Wish<'_>) {
+        let (mut number, mut best) = (0, Vec::new());
+        let counts = Cell::new(wish.has_numbers && wish.most > 0);
+        let interest = |record: &[u8]| match (probes.any_may_be_in(record), counts.get()) {
+            (true, _) => Interest::Messages,
+            (false, true) => Interest::Count,
+            (false, false) => Interest::Nothing,
+        };
+        let looked = agent.messages_with(copy, &interest, &mut |said| {
+            match said {
+                Said::Uninteresting(count) => number += count,
+                Said::Message(message) => {
+                    number += 1;
+                    if wish.roles.is_empty() || wish.roles.contains(&message.role) {
+                        self.see_message(&message, number, words, wish, &mut best);
+                    }
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        best.sort_by_key(|(_, hit): &(f32, Hit)| hit.number);
+        self.found.hits = best.into_iter().map(|(_, hit)| hit).collect();
+        let path = copy.place.path.to_path_buf();
+        self.found.problem = looked.err().map(|error| Problem { path, reason: error.reason() });
+    }
+
+    fn see_message(
+        &mut self,
+        message: &Message,
+        number: u64,
+        words: &Words,
+        wish: Wish<'_>,
+        best: &mut Vec<(f32, Hit)>,
+    ) {
+        self.is_excluded |= words.excludes(&message.text);
+        let mut places: Vec<Place> = Vec::new();
+        words.each_place(&message.text, &mut |place| places.push(place));
+        if places.is_empty() {
+            return;
+        }
+        self.found.messages += 1;
+        for place in &places {
+            self.counts[place.term] += place.weight * weight_of(message.role);
+        }
+        let (worth, place) = best_passage(&mut places, words.terms.len());
+        let is_better = |(other, _): &(f32, Hit)| *other < worth;
+        if best.len() >= wish.most && !best.last().is_some_and(is_better) {
+            return;
+        }
+        let [before, found, after] = match wish.lines {
+            Some(lines) => lines_around(&message.text, place, lines),
+            None => excerpt(&message.text, place),
+        };
+        let hit =
+            Hit { number, role: message.role, at: message.at, before, found, after, has_lines: wish.lines.is_some() };
+        let at = best.partition_point(|other| !is_better(other));
+        best.insert(at, (worth, hit));
+        best.truncate(wish.most);
+    }
+
+    /// Returns the numbers of the words that are there.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = usize> {
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0).map(|(term, _)| term)
+    }
+}
+
+/// Returns the weight of a word in a message.
+fn weight_of(role: Role) -> f32 {
+    match role {
+        Role::User => 1.2,
+        Role::Assistant => 1.0,
+        Role::Tool | Role::System => 0.5,
+    }
+}
+
+/// Finds the passage of a text with the most words close together: its worth, and its first match.
+fn best_passage(places: &mut [Place], terms: usize) -> (f32, Range<usize>) {
+    places.sort_by_key(|place| (place.range.start, place.range.end));
+    let (mut best, mut weights) = ((0.0, 0..0), vec![0.0_f32; terms]);
+    for (at, first) in places.iter().enumerate() {
+        weights.fill(0.0);
+        let near = places[at..].iter().take_while(|place| place.range.end <= first.range.end + AROUND);
+        for place in near {
+            weights[place.term] = weights[place.term].max(place.weight);
+        }
+        let worth = weights.iter().sum();
+        if worth > best.0 {
+            best = (worth, first.range.clone());
+        }
+    }
+    best
+}
+
+/// Ranks the sessions with most of the words. If two have the same score, the earlier one comes first.
+pub(crate) fn rank(tallies: &[&Tally], active: &[Option<Timestamp>], terms: usize, now: Timestamp) -> Ranking {
+    let mut sessions_with = vec![0_u32; terms];
+    tallies.iter().flat_map(|tally| tally.terms()).for_each(|term| sessions_with[term] += 1);
+    let missing = (0..terms).filter(|term| sessions_with[*term] == 0).collect();
+    let is_wanted = |tally: &&&Tally| !tally.is_excluded;
+    let matched = tallies.iter().filter(is_wanted).map(|tally| tally.terms().count()).max().unwrap_or(0);
+    let bytes = tallies.iter().map(|tally| tally.bytes as f64).sum::<f64>() / (tallies.len().max(1) as f64);
+    let rarity = |term: usize| {
+        let with = f64::from(sessions_with[term]);
+        (1.0 + (tallies.len() as f64 - with + 0.5) / (with + 0.5)).ln()
+    };
+    let score = |tally: &Tally, active: Option<Timestamp>| -> f64 {
+        let length = if bytes > 0.0 { tally.bytes as f64 / bytes } else { 1.0 };
+        let by_term = tally.terms().map(|term| {
+            let count = f64::from(tally.counts[term]);
+            rarity(term) * count * (SATURATION + 1.0) / (count + SATURATION * (1.0 - LENGTH + LENGTH * length))
+        });
+        let age = active.map_or(f64::INFINITY, |at| now.duration_since(at).as_secs_f64().max(0.0));
+        by_term.sum::<f64>() * (1.0 + RECENCY * (-age / HALF_LIFE).exp2())
+    };
+    let ranked = tallies
+        .iter()
+        .enumerate()
+        .filter(|(_, tally)| is_wanted(tally) && matched > 0 && tally.terms().count() == matched);
+    let mut order: Vec<(usize, f64)> =
+        ranked.map(|(at, tally)| (at, score(tally, active.get(at).copied().flatten()))).collect();
+    order.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    Ranking { order, missing, matched }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+    use crate::scan::{self, Wanted};
+    use crate::session::Session;
+
+    fn words(texts: &[&str]) -> Words {
+        Words::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    }
+
+    fn sample() -> Vec<Session> {
+        let mut env = crate::system::env::tests::fixed();
+        env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        scan::locate(&env, &[]).read_all(&env, Wanted::GLANCE).sessions
+    }
+
+    #[test]
+    fn bytes_exclude_no_session_that_has_a_word() {
+        let wish = Wish { roles: &[], most: 3, lines: None, has_numbers: true, enough: None };
+        let sessions = sample();
+        let copies: Vec<&Copy> = sessions.iter().flat_map(|session| &session.copies).collect();
+        let (mut texts, mut unread) = (BTreeSet::from(["relays".to_owned(), "Cafe".to_owned()]), 0);
+        for copy in &copies {
+            let agent = agent::by_kind(copy.place.agent()).expect("an agent");
+            let _ = agent.messages(copy, &mut |message| {
+                texts.extend(
+                    message.text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_owned),
+                );
+                ControlFlow::Continue(())
+            });
+        }
+        for text in texts.iter().step_by(5) {
+            // A form of it, an end of it, and all of it with an accent.
+            let forms = [text.clone(), format!("{text}s"), text.chars().skip(1).collect(), text.replacen('e', "é", 1)];
+            for form in forms.iter().filter(|form| !form.is_empty()) {
+                let words = words(&[form]);
+                for copy in &copies {
+                    let agent = agent::by_kind(copy.place.agent()).expect("an agent");
+                    let (quick, whole) =
+                        (Tally::of(copy, &words, wish), Tally::through(&Probes::default(), agent, copy, &words, wish));
+                    assert_eq!(
+                        (&quick.counts, &quick.found.hits),
+                        (&whole.counts, &whole.found.hits),
+                        "{form} in {copy:?}"
+                    );
+                    unread += usize::from(!words.probes(agent, &copy.place).any_may_be_in_file(u64::MAX));
+                }
+            }
+        }
+        assert!(unread > 100, "{unread}");
+    }
+
+    #[test]
+    fn sessions_with_most_of_the_words_are_ranked_and_the_best_comes_first() {
+        let tally = |counts: &[f32], bytes| Tally { counts: counts.to_vec(), bytes, ..Tally::default() };
+        let tallies = [tally(&[1.0, 0.0], 10), tally(&[1.0, 1.0], 10), tally(&[3.0, 1.0], 10), tally(&[0.0, 0.0], 10)];
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &[None; 4], 2, Timestamp::UNIX_EPOCH);
+        let order: Vec<usize> = ranking.order.iter().map(|(at, _)| *at).collect();
+        assert_eq!((order, ranking.matched, ranking.missing), (vec![2, 1], 2, Vec::new()));
+        let partial = rank(&[&tallies[0], &tallies[3]], &[None; 2], 2, Timestamp::UNIX_EPOCH);
+        assert_eq!((partial.order.len(), partial.matched, partial.missing), (1, 1, vec![1]));
+        let excluded = Tally { is_excluded: true, ..tallies[1].clone() };
+        assert_eq!(rank(&[&excluded], &[None], 2, Timestamp::UNIX_EPOCH).order, []);
+    }
+
+    #[test]
+    fn a_passage_begins_where_most_words_are_close_together() {
+        let text = format!("relay {} the relay lost mails", "x ".repeat(200));
+        let words = words(&["relay", "mails", "lost"]);
+        let mut places = Vec::new();
+        words.each_place(&text, &mut |place| places.push(place));
+        let (worth, first) = best_passage(&mut places, 3);
+        assert_eq!((worth, &text[first.clone()], first.start > 100), (3.0, "relay", true));
+    }
+}

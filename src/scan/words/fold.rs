@@ -1,0 +1,78 @@
+//! Letters without case and accents, and the words of a text.
+
+use std::ops::Range;
+
+use nucleo_matcher::chars::{normalize, to_lower_case};
+
+/// Puts a text in small letters without accents.
+pub(crate) fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.chars().filter(|c| !is_mark(*c)).map(fold).collect()
+}
+
+fn fold(c: char) -> char {
+    to_lower_case(normalize(c))
+}
+
+/// Returns whether a character is an accent on the letter before it.
+pub(crate) fn is_mark(c: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+/// Returns the words of a text: runs of letters and digits.
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut letters = text.char_indices().peekable();
+    std::iter::from_fn(move || {
+        let is_part = |c: char| c.is_alphanumeric() || is_mark(c);
+        let (start, _) = letters.find(|(_, c)| c.is_alphanumeric())?;
+        let mut end = None;
+        while let Some((at, c)) = letters.peek() {
+            if !is_part(*c) {
+                end = Some(*at);
+                break;
+            }
+            letters.next();
+        }
+        Some(start..end.unwrap_or(text.len()))
+    })
+}
+
+/// Returns the parts of an identifier: `retryBudget`, `HTTPServer` and `v4mapped` have two. A word without parts has none.
+pub(crate) fn parts(token: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let bytes = token.as_bytes();
+    let begins = move |at: usize| {
+        let (before, here) = (bytes[at - 1], bytes[at]);
+        let is_hump = here.is_ascii_uppercase()
+            && (before.is_ascii_lowercase() || bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase));
+        is_hump
+            || before.is_ascii_alphabetic() && here.is_ascii_digit()
+            || before.is_ascii_digit() && here.is_ascii_alphabetic()
+    };
+    let is_whole = !token.is_ascii() || !(1..bytes.len()).any(begins);
+    let mut start = if is_whole { bytes.len() } else { 0 };
+    std::iter::from_fn(move || {
+        let from = start;
+        start = (from + 1..bytes.len()).find(|at| begins(*at)).unwrap_or(bytes.len());
+        (from < bytes.len()).then_some(from..start)
+    })
+}
+
+/// Finds a folded phrase in a text whose folded form is given.
+pub(super) fn find<'t>(text: &'t str, whole: &'t str, phrase: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    // Folding may change the length of a letter, so places are counted in letters.
+    let offsets: Vec<usize> = if text.is_ascii() {
+        Vec::new()
+    } else {
+        text.char_indices().filter(|(_, c)| !is_mark(*c)).map(|(at, _)| at).chain([text.len()]).collect()
+    };
+    let letters = phrase.chars().count();
+    whole.match_indices(phrase).filter(|(_, found)| !found.is_empty()).filter_map(move |(at, found)| {
+        if offsets.is_empty() {
+            return Some(at..at + found.len());
+        }
+        let first = whole[..at].chars().count();
+        Some(*offsets.get(first)?..*offsets.get(first + letters)?)
+    })
+}

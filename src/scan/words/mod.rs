@@ -1,0 +1,195 @@
+//! Words that a conversation must have, in any form.
+
+use std::ops::Range;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use fold::{folded, is_mark, parts, tokens};
+
+pub(crate) mod fold;
+
+/// Most words of a search.
+pub(crate) const MOST: usize = 32;
+/// A form of the word, or one of its parts in an identifier.
+const FORM: f32 = 1.0;
+/// A longer word that begins with it.
+const PREFIX: f32 = 0.5;
+/// A word that contains it.
+const INSIDE: f32 = 0.25;
+/// A shorter word is not looked for inside of others.
+const SHORTEST_INSIDE: usize = 3;
+
+/// The words of a search.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    /// As it was typed.
+    pub text: String,
+    pub terms: Vec<Term>,
+    excluded: Vec<Term>,
+}
+
+/// A word, or a phrase.
+#[derive(Clone, Debug)]
+pub(crate) struct Term {
+    /// As it was typed.
+    pub text: String,
+    folded: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Word {
+        stem: String,
+        start: usize,
+    },
+    /// Text that is found as it is, in any case and with any accents.
+    Phrase,
+}
+
+/// A place in a text that a term matches.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// Number of the term.
+    pub term: usize,
+    /// Bytes of the text.
+    pub range: Range<usize>,
+    /// Worth of the match, 1 for a form of the word.
+    pub weight: f32,
+}
+
+impl Words {
+    /// Parses the texts of a command: a text of letters and digits is a word, any other is a phrase, and one behind `-` must
+    /// not be there.
+    pub(crate) fn parse(texts: &[String]) -> Self {
+        let (mut terms, mut excluded): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
+        for text in texts {
+            let (list, text) = match text.strip_prefix('-').filter(|text| !text.is_empty()) {
+                Some(text) => (&mut excluded, text),
+                None => (&mut terms, text.as_str()),
+            };
+            let term = Term::new(text);
+            if list.iter().all(|known| known.folded != term.folded) {
+                list.push(term);
+            }
+        }
+        Self { text: texts.join(" "), terms, excluded }
+    }
+
+    /// Returns these words with another in the place of one.
+    pub(crate) fn with(&self, term: usize, text: &str) -> Self {
+        let mut words = self.clone();
+        words.terms[term] = Term::new(text);
+        words
+    }
+
+    /// Passes on every place in a text that a term matches, in no particular order.
+    pub(crate) fn each_place(&self, text: &str, see: &mut dyn FnMut(Place)) {
+        places(&self.terms, text, see);
+    }
+
+    /// Returns whether a text has something that must not be there.
+    pub(crate) fn excludes(&self, text: &str) -> bool {
+        let mut is_there = false;
+        if !self.excluded.is_empty() {
+            places(&self.excluded, text, &mut |place| is_there |= place.weight == FORM);
+        }
+        is_there
+    }
+
+    /// Returns whether something must not be there.
+    pub(crate) fn has_excluded(&self) -> bool {
+        !self.excluded.is_empty()
+    }
+}
+
+impl Term {
+    fn new(text: &str) -> Self {
+        let folded = folded(text);
+        let kind = if text.chars().all(|c| c.is_alphanumeric() || is_mark(c)) && !text.is_empty() {
+            let stem = stem(&folded);
+            let start = common_start(&stem, &folded);
+            Kind::Word { stem, start }
+        } else {
+            Kind::Phrase
+        };
+        Self { text: text.to_owned(), folded, kind }
+    }
+
+    /// Returns the beginning that all forms of the word have, or the whole phrase.
+    pub(crate) fn start(&self) -> &str {
+        match &self.kind {
+            Kind::Word { start, .. } => &self.folded[..*start],
+            Kind::Phrase => &self.folded,
+        }
+    }
+
+    /// Returns the word, folded; `None` for a phrase.
+    pub(crate) fn word(&self) -> Option<&str> {
+        matches!(self.kind, Kind::Word { .. }).then_some(self.folded.as_str())
+    }
+
+    /// Returns the worth of a word in a text, and the place of the match in it.
+    fn weigh(&self, stem: &str, original: &str, token: &str) -> Option<(f32, Range<usize>)> {
+        let whole = 0..original.len();
+        let is_form = |word: &str| word == self.folded || (word.starts_with(self.start()) && self::stem(word) == stem);
+        if is_form(token) {
+            return Some((FORM, whole));
+        }
+        if let Some(part) = parts(original).find(|part| is_form(&folded(&original[part.clone()]))) {
+            return Some((FORM, part));
+        }
+        if token.starts_with(&self.folded) {
+            return Some((PREFIX, whole));
+        }
+        let is_long = self.folded.chars().count() >= SHORTEST_INSIDE || !self.folded.is_ascii();
+        (is_long && token.contains(&self.folded)).then_some((INSIDE, whole))
+    }
+}
+
+fn places(terms: &[Term], text: &str, see: &mut dyn FnMut(Place)) {
+    let whole = folded(text);
+    let wanted: Vec<(usize, &Term)> =
+        terms.iter().enumerate().filter(|(_, term)| whole.contains(term.start())).collect();
+    if wanted.is_empty() {
+        return;
+    }
+    if wanted.iter().any(|(_, term)| term.word().is_some()) {
+        for range in tokens(text) {
+            let original = &text[range.clone()];
+            let token = folded(original);
+            for (number, term) in &wanted {
+                if let Kind::Word { stem, .. } = &term.kind
+                    && token.contains(term.start())
+                    && let Some((weight, within)) = term.weigh(stem, original, &token)
+                {
+                    let within = range.start + within.start..range.start + within.end;
+                    see(Place { term: *number, range: within, weight });
+                }
+            }
+        }
+    }
+    for (number, term) in wanted.into_iter().filter(|(_, term)| term.word().is_none()) {
+        for range in fold::find(text, &whole, &term.folded) {
+            see(Place { term: number, range, weight: FORM });
+        }
+    }
+}
+
+fn stem(word: &str) -> String {
+    if word.is_ascii() { Stemmer::create(Algorithm::English).stem(word).into_owned() } else { word.to_owned() }
+}
+
+/// Returns the length of the beginning that all words of a stem have. The stemmer changes letters at the end, such as `y` to `i`.
+fn common_start(stem: &str, word: &str) -> usize {
+    let stem = if word.is_ascii() { stem.trim_end_matches(['e', 'i', 'y']) } else { stem };
+    stem.char_indices()
+        .zip(word.chars())
+        .take_while(|((_, a), b)| a == b)
+        .map(|((at, a), _)| at + a.len_utf8())
+        .last()
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

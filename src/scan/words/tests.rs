@@ -1,0 +1,75 @@
+use super::*;
+
+fn words(texts: &[&str]) -> Words {
+    Words::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+}
+
+fn found(word: &str, text: &str) -> Option<(String, f32)> {
+    let mut best: Option<Place> = None;
+    words(&[word]).each_place(text, &mut |place| {
+        if best.as_ref().is_none_or(|best| place.weight > best.weight) {
+            best = Some(place);
+        }
+    });
+    best.map(|place| (text[place.range].to_owned(), place.weight))
+}
+
+#[test]
+fn forms_identifiers_and_accents_match() {
+    for (word, text, expected) in [
+        ("relay", "The Relay.", "Relay"),
+        ("relays", "a relay", "relay"),
+        ("retrying", "retried twice", "retried"),
+        ("happiness", "Happy", "Happy"),
+        ("varies", "they vary", "vary"),
+        ("dying", "to die", "die"),
+        ("budget", "let retryBudget = 1", "Budget"),
+        ("retry", "retry_budget", "retry"),
+        ("server", "HTTPServer", "Server"),
+        ("mapped", "v4mapped", "mapped"),
+        ("resume", "a résumé", "résumé"),
+        ("Zürich", "in zurich", "zurich"),
+        ("main", "src/main.rs", "main"),
+    ] {
+        let found = found(word, text);
+        assert_eq!(found.as_ref().map_or("", |(text, _)| text.as_str()), expected, "{word} in {text}");
+        assert!(found.is_none_or(|(_, weight)| weight == FORM), "{word} in {text}");
+    }
+}
+
+#[test]
+fn a_beginning_and_a_part_are_worth_less() {
+    assert_eq!(found("power", "poweroff"), Some(("poweroff".to_owned(), PREFIX)));
+    assert_eq!(found("lock", "deadlocks"), Some(("deadlocks".to_owned(), INSIDE)));
+    assert_eq!(found("of", "poweroff"), None, "two letters are inside of too many words");
+    assert_eq!(found("日本", "日本語の"), Some(("日本語の".to_owned(), PREFIX)));
+    assert_eq!(found("本", "日本語の"), Some(("日本語の".to_owned(), INSIDE)));
+}
+
+#[test]
+fn a_phrase_is_found_as_it_is() {
+    assert_eq!(found("health check", "a Health Check fails"), Some(("Health Check".to_owned(), FORM)));
+    assert_eq!(found("health check", "check health"), None);
+    assert_eq!(found("retry_budget", "RETRY_BUDGET=1"), Some(("RETRY_BUDGET".to_owned(), FORM)));
+    assert_eq!(found("é à", "…é à…"), Some(("é à".to_owned(), FORM)));
+}
+
+#[test]
+fn a_hyphen_excludes_a_word() {
+    let words = words(&["relay", "-mail", "relay"]);
+    assert_eq!(words.terms.len(), 1);
+    assert!(words.excludes("two mails") && !words.excludes("a relay") && !words.excludes("mailbox"));
+}
+
+#[test]
+fn every_match_has_the_common_start_of_the_word() {
+    let texts =
+        ["relational", "hoping", "hop", "hopping", "skies", "sky", "dying", "generously", "ponies", "happily", "ties"];
+    for word in texts {
+        let term = Term::new(word);
+        let Kind::Word { stem, .. } = &term.kind else { panic!("a word") };
+        for other in texts.into_iter().filter(|other| super::stem(other) == *stem) {
+            assert!(other.starts_with(term.start()), "{word} and {other}: {:?}", term.start());
+        }
+    }
+}
