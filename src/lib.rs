@@ -37,7 +37,7 @@ pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm, add_tips};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm, add_tips, suggest_nearest};
 use error::{Refusal, is_closed_pipe};
 use format::text;
 use system::env::Env;
@@ -80,6 +80,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                     args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
                 let mut error = Cli::command().try_get_matches_from(&shown).err().unwrap_or(error);
                 add_tips(&mut error, &command, &shown);
+                suggest_nearest(&mut error, &command, &shown);
                 Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
                 return Exit::Usage;
             }

@@ -50,7 +50,7 @@ pub(crate) struct ArchiveArgs {
     pub archive_dir: Option<PathBuf>,
 
     /// Print what would be archived; write nothing
-    #[arg(long, short = 'n')]
+    #[arg(long)]
     pub dry_run: bool,
 
     #[command(flatten)]

@@ -58,7 +58,7 @@ pub(crate) struct SearchArgs {
     pub sort: SearchOrder,
 
     /// Stop after N sessions
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 
     /// Show at most N messages of each session

@@ -42,7 +42,7 @@ pub(crate) struct HookSettingsArgs {
     pub scope: HookScope,
 
     /// Print what would change; write nothing
-    #[arg(long, short = 'n')]
+    #[arg(long)]
     pub dry_run: bool,
 
     #[command(flatten)]

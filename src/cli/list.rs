@@ -27,7 +27,7 @@ pub(crate) struct ListArgs {
     pub all: bool,
 
     /// Show at most N sessions, or all with 0; by default, a terminal shows as many as fit on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 
     /// Count prompts and replies; this reads every transcript to its end

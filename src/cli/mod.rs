@@ -6,13 +6,13 @@ mod config;
 mod export;
 mod hook;
 mod list;
-mod missing;
 mod options;
 mod relocate;
 mod remove;
 mod repair;
 mod resume;
 mod save;
+mod tips;
 mod undo;
 mod values;
 
@@ -28,13 +28,13 @@ pub(crate) use config::ConfigArgs;
 pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, ListForm, StatsArgs};
-pub(crate) use missing::add_tips;
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::{MoveArgs, RenameArgs};
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
+pub(crate) use tips::{add_tips, suggest_nearest};
 pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them

@@ -56,7 +56,7 @@ pub(crate) enum Format {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AgentArgs {
     /// Only sessions of this agent, or of several, separated by commas (can be repeated); `rejoin agents` names them
-    #[arg(long, short, value_name = "AGENT", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',', hide_possible_values = true, ignore_case = true)]
     pub agent: Vec<AgentKind>,
 }
 
@@ -109,7 +109,7 @@ pub(crate) struct LockArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChangeArgs {
     /// Print the plan and its fingerprint; change nothing
-    #[arg(long, short = 'n')]
+    #[arg(long)]
     pub dry_run: bool,
 
     /// Carry out the plan only if it still has this fingerprint

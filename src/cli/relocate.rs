@@ -50,7 +50,7 @@ pub(crate) struct MoveArgs {
     pub yes: bool,
 
     /// Print the plan and its fingerprint; change nothing
-    #[arg(long, short = 'n')]
+    #[arg(long)]
     pub dry_run: bool,
 
     /// Carry out the plan only if it still has this fingerprint; without directories, carry out what FILE says

@@ -23,7 +23,7 @@ pub(crate) struct DoctorArgs {
     pub fix: bool,
 
     /// With --fix: print the plan and its fingerprint; change nothing
-    #[arg(long, short = 'n', requires = "fix")]
+    #[arg(long, requires = "fix")]
     pub dry_run: bool,
 
     /// With --fix: carry out the plan only if it still has this fingerprint
@@ -108,7 +108,7 @@ pub(crate) struct BackfillArgs {
     pub in_dir: Option<PathBuf>,
 
     /// Print what would be written; write nothing
-    #[arg(long, short = 'n')]
+    #[arg(long)]
     pub dry_run: bool,
 
     #[command(flatten)]

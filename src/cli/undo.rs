@@ -21,7 +21,7 @@ pub(crate) struct UndoArgs {
     pub yes: bool,
 
     /// Print what would be put back; change nothing
-    #[arg(long, short = 'n', conflicts_with = "list")]
+    #[arg(long, conflicts_with = "list")]
     pub dry_run: bool,
 
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(crate) struct TrashRestoreArgs {
     pub entry: String,
 
     /// Print what would be put back; change nothing
-    #[arg(long, short = 'n')]
+    #[arg(long)]
     pub dry_run: bool,
 
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(crate) struct TrashPurgeArgs {
     pub yes: bool,
 
     /// Print what would be deleted; change nothing
-    #[arg(long, short = 'n')]
+    #[arg(long)]
     pub dry_run: bool,
 
     #[command(flatten)]

@@ -258,7 +258,7 @@ mod tests {
             });
         }
         for text in texts.iter().step_by(5) {
-            // A form of it, an end of it, and all of it with an accent.
+            // Another form, the end of the word, and the word with an accent.
             let forms = [text.clone(), format!("{text}s"), text.chars().skip(1).collect(), text.replacen('e', "é", 1)];
             for form in forms.iter().filter(|form| !form.is_empty()) {
                 let words = words(&[form]);

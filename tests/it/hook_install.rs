@@ -189,7 +189,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     assert!(plan.details.diff.iter().filter(|line| line.starts_with('+')).count() > 30);
     let gone: Vec<_> = plan.details.diff.iter().filter(|line| line.starts_with('-')).collect();
     assert_eq!(gone.len(), 2, "a line is changed where a list goes on in it or a comma is added: {gone:?}");
-    let text = world.rejoin(["hook", "install", "-n"]).code(0).stdout();
+    let text = world.rejoin(["hook", "install", "--dry-run"]).code(0).stdout();
     assert!(
         plan.details.diff.iter().all(|line| text.contains(&line.replace('\t', "\\t")) || text.contains(line.as_str()))
     );

@@ -317,7 +317,7 @@ fn every_command_that_is_printed_of_a_home_that_was_named_names_it_too() {
         &["show", "zzz"],
         &["show", "zzz", "--json"],
         &["delete", "latest"],
-        &["list", "-n", "5"],
+        &["list", "-q", "5"],
         &["trash", "restore", "x"],
         &["undo", "20200101-000000"],
     ];

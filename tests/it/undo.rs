@@ -489,10 +489,10 @@ fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
     let names: BTreeSet<PathBuf> = files().collect();
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
     assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 2, 0));
-    let said = world.rejoin(["undo", "-n"]).code(0).stdout();
+    let said = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
     assert!(said.contains("would undo") && said.ends_with(": 2 would be put back.\n"), "{said}");
     let entry = world.rejoin(["trash", "list", "--json"]).code(0).json::<TrashList>().entries.remove(0).entry;
-    let one: Undo = world.rejoin(["trash", "restore", &entry, "-n", "--json"]).code(0).json();
+    let one: Undo = world.rejoin(["trash", "restore", &entry, "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
     let purge: Purge = world.rejoin(["trash", "purge", "--every", "--dry-run", "--json"]).code(0).json();
     assert_eq!((purge.kind, purge.items.len()), (ChangeKind::ChangePlan, 1));

@@ -1,0 +1,191 @@
+//! Tips in errors of usage: what shows an argument that is missing, and the nearest name to one that is unknown.
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+use strsim::osa_distance;
+
+use crate::format::command_line;
+
+/// What can be missing, the command where that matters, what shows what there is of it, and what that is.
+const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
+    ("<SESSION>", Some("restore"), "list --archived", "the sessions in the archive"),
+    ("<SESSION>", None, "list", "the sessions"),
+    ("<RUN>", None, "undo --list", "the runs"),
+    ("<ENTRY>", None, "trash list", "the entries"),
+];
+
+/// Adds to an error of a missing argument where to find one, and that there is an option for all of them.
+pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
+    let meant = words.iter().fold(command, |command, word| command.find_subcommand(word).unwrap_or(command));
+    let is_missing = |name: &str| missing.iter().any(|missing| missing.starts_with(name));
+    let shown_by = SHOWN_BY
+        .iter()
+        .filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)
+        .find(|(name, of, ..)| is_missing(name) && of.is_none_or(|command| command == meant.get_name()));
+    let Some((_, _, list, what)) = shown_by else { return };
+    let list = command_line::in_home(&format!("rejoin {list}"), &command_line::elsewhere_of(words)).into_owned();
+    let shows = format!("`{list}` shows {what}");
+    let takes_all = meant.get_arguments().any(|argument| argument.get_long() == Some("every"));
+    let tips = [Some(shows), takes_all.then(|| "`--every` takes all of them".to_owned())];
+    let tips = tips.into_iter().flatten().map(StyledStr::from).collect();
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+}
+
+/// Puts the nearest command, option or value in place of those that clap finds similar.
+pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[String]) {
+    let meant = words.iter().fold(command, |command, word| command.find_subcommand(word).unwrap_or(command));
+    let (typed, suggested) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        ErrorKind::InvalidValue => (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+        _ => return,
+    };
+    let Some(ContextValue::String(typed)) = error.get(typed) else { return };
+    let names: Vec<String> = match suggested {
+        ContextKind::SuggestedSubcommand => {
+            let visible = meant.get_subcommands().filter(|command| !command.is_hide_set());
+            visible.map(|command| command.get_name().to_owned()).collect()
+        }
+        ContextKind::SuggestedArg => {
+            let longs = meant.get_arguments().filter(|argument| !argument.is_hide_set());
+            longs.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
+        }
+        _ => match error.get(ContextKind::ValidValue) {
+            Some(ContextValue::Strings(values)) => values.clone(),
+            _ => return,
+        },
+    };
+    let nearest = nearest(typed, names);
+    error.remove(suggested);
+    match (suggested, nearest) {
+        (_, None) => {}
+        (ContextKind::SuggestedSubcommand, Some(name)) => {
+            error.insert(suggested, ContextValue::Strings(vec![name]));
+        }
+        (_, Some(name)) => drop(error.insert(suggested, ContextValue::String(name))),
+    }
+}
+
+/// Returns the name with the fewest letters that are wrong, missing or in the wrong order, or one that begins as it was typed.
+fn nearest(typed: &str, names: Vec<String>) -> Option<String> {
+    let typed = typed.to_lowercase();
+    let letters = typed.trim_start_matches('-').chars().count();
+    let most = (letters / 3).max(1);
+    let slips = |name: &str| if name.starts_with(&typed) && letters > 1 { 1 } else { osa_distance(name, &typed) };
+    let begins_alike = |name: &str| name.chars().zip(typed.chars()).take_while(|(a, b)| a == b).count();
+    let near = names.into_iter().filter(|name| slips(name) <= most);
+    near.min_by_key(|name| (slips(name), usize::MAX - begins_alike(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn who_names_nothing_is_told_what_there_is() {
+        for (line, expected) in [
+            ("archive", &["`rejoin list` shows the sessions", "`--every` takes all of them"][..]),
+            ("delete", &["`rejoin list` shows the sessions"]),
+            ("restore", &["`rejoin list --archived` shows the sessions in the archive"]),
+            ("trash restore", &["`rejoin trash list` shows the entries"]),
+            ("trash purge", &["`rejoin undo --list` shows the runs", "`--every` takes all of them"]),
+            ("delete --home /a", &["`rejoin --home /a list` shows the sessions"]),
+            ("search", &[]),
+            ("delete --nonsense", &[]),
+        ] {
+            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
+            let mut command = Cli::command();
+            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            add_tips(&mut error, &command, &words);
+            let said = error.to_string();
+            let tips: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+            let tips: Vec<&str> = tips.into_iter().filter(|tip| !tip.contains("--nonsense")).collect();
+            assert_eq!(tips, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let suggested = |line: &str| {
+            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
+            let mut command = Cli::command();
+            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            suggest_nearest(&mut error, &command, &words);
+            let said = error.to_string();
+            let tip = said.lines().find(|line| line.contains(" exists: '"));
+            tip.and_then(|tip| tip.split('\'').nth(1)).unwrap_or_default().to_owned()
+        };
+        for (typed, name) in [
+            ("resum", "resume"),
+            ("resmue", "resume"),
+            ("reusme", "resume"),
+            ("resumee", "resume"),
+            ("rsume", "resume"),
+            ("serach", "search"),
+            ("seach", "search"),
+            ("searhc", "search"),
+            ("sarch", "search"),
+            ("lst", "list"),
+            ("lits", "list"),
+            ("liste", "list"),
+            ("lisst", "list"),
+            ("shwo", "show"),
+            ("sho", "show"),
+            ("hsow", "show"),
+            ("docter", "doctor"),
+            ("dcotor", "doctor"),
+            ("doctr", "doctor"),
+            ("claenup", "cleanup"),
+            ("cleanpu", "cleanup"),
+            ("clenup", "cleanup"),
+            ("clean", "cleanup"),
+            ("delte", "delete"),
+            ("deleet", "delete"),
+            ("dlete", "delete"),
+            ("mvoe", "move"),
+            ("moev", "move"),
+            ("exprot", "export"),
+            ("exort", "export"),
+            ("archve", "archive"),
+            ("arhcive", "archive"),
+            ("restroe", "restore"),
+            ("resotre", "restore"),
+            ("tarsh", "trash"),
+            ("trsh", "trash"),
+            ("udno", "undo"),
+            ("unod", "undo"),
+            ("statts", "stats"),
+            ("sttas", "stats"),
+            ("renmae", "rename"),
+            ("rneame", "rename"),
+            ("bakcfill", "backfill"),
+            ("hok", "hook"),
+            ("agnets", "agents"),
+            ("confgi", "config"),
+            ("list --fromat json", "--format"),
+            ("list --limti 3", "--limit"),
+            ("list --sicne 3d", "--since"),
+            ("list --agnet x", "--agent"),
+            ("search x --ezact", "--exact"),
+            ("cleanup --older-then 3d", "--older-than"),
+            ("list --agent cluade", "claude"),
+            ("list --agent codx", "codex"),
+            ("list --agent gemnii", "gemini"),
+            ("list --agent opncode", "opencode"),
+            ("list --agent hemres", "hermes"),
+            ("list --format jsno", "json"),
+            ("search x --sort actvie", "active"),
+            ("list --agent qwne", "qwen"),
+            ("xyzzy", ""),
+            ("list --xyzzy", ""),
+        ] {
+            assert_eq!(suggested(typed), name, "{typed}");
+        }
+        assert!(Cli::command().try_get_matches_from(["rejoin", "list", "--agent", "Claude"]).is_ok());
+    }
+}
