@@ -23,7 +23,7 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Which form to write; by default, the one that the name of OUT ends in, else html for a directory, else markdown
+    /// Which form to write; by default, the one that the name of OUT ends in, else html for a directory, and markdown for the standard output
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<ExportFormat>,
 

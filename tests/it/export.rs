@@ -475,3 +475,22 @@ fn path_prints_the_file_of_a_session() {
     let copy = other.to_str().expect("a path");
     world.rejoin(["path", &id(2), "--copy", copy]).code(0).stdout_eq(at(&other));
 }
+
+#[test]
+fn a_name_without_a_known_ending_is_refused_and_nothing_is_written() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("hello", "hi"));
+    for (name, why) in
+        [("page.pdf", "pdf is not a form of export"), ("page", "has no ending that names a form of export")]
+    {
+        let out = world.root().join(name);
+        let out = out.to_str().expect("a path");
+        let said = world.rejoin(["export", &id(1), "-o", out]).code(2).stdout_eq("").stderr();
+        assert!(
+            said.contains(why) && said.contains("end the name in .md, .html or .json, or in / for a directory"),
+            "{said}"
+        );
+        assert!(!std::path::Path::new(out).exists());
+        world.rejoin(["export", &id(1), "-o", out, "--format", "html"]).code(0);
+    }
+}

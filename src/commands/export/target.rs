@@ -37,6 +37,9 @@ impl Target {
         if names_dir || reach::is_dir(&path) == Some(true) || is_several {
             return Ok(Self::Dir(path));
         }
+        if args.asked_format().is_none() {
+            return Err(unknown_ending(&path, env).into());
+        }
         if !args.force {
             refuse_existing(&path, env)?;
         }
@@ -48,6 +51,17 @@ impl Target {
         let usual = if matches!(self, Self::Dir(_)) { ExportFormat::Html } else { ExportFormat::Markdown };
         args.asked_format().unwrap_or(usual)
     }
+}
+
+/// Refuses a file whose name does not say what is in it.
+fn unknown_ending(path: &Path, env: &Env) -> Refusal {
+    let message = match path.extension() {
+        Some(ending) => format!("{} is not a form of export", Path::new(ending).display()),
+        None => format!("the name {} has no ending that names a form of export", path.display()),
+    };
+    let again = command_line::again(env, &[], &["--format=markdown"]);
+    Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+        .hint(format!("end the name in .md, .html or .json, or in / for a directory, or run `{again}`"))
 }
 
 /// Refuses to write over something.
