@@ -51,7 +51,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(exit) = commands::version::answer(&first).or_else(|| system::reach::answer(&first)) {
         return exit;
     }
-    let args: Vec<OsString> = first.into_iter().flatten().chain(args).collect();
+    let mut args: Vec<OsString> = first.into_iter().flatten().chain(args).collect();
     view::ui::tell_of_bugs();
     system::signals::survive_file_size_limit();
     if let Some(exit) = commands::complete::answer(&args) {
@@ -62,6 +62,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));
     }
     let mut command = Cli::command();
+    if args.len() < 2 {
+        let can_pick = Env::read(None).is_ok_and(|env| commands::find::can_pick(&env.terminal));
+        if !can_pick {
+            // A reader that is gone does not want help.
+            let _ = command.print_help();
+            return Exit::Ok;
+        }
+        args.push("resume".into());
+    }
     let matches = command.try_get_matches_from_mut(&args);
     let parsed = matches.and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
@@ -135,7 +144,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 
 /// Returns whether a verb reads the config file: what agents and programs call does its work whatever stands in it.
 fn reads_config(command: &Command) -> bool {
-    !matches!(command, Command::Save(_) | Command::Hook(_) | Command::Generate(_) | Command::Help(_))
+    !matches!(
+        command,
+        Command::Save(_) | Command::Hook(_) | Command::Completions(_) | Command::Generate(_) | Command::Help(_)
+    )
 }
 
 fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -164,6 +176,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Config(args) => commands::config::run(args, env, ui),
+        Command::Completions(args) => commands::generate::completions_of(&args.shell, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, env, ui),
     }

@@ -130,8 +130,9 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Find sessions by what was said in them
     ///
-    /// This reads every message, newest session first, and shows each match as soon as it is found. In a pipe, it
-    /// prints one line per message. Tabs separate the fields: agent, id, role, time, the match and the text around it.
+    /// This reads every message of every session and prints the best match first; `--sort active` prints the newest session
+    /// first. Words are found in any form and in any case. In a pipe, it prints one line per message. Tabs separate the
+    /// fields: agent, id, role, time, the match and the text around it.
     Search(SearchArgs),
     /// Count sessions, messages, bytes, active days and tokens, by agent, project, model and week
     ///
@@ -221,11 +222,23 @@ pub(crate) enum Command {
     /// The file is ~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME. `rejoin help config` names its
     /// keys. rejoin never writes it.
     Config(ConfigArgs),
+    /// Print a completion script for a shell
+    ///
+    /// It completes commands and options, and ids with their titles. docs/installing.md says where each shell reads it.
+    Completions(CompletionsArgs),
     /// Print a man page, a completion script or a JSON schema
     #[command(hide = true)]
     Generate(GenerateArgs),
     /// Print help for a command or a topic
     Help(HelpArgs),
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell: bash, elvish, fish, powershell or zsh
+    #[arg(value_name = "SHELL")]
+    pub shell: String,
 }
 
 /// Arguments of `generate`.

@@ -62,14 +62,18 @@ impl Probes {
 
     /// Returns whether anything can be in a record.
     pub(crate) fn any_may_be_in(&self, record: &[u8]) -> bool {
-        self.all.is_empty() || self.all.iter().any(|probe| probe.may_be_in_bytes(record))
+        let is_folded = self.all.iter().any(|probe| probe.is_folded);
+        self.all.is_empty()
+            || self.all.iter().any(|probe| probe.is_in(record))
+            || has_escaped(record, is_folded)
+            || is_folded && has_accents(record)
     }
 
     /// Returns whether anything can be in the file; one that is longer than `most` bytes is not searched.
     pub(crate) fn any_may_be_in_file(&self, most: u64) -> bool {
-        self.file
-            .as_ref()
-            .is_none_or(|file| self.all.is_empty() || self.all.iter().any(|probe| probe.may_be_in(file, most)))
+        let longest = self.all.iter().map(|probe| probe.run.len()).max().unwrap_or(0);
+        let any = |bytes: &[u8]| self.any_may_be_in(bytes);
+        self.file.as_ref().is_none_or(|file| any_window(file, most, longest, &any))
     }
 }
 
@@ -125,31 +129,7 @@ impl Probe {
 
     /// Returns whether the text can be in a file; one that cannot be read, or is longer than `most` bytes, may hold anything.
     pub(crate) fn may_be_in(&self, path: &Path, most: u64) -> bool {
-        let Ok((mut file, metadata)) = fsio::open_regular(path) else { return true };
-        if metadata.len() > most {
-            return true;
-        }
-        // What a window cuts is seen again in the next one.
-        let kept = self.run.len().max(ESCAPE.len() + 2) - 1;
-        let length = usize::try_from(metadata.len()).unwrap_or(WINDOW);
-        let before = kept.next_multiple_of(PAGE);
-        let mut window = Buffer::new(before + length.saturating_add(1).min(WINDOW));
-        let mut start = before;
-        loop {
-            let end = match file.read(&mut window[before..]) {
-                Ok(0) => return false,
-                Ok(count) => before + count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return true,
-            };
-            let seen = &window[start..end];
-            if self.may_be_in_bytes(seen) {
-                return true;
-            }
-            let rest = seen.len().min(kept);
-            start = before - rest;
-            window.copy_within(end - rest..end, start);
-        }
+        any_window(path, most, self.run.len(), &|bytes| self.may_be_in_bytes(bytes))
     }
 
     /// Returns whether the text can be in a part of a file.
@@ -177,6 +157,36 @@ impl Probe {
         let [a, b] = [1, 2].map(|next| letters().nth(next).unwrap_or(first));
         let mut capitals = memchr3_iter(capital(first), capital(a), capital(b), bytes);
         capitals.any(|at| letters().any(|letter| capital(letter) == bytes[at] && is_at(at.checked_sub(letter))))
+    }
+}
+
+/// Returns whether a part of a file is what is looked for, read once in windows that overlap by `longest` bytes. A file that
+/// cannot be read, or is longer than `most` bytes, may hold anything.
+pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &dyn Fn(&[u8]) -> bool) -> bool {
+    let Ok((mut file, metadata)) = fsio::open_regular(path) else { return true };
+    if metadata.len() > most {
+        return true;
+    }
+    // A text at the end of a window is seen again in the next one.
+    let kept = longest.max(ESCAPE.len() + 2) - 1;
+    let length = usize::try_from(metadata.len()).unwrap_or(WINDOW);
+    let before = kept.next_multiple_of(PAGE);
+    let mut window = Buffer::new(before + length.saturating_add(1).min(WINDOW));
+    let mut start = before;
+    loop {
+        let end = match file.read(&mut window[before..]) {
+            Ok(0) => return false,
+            Ok(count) => before + count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return true,
+        };
+        let seen = &window[start..end];
+        if is_wanted(seen) {
+            return true;
+        }
+        let rest = seen.len().min(kept);
+        start = before - rest;
+        window.copy_within(end - rest..end, start);
     }
 }
 

@@ -365,6 +365,7 @@ docs/fleet.md: python3 -m venv venv && venv/bin/pip install duckdb chdb: it take
 docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newest first, with a column HOST: it takes hosts
 docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
 docs/installing.md: cargo install --locked --path .: it compiles and installs
+docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader
 docs/moving.md: rejoin move --detect > moves: the file is yours
 docs/moving.md: rejoin move --map /workspace=/home/ana/workspace --yes: it needs sessions from a container
 docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes

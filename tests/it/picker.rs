@@ -492,3 +492,18 @@ fn what_a_search_finds_is_picked_where_it_was_said() {
     world.rejoin(["search", "hinge", "--pick", "--json"]).code(2);
     world.rejoin(["search", "hinge", "--pick", "--regex"]).code(2);
 }
+
+#[test]
+fn without_a_command_a_terminal_shows_the_picker_and_a_pipe_gets_help() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("the relay", "ok"));
+    let help = world.rejoin([""; 0]).code(0).stderr_eq("").stdout();
+    assert!(help.contains("Usage: rejoin") && help.contains("resume"), "{help}");
+    let command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    let mut seat = Seat::run(&command, 100, 24);
+    seat.shows("1 of 1 session");
+    leaves(seat, "\x03", 130);
+    let script = world.rejoin(["completions", "bash"]).code(0).stdout();
+    assert_eq!(script, world.rejoin(["generate", "completions", "bash"]).code(0).stdout());
+    assert!(world.rejoin(["completions", "tcsh"]).code(2).stderr().contains("bash, elvish, fish, powershell, zsh"));
+}

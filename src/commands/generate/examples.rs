@@ -19,6 +19,7 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin list --format csv --fields agent,id,dir,active", "a table for a spreadsheet"),
         ],
         "rejoin-agents" => &[("rejoin agents", "which agents keep sessions here, and where rejoin looked in vain")],
+        "rejoin-completions" => &[("rejoin completions fish", "the script that fish reads")],
         "rejoin-show" => &[
             ("rejoin show licence", "everything that is known of a session"),
             ("rejoin show latest --messages 3", "the last three messages of the newest one"),

@@ -44,6 +44,11 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
+/// Prints the completion script of a shell.
+pub(crate) fn completions_of(shell: &str, ui: &mut Ui) -> anyhow::Result<Exit> {
+    run(&GenerateArgs { what: Generated::Completions, name: Some(shell.to_owned()) }, ui)
+}
+
 fn names(what: Generated) -> Vec<String> {
     match what {
         Generated::Man => {
