@@ -53,6 +53,7 @@ mod goose;
 mod gptme;
 mod grok;
 mod hermes;
+pub(crate) mod ids;
 pub(crate) mod installed;
 pub(crate) mod jido;
 mod keeper;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::agent::Found;
+use crate::agent::ids::is_uuid;
 use crate::session::{Copy, Fact, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links};
@@ -18,7 +19,7 @@ const TASKS: &str = "local-agent-mode-sessions";
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
 /// Finds the configuration directories of all tasks that have transcripts. Organisations and accounts have UUIDs for names.
-pub(super) fn roots(env: &Env, is_uuid: fn(&str) -> bool) -> Vec<PathBuf> {
+pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
     let config =
         if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
     let dirs = |dir: &Path, is_wanted: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {

@@ -46,7 +46,6 @@ use crate::system::names;
 pub(super) use count::count;
 use live::each_registration;
 pub(super) use live::liveness;
-pub(crate) use places::is_session_id;
 pub(super) use places::{locate, locate_id};
 use records::Record;
 use slug::is_slug_of;

@@ -8,6 +8,7 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use super::desktop;
 use crate::agent::Found;
+use crate::agent::ids::is_uuid;
 use crate::session::{AgentKind, Located, Store};
 use crate::system::env::Env;
 use crate::system::links;
@@ -37,7 +38,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .collect();
     others.sort();
     roots.append(&mut others);
-    roots.extend(desktop::roots(env, is_session_id));
+    roots.extend(desktop::roots(env));
     roots
         .into_iter()
         .map(|root| {
@@ -73,7 +74,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
         found.places.reserve(files.len());
         for (id, is_file) in files {
             let is_subagent = id.starts_with("agent-");
-            if !is_subagent && !is_session_id(&id) {
+            if !is_subagent && !is_uuid(&id) {
                 continue;
             }
             path.push(&id);
@@ -92,7 +93,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
                 ..Located::new(store, id, whole)
             });
         }
-        for parent in side_dirs.into_iter().filter(|name| is_session_id(name)) {
+        for parent in side_dirs.into_iter().filter(|name| is_uuid(name)) {
             locate_subagents(store, project, &dir.join(&parent).join("subagents"), &parent, found);
         }
     })
@@ -100,7 +101,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
 
 /// Finds the transcripts of one session.
 pub(in crate::agent) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
-    if !is_session_id(id) {
+    if !is_uuid(id) {
         return Found::default();
     }
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
@@ -134,14 +135,6 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
             });
         }
     }
-}
-
-/// Returns whether a file's stem is a session id: a UUID with hyphens, in either case.
-pub(crate) fn is_session_id(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() == 36
-        && [8, 13, 18, 23].iter().all(|at| bytes[*at] == b'-')
-        && bytes.iter().filter(|byte| byte.is_ascii_hexdigit()).count() == 32
 }
 
 /// Returns the id of the session that leads a team, or what the team's name says of it; `None` for the lead itself.

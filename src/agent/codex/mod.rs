@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ends::Ends;
 use jiff::Timestamp;
 
-use super::claude::is_session_id;
+use super::ids::is_uuid;
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there,
     last_activity, mark_writers,
@@ -76,7 +76,7 @@ impl Agent for Codex {
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if is_session_id(id) { locate(store, |found| found == id) } else { Found::default() }
+        if is_uuid(id) { locate(store, |found| found == id) } else { Found::default() }
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
@@ -249,7 +249,7 @@ impl Agent for Codex {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         let id = &copy.place.id;
-        if !is_session_id(id) {
+        if !is_uuid(id) {
             return Err("its id is not a UUID".to_owned());
         }
         match copy.kind {
@@ -311,7 +311,7 @@ fn add_locks(store: &Store, notes: &mut StoreNotes) {
     let mut table = None;
     for (entry, kind) in found.entries(&store.root.join(LOCKS)) {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let id = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_session_id(id));
+        let id = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_uuid(id));
         let used =
             id.and_then(|id| Some((id.to_owned(), writer(&entry.path(), table.get_or_insert_with(Locks::read))?)));
         notes.locked.extend(used);

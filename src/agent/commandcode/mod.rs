@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::claude::is_session_id;
 use super::command::as_option;
+use super::ids::is_uuid;
 use super::lines::Lines;
 use super::{Agent, Command, Engine, Found, ReadContext, is_there};
 use crate::agent::pi::log::{Dialect, Tree};
@@ -109,7 +109,7 @@ impl Dialect for CommandCode {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            found.add_files(store, dir, Some(project), ".jsonl", only, is_session_id);
+            found.add_files(store, dir, Some(project), ".jsonl", only, is_uuid);
         })
     }
 

@@ -26,6 +26,7 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there,
     unknown_format,
 };
+use crate::agent::ids::consists_of;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
@@ -382,8 +383,7 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
 
 /// Returns whether a text can be a session's id and a name of its own; a UUID unless somebody chose another.
 fn is_session_id(text: &str) -> bool {
-    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    !text.is_empty() && text.len() <= 128 && !text.starts_with('.') && text.bytes().all(is_kept)
+    consists_of(text, b"-_.", 128) && !text.starts_with('.')
 }
 
 fn is_document(place: &Located) -> bool {

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::command::as_option;
+use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::pi::records::is_session_id as is_id;
 use super::{Agent, Command, Engine, LiveRecord, StoreNotes, stores};
 use crate::agent::relocation::{Act, Moved, Moving, Relocation, small, text};
 use crate::agent::unknown_format::is_one_of;

@@ -10,7 +10,7 @@ use std::path::Path;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::claude::is_session_id;
+use super::ids::is_uuid;
 use super::installed::{Package, Registry};
 use super::{Agent, Command, Engine, ReadContext, stores};
 use crate::agent::document::{Documents, Sum, set_title};
@@ -31,7 +31,7 @@ const DAYS: &str = "nanocoder.sessions.retentionDays";
 const DEFAULT_DAYS: i64 = 30;
 const MAX_SETTINGS: u64 = 1024 * 1024;
 
-const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_session_id, document: DOCUMENT, fill };
+const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_uuid, document: DOCUMENT, fill };
 
 /// The agent.
 pub(super) struct Nanocoder;
