@@ -1,8 +1,8 @@
 //! Grok Build: `<home>/sessions/<percent-encoded directory>/<id>/` with `summary.json` about the session and `updates.jsonl`,
 //! the log that its own resume reads. `chat_history.jsonl` holds the messages for the model, which a compaction replaces.
 //!
-//! Facts: xai-org/grok-build 19d42e35, its view.rs, paths.rs and session_startup.rs; not measured, because the program could
-//! not be had.
+//! Facts: `@xai-official/grok` 1.0.41, measured; the rest by xai-org/grok-build 19d42e35, its view.rs, paths.rs and
+//! session_startup.rs.
 
 pub(super) mod about;
 mod log;
