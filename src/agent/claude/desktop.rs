@@ -38,10 +38,14 @@ pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
     roots
 }
 
+/// Returns the directory of all tasks if a root is the configuration directory of one.
+pub(super) fn tasks(root: &Path) -> Option<&Path> {
+    root.ancestors().skip(1).find(|dir| dir.ends_with(TASKS)).filter(|_| root.ends_with(".claude"))
+}
+
 /// Returns whether a store belongs to a task.
 pub(super) fn is_in(store: &Store) -> bool {
-    let task = store.root.parent().filter(|_| store.root.ends_with(".claude"));
-    task.is_some_and(|task| task.components().any(|part| part.as_os_str() == TASKS))
+    tasks(&store.root).is_some()
 }
 
 /// Gives a copy the title of its task, unless the transcript names one.

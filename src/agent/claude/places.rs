@@ -44,6 +44,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .map(|root| {
             let is_default = root == *chosen.as_ref().unwrap_or(&default);
             let mut store = Store { is_default, ..Store::usual(AgentKind::Claude, root) };
+            store.made_below = desktop::tasks(&store.root).map(Path::to_path_buf);
             // The variable moves the client's global file too, even when it names the default place.
             if store.root == default && chosen.as_ref() != Some(&default) {
                 store.unset = vec!["CLAUDE_CONFIG_DIR"];
