@@ -15,7 +15,6 @@ use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::format::edit::Edit;
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
 use crate::session::usage::Tokens;
@@ -24,9 +23,8 @@ use crate::system::env::Env;
 use crate::system::reach;
 use about::About;
 use command::{Command, Unable, as_last_argument, as_prompt_option};
-use installed::Package;
-use relocation::{Act, Moving, Relocation};
-use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
+use relocation::{Moving, Relocation};
+use upkeep::{Link, Retention, Strays};
 
 pub(crate) mod about;
 mod activity;
@@ -342,11 +340,6 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(Relocation::kept())
     }
 
-    /// Says how what it keeps of directories, and not of sessions, names those that have moved: trust, histories, costs.
-    fn references(&self, _store: &Store, _mapping: &Mapping, _env: &Env) -> Vec<Act> {
-        Vec::new()
-    }
-
     /// Says which file makes the agent show a copy under another title, and with which piece, or why none does.
     fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
         Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", self.kind()))
@@ -355,12 +348,6 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns whether the agent files the sessions of a directory under this project.
     fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
         true
-    }
-
-    /// Returns whether a project is named after a hash of its directory, so that every directory that is known
-    /// anywhere is worth trying.
-    fn is_hash(&self, _project: &str) -> bool {
-        false
     }
 
     /// Decides the launch directory anew after evidence was added.
@@ -378,40 +365,14 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(())
     }
 
-    /// Looks whether the agent, started in a directory with one prompt, would answer it there and end.
-    fn check_prompt(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Returns the command as [`Agent::command`] does, if versions of the program differ in it; `find` looks for the package of
-    /// an installed program.
-    fn command_of(
-        &self,
-        copy: &Copy,
-        prompt: Option<&str>,
-        _find: &dyn Fn(&str) -> Option<Package>,
-    ) -> Result<Command, String> {
-        self.command(copy, prompt)
-    }
-
     /// Checks whether the installed program can resume a copy, if programs of one name differ in that. Returns a warning if
     /// their files do not say which one it is.
     fn check_program(&self, _copy: &Copy, _env: &Env) -> Result<Option<String>, Unable> {
         Ok(None)
     }
 
-    /// Returns whether its own resume joins the process that uses the session, so that nothing is taken over.
-    fn joins(&self, _copy: &Copy) -> bool {
-        false
-    }
-
     /// Says what the agent's own resume may do to a session, where that is not what a person expects.
     fn warning(&self, _copy: &Copy, _env: &Env) -> Option<String> {
-        None
-    }
-
-    /// Returns the command that makes an agent list its sessions anew, where it finds them by a list of its own only.
-    fn list_anew(&self, _root: &Path) -> Option<String> {
         None
     }
 
@@ -439,19 +400,8 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Returns where others keep records of the directories that its sessions were working in.
-    fn cwd_records(&self) -> Option<&'static dyn CwdRecords> {
-        None
-    }
-
     /// Returns how a record of a transcript is linked to others; `None` when the line is no record at all.
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::is_object(line).then(Link::default)
-    }
-
-    /// Returns how a copy that holds nothing but a log can be folded into another copy of the session; `None` when it
-    /// holds anything else.
-    fn fold(&self, _from: &Located, _into: &Located) -> Result<Option<Fold>, PathError> {
-        Ok(None)
     }
 }
