@@ -2,7 +2,7 @@
 //!
 //! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::session::evidence;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, Store};
+use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 use about::About;
@@ -70,8 +70,10 @@ mod openhands;
 mod pi;
 mod qoder;
 mod qwen;
+mod reading;
 mod registry;
 pub(crate) mod relocation;
+mod said;
 mod stores;
 mod unknown_format;
 pub(crate) mod unread;
@@ -87,64 +89,9 @@ pub(crate) use keeper::{Keeper, typed};
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
 use open_file::mark_writers;
+pub(crate) use reading::{FindBelongings, belongings_of, count, read};
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
-
-/// Returns what belongs to a copy, as [`Agent::belongings`] does.
-pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
-
-/// Returns a function that finds what belongs to any of these copies; it reads shared directories once, before.
-pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> FindBelongings<'static> {
-    let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
-    for place in places {
-        roots.entry(place.agent()).or_default().insert(&place.store.root);
-    }
-    let find = |(kind, roots): (&AgentKind, _)| Some((*kind, by_kind(*kind)?.belongings_in(roots)));
-    let find: BTreeMap<AgentKind, FindBelongings<'static>> = roots.iter().filter_map(find).collect();
-    Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
-}
-
-/// Reads a copy from the two ends of its files, and corrects what these cannot tell: emptiness and activity.
-///
-/// # Errors
-///
-/// A file of the copy cannot be read.
-pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-    let mut copy = agent.read(place, context)?;
-    unknown_format::check_emptiness(agent, &mut copy);
-    activity::check_activity(agent, &mut copy);
-    Ok(copy)
-}
-
-/// Counts the messages of a copy, and corrects its emptiness.
-///
-/// # Errors
-///
-/// A file of the copy cannot be read.
-pub(crate) fn count(agent: &dyn Agent, copy: &mut Copy) -> Result<(), PathError> {
-    agent.count(copy)?;
-    unknown_format::check_emptiness(agent, copy);
-    Ok(())
-}
-
-/// What is wanted of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Interest {
-    /// Its messages.
-    Messages,
-    /// How many messages it has.
-    Count,
-    /// Nothing.
-    Nothing,
-}
-
-/// What was said in a record.
-#[derive(Debug)]
-pub(crate) enum Said {
-    /// A message of it.
-    Message(Message),
-    /// So many, and none is of interest.
-    Uninteresting(u64),
-}
+pub(crate) use said::{Interest, Said};
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub(crate) trait Agent: Listed + Sync {

@@ -78,8 +78,7 @@ impl Projects<'_> {
             self.of.insert(way.to.clone(), project);
             return Ok(());
         }
-        let named: Vec<&str> =
-            way.projects.iter().map(|project| &**project).filter(|name| !is_hash(name)).collect();
+        let named: Vec<&str> = way.projects.iter().map(|project| &**project).filter(|name| !is_hash(name)).collect();
         let from = way.from.to_str().unwrap_or_default();
         let project = match named.as_slice() {
             [project] if way.is_whole && self.registered(from).as_deref() == Some(project) => {

@@ -10,8 +10,8 @@ use std::path::Path;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::ids::is_uuid;
 use super::about::FindPackage;
+use super::ids::is_uuid;
 use super::installed::Registry;
 use super::{Agent, Command, Engine, ReadContext, stores};
 use crate::agent::document::{Documents, Sum, set_title};

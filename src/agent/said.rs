@@ -1,0 +1,23 @@
+//! What a caller wants of the records of a copy, and what it is given.
+
+use crate::session::Message;
+
+/// What is wanted of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Its messages.
+    Messages,
+    /// How many messages it has.
+    Count,
+    /// Nothing.
+    Nothing,
+}
+
+/// What was said in a record.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// A message of it.
+    Message(Message),
+    /// So many, and none is of interest.
+    Uninteresting(u64),
+}
