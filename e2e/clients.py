@@ -319,7 +319,7 @@ CLIENTS = [
 
 # The agents for which there are no checks, and why.
 NO_TERMINAL, ACCOUNT, REGISTRY = (
-    "without a terminal it goes on with no session by its id", "it needs an account", "neither npm nor PyPI has the program")
+    "without a terminal it resumes no session by its id", "it needs an account", "neither npm nor PyPI has the program")
 NOT_TRIED = {
     "aider": NO_TERMINAL, "amplifier": REGISTRY, "auggie": ACCOUNT, "cline": NO_TERMINAL, "continue": NO_TERMINAL,
     "crush": "its npm package fetches the program from elsewhere", "droid": ACCOUNT, "goose": REGISTRY, "jido": REGISTRY, "nanocoder": NO_TERMINAL,

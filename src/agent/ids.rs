@@ -21,19 +21,19 @@ pub(super) fn consists_of(text: &str, others: &[u8], max: usize) -> bool {
     (1..=max).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || others.contains(&byte))
 }
 
-/// Returns whether a text is a word of up to 128 letters, digits and `others`, of which none is the first: it is neither an
-/// option nor a hidden file.
+/// Returns whether a text is a word of up to 128 letters, digits and `others` that begins with a letter or digit, so it is
+/// neither an option nor a hidden file.
 pub(super) fn is_word_with(text: &str, others: &[u8]) -> bool {
     consists_of(text, others, 128) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
-/// Returns whether a text is a UUID or a word that a person may have chosen as an id.
+/// Returns whether a text is a UUID or a word that was chosen as an id.
 pub(super) fn is_word(text: &str) -> bool {
     is_word_with(text, b"-_.")
 }
 
-/// Returns whether a text is safe as an argument of a program: neither an option nor a path. Rows of a database may have ids
-/// of any form.
+/// Returns whether a text is safe as an argument of a program: neither an option nor a path. A database does not
+/// restrict the ids of its rows.
 pub(super) fn is_argument(text: &str) -> bool {
     consists_of(text, b"-_.$:", 256) && !text.starts_with(['-', '.'])
 }

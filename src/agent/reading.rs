@@ -1,4 +1,4 @@
-//! Reads, counts and collects copies of any agent, and corrects what the agents themselves cannot tell.
+//! Reads, counts and collects copies of any agent, and corrects their emptiness and activity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a caller wants of the records of a copy, and what it is given.
+//! Requests for the messages of records, and the answers.
 
 use crate::session::Message;
 

@@ -16,7 +16,7 @@ pub(crate) struct Store {
     pub host: Option<Arc<str>>,
     /// The directory; it may be a link, as what lies below it.
     pub root: PathBuf,
-    /// The directory below which a program makes such stores, one for each of its tasks; `None` for a store of its own.
+    /// The directory below which a program makes such stores, one for each of its tasks; `None` for any other store.
     pub made_below: Option<PathBuf>,
     /// Whether the agent uses it when nobody tells it otherwise.
     pub is_default: bool,

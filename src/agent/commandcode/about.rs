@@ -13,7 +13,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing, but `move` puts the new directory into the header and the files into that directory's project, unless the \
         directory has characters beyond ASCII, `&` or `'`",
-    facts: "measured on 1.64.0; files beside the transcript, forks and titles by its package; the names of projects with its \
+    facts: "measured on 1.64.0; files next to the transcript, forks and titles by its package; the names of projects with its \
         dependency @sindresorhus/slugify",
     // Measured on 1.64.0: the record after it, and with that everything before, is lost to it.
     half_line: HalfLine::WrittenOn,

@@ -1,7 +1,7 @@
 //! Command Code: `~/.commandcode/projects/<project>/<uuid>.jsonl`, Pi's header and tree of records with messages of another
 //! form, and `<uuid>.meta.json` with a title.
 //!
-//! Facts: `command-code` 1.64.0, measured with a model of its own; the rest read in the package. Names of projects by
+//! Facts: `command-code` 1.64.0, measured with a local model; the rest read in the package. Names of projects by
 //! @sindresorhus/slugify 2.2.1, measured.
 
 pub(super) mod about;
