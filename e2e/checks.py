@@ -83,6 +83,8 @@ class Checks:
 
     def torn(self):
         """a torn last line, then `resume` twice"""
+        if self.world.client.no_prompt:
+            raise Skipped(self.world.client.no_prompt.why)
         if not self.world.client.torn:
             raise Skipped("its sessions are not lines of text")
         one = Conversation(self.world, self.world.c)
@@ -138,7 +140,7 @@ class Checks:
         world = self.world
         if not world.client.again:
             raise Skipped(world.client.why_not_again)
-        again = lambda prompt: world.agent(world.client.again, prompt, self.new)
+        again = lambda prompt: world.agent(world.client.again, prompt, self.new, **world.answered())
         self.unless_limited("found", lambda: self.here.goes_on(again, self.new))
 
     ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found]

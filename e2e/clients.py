@@ -7,7 +7,9 @@ witness.
 import base64
 import json
 import os
+import re
 import sqlite3
+import uuid
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
@@ -15,6 +17,17 @@ from pathlib import Path
 from model import MODEL
 
 URL = "http://127.0.0.1:{port}"
+
+
+@dataclass
+class NoPrompt:
+    """How a client is tried that answers no prompt here: with invented sessions, which it finds or does not find."""
+    why: str  # it answers none
+    invent: object  # writes a session of one turn and returns its id; called with the home, the directory and both texts
+    lists: list  # prints the ids of the sessions of a directory
+    resumes: list  # goes on with a session; {} is its id
+    found: dict  # the exit code and the text of its answer to a prompt if it finds the session
+    refused: int  # the exit code if it does not
 
 
 @dataclass
@@ -45,6 +58,7 @@ class Client:
     carried: bool = False  # `move` leaves it to the client's own export and import
     limits: dict = field(default_factory=dict)  # checks that fail because of what the client itself does, and why
     replies: int = 1  # to the first prompt
+    no_prompt: NoPrompt = None
     twin: bool = False  # a second copy beside a session of another directory is a duplicate
     elsewhere: str = ""  # or one in this folder of the store
 
@@ -119,6 +133,25 @@ def letta_id(path):
     """The id behind `conversation:`."""
     name = path.parent.name
     return base64.urlsafe_b64decode(name + "=" * (-len(name) % 4)).decode().partition(":")[2]
+
+
+def invented(projects):
+    """Returns a function that writes a session as Claude Code and Qoder CLI do, into a folder of the home."""
+    def invent(home, folder, prompt, reply):
+        one = str(uuid.uuid4())
+        file = home / projects / re.sub(r"[^A-Za-z0-9]", "-", str(folder)) / f"{one}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        parent = None
+        with open(file, "w") as writer:
+            for second, (role, text) in enumerate([("user", prompt), ("assistant", reply)]):
+                record = {"type": role, "uuid": str(uuid.uuid4()), "parentUuid": parent, "isSidechain": False, "cwd": str(folder),
+                          "sessionId": one, "userType": "external", "entrypoint": "cli", "version": "1.1.52",
+                          "timestamp": f"2026-11-20T10:00:0{second}.000Z",
+                          "message": {"role": role, "content": [{"type": "text", "text": text}]}}
+                parent = record["uuid"]
+                writer.write(json.dumps(record) + "\n")
+        return one
+    return invent
 
 
 MESSAGES = "select s.id, count(m.id) from session s left join message m on m.session_id = s.id group by s.id"
@@ -258,4 +291,36 @@ CLIENTS = [
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}})},
         store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True,
     ),
+    Client(
+        "grok", "@xai-official/grok", new=["-p", "{}"], again=["--continue", "-p", "{}"],
+        environment={"GROK_TELEMETRY_ENABLED": "false"},
+        files={".grok/config.toml": '[cli]\nauto_update = false\n[features]\ntelemetry = false\n[models]\ndefault = "sample"\n'
+                                    f'[model.sample]\nmodel = "{MODEL}"\nbase_url = "{{url}}/v1"\napi_key = "none"\n'},
+        store=".grok/sessions/*/*/updates.jsonl", id_of=folder, torn=True,
+    ),
+    Client(
+        # With 1.45.0 of that package it does not start.
+        "commandcode", "command-code", program="command-code", besides=["@opentelemetry/semantic-conventions@1.40.0"],
+        new=["--trust", "--skip-onboarding", "-p", "{}"], again=["--trust", "--skip-onboarding", "--continue", "-p", "{}"],
+        environment={"CMD_LOCAL_ONLY": "1", "COMMAND_CODE_API_KEY": "none", "COMMANDCODE_SKIP_UPDATES": "1"},
+        files={".commandcode/providers.json": json.dumps({"provider": {"sample": {
+            "api": "openai-completions", "baseURL": "{url}/v1", "apiKey": False, "models": {MODEL: {"contextWindow": 200000}}}}}),
+            ".commandcode/settings.json": json.dumps({"model": MODEL, "modelProvider": "sample", "tasteLearning": False})},
+        store=".commandcode/projects/*/*-*-*-*-????????????.jsonl", torn=True, mended=True, twin=True,
+        indexes=(".commandcode/projects/*/*.meta.json",),
+    ),
+    Client(
+        "qoder", "@qoder-ai/qodercli", program="qodercli", new=[], again=["-p", "--continue", "{}"],
+        store=".qoder/projects/*/*.jsonl", twin=True,
+        no_prompt=NoPrompt("it answers a prompt only with an account", invented(".qoder/projects"), lists=["--list-sessions"],
+                           resumes=["-p", "--resume", "{}", "any"], found={"ending": (1,), "saying": "Not logged in"}, refused=42),
+    ),
 ]
+
+# The agents for which there are no checks, and why.
+NO_TERMINAL, ACCOUNT, REGISTRY = (
+    "without a terminal it resumes no session by its id", "it needs an account", "neither npm nor PyPI has the program")
+NOT_TRIED = {
+    "aider": NO_TERMINAL, "amplifier": REGISTRY, "auggie": ACCOUNT, "cline": NO_TERMINAL, "continue": NO_TERMINAL,
+    "crush": "its npm package fetches the program from elsewhere", "droid": ACCOUNT, "goose": REGISTRY, "jido": REGISTRY, "nanocoder": NO_TERMINAL,
+}

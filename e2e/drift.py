@@ -100,8 +100,10 @@ class Shapes(dict):
 
 
 def shapes(client, home):
-    """Returns the shapes of every session that an agent has in a home."""
+    """Returns the shapes of every session that an agent has in a home; none if the sessions are invented."""
     found = Shapes()
+    if client.no_prompt:
+        return found
     for path in client.recorded(Path(home)):
         found.read(path)
     return found
@@ -153,14 +155,18 @@ def differences(known, seen, title):
     return found
 
 
-def verdict(known, seen, title, said, checks):
-    """Returns what differs: shapes, and checks that fail. Empty if rejoin reads the version as it reads the known ones."""
+def failures(said, checks):
+    """Lists the checks that fail, those with the same reason together."""
     reasons = {}
     for check in checks:
         result, why = said[check.__name__]
         if result == "failed":
             reasons.setdefault(" ".join(why.split()), []).append(check.__name__)
-    failed = [f"{', '.join(names)} failed ({why})" for why, names in reasons.items()]
+    return [f"{', '.join(names)} failed ({why})" for why, names in reasons.items()]
+
+
+def verdict(known, seen, title, failed):
+    """Returns what differs: shapes, and checks that failed. Empty if rejoin reads the version as it reads the known ones."""
     if seen is None:
         return failed or ["no session was measured"]
     return failed + differences(known, seen, title)

@@ -15,11 +15,24 @@ def built(project):
     return next(one["executable"] for one in found if one.get("executable") and one["target"]["name"] == "rejoin")
 
 
+def heads(checks):
+    return [check.__name__.replace("_", " ") for check in checks]
+
+
 def write(file, results, checks):
-    """Puts the results of the checks into the page."""
-    head = [check.__name__.replace("_", " ") for check in checks]
-    put(file, BEGIN, head, {name: (version, [said[check.__name__][0] for check in checks])
-                            for name, (version, said) in results.items()})
+    """Puts the results of the checks into the page. A reason for which an agent answers no prompt is part of its cell."""
+    def cell(result, why, reason):
+        return f"{result}: {why}" if reason and why == reason else result
+    put(file, BEGIN, heads(checks), {name: (version, [cell(*said[check.__name__], reason) for check in checks])
+                                     for name, (version, said, reason) in results.items()})
+
+
+def write_not_tried(file, reasons, checks):
+    """Puts the agents that are not tried into both tables, with the reasons."""
+    head = heads(checks)
+    skipped = {name: f"skipped: {why}" for name, why in reasons.items()}
+    put(file, BEGIN, head, {name: ("–", [cell] + ["skipped"] * (len(head) - 1)) for name, cell in skipped.items()}, "–")
+    put(file, BEGIN_NEWEST, ["verdict"], {name: ("–", [cell]) for name, cell in skipped.items()}, "–")
 
 
 def write_newest(file, results):
@@ -27,13 +40,13 @@ def write_newest(file, results):
     put(file, BEGIN_NEWEST, ["verdict"], {name: (version, [verdict]) for name, (version, verdict) in results.items()})
 
 
-def put(file, begin, columns, results):
+def put(file, begin, columns, results, tried=None):
     """Puts the new rows into a table of the page; those of agents that were not tried stay."""
     text = file.read_text()
     start = text.index(begin) + len(begin)
     end = text.index(END, start)
     rows = {line.split("|")[1].strip(): line for line in text[start:end].splitlines()[2:] if line.startswith("|")}
-    today = datetime.date.today().isoformat()
+    today = tried or datetime.date.today().isoformat()
     for name, (version, cells) in results.items():
         rows[name] = f"| {' | '.join([name, version, today, *(cell.replace('|', '/') for cell in cells)])} |"
     head = ["agent", "version", "tried", *columns]

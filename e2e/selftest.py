@@ -14,7 +14,7 @@ from pathlib import Path
 import drift
 import installed
 from checks import Checks, Skipped
-from clients import CLIENTS
+from clients import CLIENTS, NOT_TRIED, NoPrompt, invented
 from world import Conversation, Failed, World
 
 HERE = Path(__file__).resolve().parent
@@ -23,6 +23,9 @@ WRONG = {
     "list": "named", "show": "read", "resume": "by_id", "elsewhere": "by_id", "twice": "by_id", "anew": "by_id", "prefix": "by_id",
     "delete": "restored", "restore": "restored", "doctor": "duplicate", "move": "moved", "nothing": "named",
 }
+
+# The same for an agent that answers no prompt.
+WRONG_WITHOUT_PROMPT = ("list", "show", "resume", "elsewhere", "anew", "prefix", "delete", "restore", "doctor", "move")
 
 
 # What a later version of the imitation writes, as it must be reported.
@@ -33,9 +36,26 @@ def imitated():
     return next(client for client in CLIENTS if client.name == "claude")
 
 
-def failing(rejoin, wrong=None):
-    """Returns which checks fail, with the reason."""
+def without_prompt():
+    """An imitation that answers no prompt."""
     client = imitated()
+    no_prompt = NoPrompt("it answers none", invented(".claude/projects"), lists=["--list"], resumes=["--resume", "{}", "any"],
+                         found={"ending": (1,), "saying": "Not logged in"}, refused=42)
+    return replace(client, no_prompt=no_prompt, environment=client.environment | {"IMITATION_LOGGED_OUT": "1"})
+
+
+def unlisted(rejoin):
+    """Returns the agents of rejoin that are neither tried nor declared as not tried."""
+    with tempfile.TemporaryDirectory(prefix="rejoin-e2e-") as home:
+        command = [rejoin, "--no-config", "--home", home, "agents", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    known = {client.agent for client in CLIENTS} | {*NOT_TRIED}
+    return sorted({store["agent"] for store in json.loads(done.stdout)["stores"]} - known)
+
+
+def failing(rejoin, wrong=None, client=None):
+    """Returns which checks fail, with the reason."""
+    client = client or imitated()
     program = rejoin
     if wrong:
         client = replace(client, environment=client.environment | {"RIGHT": rejoin, "WRONG": wrong})
@@ -156,4 +176,13 @@ def run(rejoin):
         noticed = check in found
         is_right = is_right and noticed
         print(f"wrong ({wrong}): " + (f"{check} failed: {found[check][:100]}" if noticed else f"NOT NOTICED by {check}"), flush=True)
-    return drift_is_found(rejoin) and is_right
+    found = failing(rejoin, client=without_prompt())
+    is_right = is_right and list(found) == ["torn"]
+    print(f"without a prompt: {found}")
+    for wrong in WRONG_WITHOUT_PROMPT:
+        noticed = WRONG[wrong] in failing(rejoin, wrong, without_prompt())
+        is_right = is_right and noticed
+        print(f"without a prompt, wrong ({wrong}): " + ("as it must be" if noticed else f"NOT NOTICED by {WRONG[wrong]}"), flush=True)
+    untold = unlisted(rejoin)
+    print(f"not tried and not declared: {', '.join(untold) or 'none'}")
+    return drift_is_found(rejoin) and is_right and not untold

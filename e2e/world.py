@@ -23,6 +23,7 @@ class Failed(Exception):
 class World:
     def __init__(self, client, program, rejoin, root):
         self.client, self.rejoin_program, self.root = client, rejoin, Path(root).resolve()
+        self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
         self.a, self.b, self.c = (self.home / "projects" / name for name in ("first", "second", "third"))
         for folder in self.a, self.b, self.c, self.starts, self.root / "bin", self.root / "tmp":
@@ -44,8 +45,8 @@ class World:
             f'exec {shlex.quote(str(program))} "$@"\n')
         doorway.chmod(0o755)
 
-    def run(self, command, folder, ending=(0,)):
-        """Runs a program and returns what it printed; fails if it does not end, or with another code."""
+    def run(self, command, folder, ending=(0,), saying=""):
+        """Runs a program and returns what it printed; fails if it does not end, or with another code or without this text."""
         said = shlex.join(map(str, command))
         environment = self.environment | {"PWD": str(folder)}
         try:
@@ -53,13 +54,13 @@ class World:
                                   text=True, errors="replace", timeout=LIMIT)
         except subprocess.TimeoutExpired:
             raise Failed(f"`{said}` had not ended after {LIMIT} seconds") from None
-        if done.returncode not in ending:
+        if done.returncode not in ending or saying not in done.stdout + done.stderr:
             words = (done.stderr.strip() or done.stdout.strip() or "it printed nothing")[-700:]
             raise Failed(f"`{said}` ended with {done.returncode}: {words}")
         return done.stdout
 
-    def rejoin(self, *arguments, folder=None, ending=(0,)):
-        return self.run([self.rejoin_program, "--no-config", *arguments], folder or self.b, ending)
+    def rejoin(self, *arguments, folder=None, ending=(0,), saying=""):
+        return self.run([self.rejoin_program, "--no-config", *arguments], folder or self.b, ending, saying)
 
     def rejoin_later(self, *arguments, ending=(0,)):
         """An hour later: a session that was written to just now may be in use, and nothing changes it then."""
@@ -76,9 +77,24 @@ class World:
         with sqlite3.connect(database) as connection:
             connection.executescript(Path(script).read_text().removeprefix(".bail on\n"))
 
-    def agent(self, arguments, prompt, folder):
+    def agent(self, arguments, prompt, folder, ending=(0,), saying=""):
         filled = [prompt if one == "{}" else one for one in arguments]
-        return self.run([self.root / "bin" / self.client.program, *filled], folder)
+        return self.run([self.root / "bin" / self.client.program, *filled], folder, ending, saying)
+
+    def answered(self):
+        """Returns how a start of the agent with a prompt ends that finds its session."""
+        return self.client.no_prompt.found if self.client.no_prompt else {}
+
+    def invent(self, folder, prompt, reply):
+        """Writes a session and returns its id. Of the first one, the agent must find it in its directory and in no other."""
+        client, is_first = self.client.no_prompt, not self.sessions()
+        one = client.invent(self.home, folder, prompt, reply)
+        for where in (self.a, self.b) if is_first else ():
+            is_listed = one in self.agent(client.lists, "", where)
+            if is_listed != (where == folder):
+                raise Failed(f"the agent {'lists' if is_listed else 'does not list'} the session of {folder} in {where}")
+            self.agent(client.resumes, one, where, **(client.found if where == folder else {"ending": (client.refused,)}))
+        return one
 
     def sessions(self):
         self.client.tidy(self.home)
@@ -104,6 +120,9 @@ class Conversation:
 
     def __init__(self, world, folder):
         self.world, self.words = world, []
+        if world.client.no_prompt:
+            self.id = world.invent(folder, self.prompt(), f"I have heard-{self.words[-1]} of you.")
+            return
         before = world.sessions()
         world.agent(world.client.new, self.prompt(), folder)
         made = world.sessions().keys() - before.keys()
@@ -139,6 +158,11 @@ class Conversation:
             raise Failed(f"other sessions than before: {sorted(after.keys() ^ before.keys())}")
         if after[self.id][0] != 1:
             raise Failed(f"the session is in {after[self.id][0]} places")
+        if world.client.no_prompt:
+            # It was found, as `how` knows from its answer, and has not grown.
+            self.words.pop()
+            world.has_only_found = True
+            return
         if after[self.id][1] <= before[self.id][1]:
             raise Failed("the session did not grow")
         changed = [one for one in before if one != self.id and before[one] != after[one]]
@@ -154,5 +178,5 @@ class Conversation:
         """Lets rejoin send one more prompt from another directory."""
         more = ["--", *self.world.client.resumed_with] if self.world.client.resumed_with else []
         how = lambda prompt: self.world.rejoin(
-            "resume", name or self.id, "--no-limit", "--prompt", prompt, *more, folder=origin)
+            "resume", name or self.id, "--no-limit", "--prompt", prompt, *more, folder=origin, **self.world.answered())
         self.goes_on(how, folder, program_starts=1)

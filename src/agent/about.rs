@@ -1,10 +1,22 @@
 //! Description of an agent: the rows of its table in docs/agents.md, and facts that the program asks for.
 
-use crate::agent::upkeep::HalfLine;
+use std::path::Path;
+
+use crate::agent::command::Command;
+use crate::agent::installed::Package;
+use crate::agent::relocation::Act;
+use crate::agent::upkeep::{CwdRecords, Fold, HalfLine};
 use crate::agent::version;
+use crate::error::PathError;
+use crate::session::mapping::Mapping;
+use crate::session::{Copy, Store};
+use crate::system::env::Env;
+
+/// Finds the package of an installed program.
+pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
 
 /// Description of an agent. The texts up to `facts` are Markdown, each the rest of a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, std::marker::Copy, Debug)]
 pub(crate) struct About {
     /// Its name as its makers write it.
     pub title: &'static str,
@@ -48,6 +60,24 @@ pub(crate) struct About {
     pub still_lists: Option<&'static str>,
     /// Length of the beginning of an id that the agent prints and accepts in place of the whole.
     pub printed_id: Option<usize>,
+    /// Returns whether a project is named after a hash of its directory, so that every directory that is known anywhere is
+    /// worth trying.
+    pub is_hash: fn(&str) -> bool,
+    /// Changes a command for the installed version of the program, if versions differ in it.
+    pub fit_command: fn(&mut Command, &Copy, FindPackage<'_>),
+    /// Checks whether the agent, started in a directory with one prompt, would answer it there and end.
+    pub check_prompt: fn(&Copy, &Path) -> Result<(), String>,
+    /// Returns whether the agent's own resume joins the process that uses the session, so that nothing is taken over.
+    pub joins: fn(&Copy) -> bool,
+    /// Returns the command that makes an agent list the sessions of a store anew, if it finds them by a list of its own only.
+    pub list_anew: fn(&Path) -> Option<String>,
+    /// Returns changes of everything that the agent keeps of moved directories, and not of sessions: trust, histories, costs.
+    pub references: fn(&Store, &Mapping, &Env) -> Vec<Act>,
+    /// Records that others keep of the directories in which the agent's sessions were working.
+    pub cwd_records: Option<&'static dyn CwdRecords>,
+    /// Returns how a copy that holds nothing but a log can be folded into another copy of the session; `None` if it holds
+    /// anything else.
+    pub fold: fn(&Path, &Path) -> Result<Option<Fold>, PathError>,
 }
 
 impl About {
@@ -73,6 +103,14 @@ impl About {
         has_verbatim_titles: false,
         still_lists: None,
         printed_id: None,
+        is_hash: |_| false,
+        fit_command: |_, _, _| (),
+        check_prompt: |_, _| Ok(()),
+        joins: |_| false,
+        list_anew: |_| None,
+        references: |_, _, _| Vec::new(),
+        cwd_records: None,
+        fold: |_, _| Ok(None),
     };
 
     /// Returns the newest version of the agent that `facts` names; `None` if it names source code only. If any version was

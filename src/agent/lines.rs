@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::database::is_session_id;
 use super::engine::Engine;
+use super::ids::is_argument;
 use super::{Found, ReadContext, about, by_kind};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
@@ -44,7 +44,7 @@ pub(super) trait Log: Sync + 'static {
 
     /// Returns whether a name, of a log without its ending, can be the id of a session.
     fn is_id(name: &str) -> bool {
-        is_session_id(name)
+        is_argument(name)
     }
 
     /// Finds every copy in a store, or every copy of one full id. By default each is named after its id.

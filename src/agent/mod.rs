@@ -2,7 +2,7 @@
 //!
 //! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,18 +15,16 @@ use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::format::edit::Edit;
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, Store};
+use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 use about::About;
 use command::{Command, Unable, as_last_argument, as_prompt_option};
-use installed::Package;
-use relocation::{Act, Moving, Relocation};
-use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
+use relocation::{Moving, Relocation};
+use upkeep::{Link, Retention, Strays};
 
 pub(crate) mod about;
 mod activity;
@@ -53,6 +51,7 @@ mod goose;
 mod gptme;
 mod grok;
 mod hermes;
+pub(crate) mod ids;
 pub(crate) mod installed;
 pub(crate) mod jido;
 mod keeper;
@@ -71,8 +70,10 @@ mod openhands;
 mod pi;
 mod qoder;
 mod qwen;
+mod reading;
 mod registry;
 pub(crate) mod relocation;
+mod said;
 mod stores;
 mod unknown_format;
 pub(crate) mod unread;
@@ -88,64 +89,9 @@ pub(crate) use keeper::{Keeper, typed};
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
 use open_file::mark_writers;
+pub(crate) use reading::{FindBelongings, belongings_of, count, read};
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
-
-/// Returns what belongs to a copy, as [`Agent::belongings`] does.
-pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
-
-/// Returns a function that finds what belongs to any of these copies; it reads shared directories once, before.
-pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> FindBelongings<'static> {
-    let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
-    for place in places {
-        roots.entry(place.agent()).or_default().insert(&place.store.root);
-    }
-    let find = |(kind, roots): (&AgentKind, _)| Some((*kind, by_kind(*kind)?.belongings_in(roots)));
-    let find: BTreeMap<AgentKind, FindBelongings<'static>> = roots.iter().filter_map(find).collect();
-    Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
-}
-
-/// Reads a copy from the two ends of its files, and corrects what these cannot tell: emptiness and activity.
-///
-/// # Errors
-///
-/// A file of the copy cannot be read.
-pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-    let mut copy = agent.read(place, context)?;
-    unknown_format::check_emptiness(agent, &mut copy);
-    activity::check_activity(agent, &mut copy);
-    Ok(copy)
-}
-
-/// Counts the messages of a copy, and corrects its emptiness.
-///
-/// # Errors
-///
-/// A file of the copy cannot be read.
-pub(crate) fn count(agent: &dyn Agent, copy: &mut Copy) -> Result<(), PathError> {
-    agent.count(copy)?;
-    unknown_format::check_emptiness(agent, copy);
-    Ok(())
-}
-
-/// What is wanted of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Interest {
-    /// Its messages.
-    Messages,
-    /// How many messages it has.
-    Count,
-    /// Nothing.
-    Nothing,
-}
-
-/// What was said in a record.
-#[derive(Debug)]
-pub(crate) enum Said {
-    /// A message of it.
-    Message(Message),
-    /// So many, and none is of interest.
-    Uninteresting(u64),
-}
+pub(crate) use said::{Interest, Said};
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub(crate) trait Agent: Listed + Sync {
@@ -341,11 +287,6 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(Relocation::kept())
     }
 
-    /// Says how what it keeps of directories, and not of sessions, names those that have moved: trust, histories, costs.
-    fn references(&self, _store: &Store, _mapping: &Mapping, _env: &Env) -> Vec<Act> {
-        Vec::new()
-    }
-
     /// Says which file makes the agent show a copy under another title, and with which piece, or why none does.
     fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
         Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", self.kind()))
@@ -354,12 +295,6 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns whether the agent files the sessions of a directory under this project.
     fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
         true
-    }
-
-    /// Returns whether a project is named after a hash of its directory, so that every directory that is known
-    /// anywhere is worth trying.
-    fn is_hash(&self, _project: &str) -> bool {
-        false
     }
 
     /// Decides the launch directory anew after evidence was added.
@@ -377,40 +312,14 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(())
     }
 
-    /// Looks whether the agent, started in a directory with one prompt, would answer it there and end.
-    fn check_prompt(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Returns the command as [`Agent::command`] does, if versions of the program differ in it; `find` looks for the package of
-    /// an installed program.
-    fn command_of(
-        &self,
-        copy: &Copy,
-        prompt: Option<&str>,
-        _find: &dyn Fn(&str) -> Option<Package>,
-    ) -> Result<Command, String> {
-        self.command(copy, prompt)
-    }
-
     /// Checks whether the installed program can resume a copy, if programs of one name differ in that. Returns a warning if
     /// their files do not say which one it is.
     fn check_program(&self, _copy: &Copy, _env: &Env) -> Result<Option<String>, Unable> {
         Ok(None)
     }
 
-    /// Returns whether its own resume joins the process that uses the session, so that nothing is taken over.
-    fn joins(&self, _copy: &Copy) -> bool {
-        false
-    }
-
     /// Says what the agent's own resume may do to a session, where that is not what a person expects.
     fn warning(&self, _copy: &Copy, _env: &Env) -> Option<String> {
-        None
-    }
-
-    /// Returns the command that makes an agent list its sessions anew, where it finds them by a list of its own only.
-    fn list_anew(&self, _root: &Path) -> Option<String> {
         None
     }
 
@@ -438,19 +347,8 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Returns where others keep records of the directories that its sessions were working in.
-    fn cwd_records(&self) -> Option<&'static dyn CwdRecords> {
-        None
-    }
-
     /// Returns how a record of a transcript is linked to others; `None` when the line is no record at all.
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::is_object(line).then(Link::default)
-    }
-
-    /// Returns how a copy that holds nothing but a log can be folded into another copy of the session; `None` when it
-    /// holds anything else.
-    fn fold(&self, _from: &Located, _into: &Located) -> Result<Option<Fold>, PathError> {
-        Ok(None)
     }
 }

@@ -2,6 +2,7 @@
 //! together.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
@@ -99,7 +100,7 @@ pub(crate) struct CwdRecord {
 }
 
 /// Where such records are.
-pub(crate) trait CwdRecords: Sync {
+pub(crate) trait CwdRecords: fmt::Debug + Sync {
     /// Returns the directory of a project's records.
     fn dir_in(&self, project: &Path) -> PathBuf;
 

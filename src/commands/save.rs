@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::agent::amplifier::session_info;
 use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{APP_SALTS, derive_key};
-use crate::agent::{claude, jido};
+use crate::agent::{ids, jido};
 use crate::cli::{Format, Save, SaveArgs};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::save;
@@ -67,7 +67,7 @@ fn leo(
     ui: &mut Ui,
 ) -> anyhow::Result<Saved> {
     let app_dir = env.resolve(app_dir);
-    if !claude::is_session_id(session_id) {
+    if !ids::is_uuid(session_id) {
         // Leo's own placeholders are not saved by Leo either.
         return Err(refused(format!("{session_id:?} is not the id of a Claude Code session: it is not a UUID")).into());
     }

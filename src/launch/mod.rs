@@ -30,7 +30,8 @@ use checks::Identity;
 pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, String> {
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent resumes it".to_owned())?;
-    let mut command = agent.command_of(copy, request.prompt.as_deref(), &|program| Package::of(program, env))?;
+    let mut command = agent.command(copy, request.prompt.as_deref())?;
+    (agent.about().fit_command)(&mut command, copy, &|program| Package::of(program, env));
     command.argv.extend(request.args.iter().cloned());
     command.argv.append(&mut command.last);
     let store = &copy.place.store;

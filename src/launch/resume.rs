@@ -165,7 +165,7 @@ impl Resume {
     pub(crate) fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(session) = &self.session {
-            let joins = agent::by_kind(session.agent).is_some_and(|agent| agent.joins(session.copy()));
+            let joins = (agent::about(session.agent).joins)(session.copy());
             if !options.force && !joins {
                 match checks::check_liveness(session) {
                     Ok(warning) => self.warnings.extend(warning),
@@ -276,7 +276,7 @@ impl Resume {
             Refusal::new(Exit::Refused, code, message)
         };
         agent.check_start(session.copy(), dir).map_err(|why| refuse(RefusalCode::WouldStartAnew, why))?;
-        let answers = if self.plan.has_prompt { agent.check_prompt(session.copy(), dir) } else { Ok(()) };
+        let answers = if self.plan.has_prompt { (agent.about().check_prompt)(session.copy(), dir) } else { Ok(()) };
         answers.map_err(|why| refuse(RefusalCode::WouldNotEnd, why))
     }
 

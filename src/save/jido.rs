@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::agent::jido::records::{JidoSession, LoadError, MAX_FILE_BYTES, is_session_id, parse};
+use crate::agent::ids::is_random_uuid;
+use crate::agent::jido::records::{JidoSession, LoadError, MAX_FILE_BYTES, parse};
 use crate::agent::jido::signature::{EncodeError, Key, SignatureCheck, check, sign};
 use crate::format::json_text::{self, members};
 
@@ -79,7 +80,7 @@ pub(crate) fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable
 /// Judges a session as JidoCode does when it loads and resumes one.
 pub(crate) fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
     let session = parse(document)?;
-    if !is_session_id(&session.id) {
+    if !is_random_uuid(&session.id) {
         return Err(Unusable::BadId(session.id));
     }
     if !(1..=MAX_NAME).contains(&session.name.chars().count()) {

@@ -67,7 +67,7 @@ pub(super) fn add_project_evidence(
 pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<Copy>], watcher: &Watcher) {
     let hashed = |copy: &Copy| {
         let agent = agent::by_kind(copy.place.agent()).filter(|_| copy.launch_dir.is_none())?;
-        copy.place.project.clone().filter(|project| agent.is_hash(project)).map(|project| (agent, project))
+        copy.place.project.clone().filter(|project| (agent.about().is_hash)(project)).map(|project| (agent, project))
     };
     if !copies.iter().flatten().any(|copy| hashed(copy).is_some()) {
         return;

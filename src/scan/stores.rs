@@ -22,6 +22,8 @@ pub(crate) struct StoreFacts {
     pub name: &'static str,
     /// The directory, or the database.
     pub root: PathBuf,
+    /// The directory below which a program makes such stores, one for each of its tasks.
+    pub made_below: Option<PathBuf>,
     /// Whether it is there.
     pub exists: bool,
     /// Whether the agent uses it when nobody tells it otherwise.
@@ -102,6 +104,7 @@ impl<'s> Sum<'s> {
             version: None,
             shared_with: Vec::new(),
             tested_version: agent::about(by.kind()).newest_version(),
+            made_below: store.made_below.clone(),
             root: store.root.clone(),
         };
         Self { facts, by, shared: BTreeSet::new(), newest: Vec::new() }

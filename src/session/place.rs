@@ -16,6 +16,8 @@ pub(crate) struct Store {
     pub host: Option<Arc<str>>,
     /// The directory; it may be a link, as what lies below it.
     pub root: PathBuf,
+    /// The directory below which a program makes such stores, one for each of its tasks; `None` for any other store.
+    pub made_below: Option<PathBuf>,
     /// Whether the agent uses it when nobody tells it otherwise.
     pub is_default: bool,
     /// Variables that the agent needs to find this store.
@@ -27,7 +29,15 @@ pub(crate) struct Store {
 impl Store {
     /// Makes the store that an agent uses when nobody tells it otherwise.
     pub(crate) fn usual(agent: AgentKind, root: impl Into<PathBuf>) -> Self {
-        Self { agent, host: None, root: root.into(), is_default: true, set: BTreeMap::new(), unset: Vec::new() }
+        Self {
+            agent,
+            host: None,
+            root: root.into(),
+            made_below: None,
+            is_default: true,
+            set: BTreeMap::new(),
+            unset: Vec::new(),
+        }
     }
 
     /// Makes the store that a variable leads the agent to.

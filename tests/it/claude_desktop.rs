@@ -59,3 +59,23 @@ fn nothing_is_said_of_when_the_app_deletes_a_task() {
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
     assert!(report.findings.iter().all(|found| !found.code.contains("expir")), "{:?}", report.findings);
 }
+
+#[test]
+fn the_table_of_agents_has_one_row_for_all_tasks() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("a", "b"));
+    for (n, name) in [(2, "local_a"), (3, "local_b"), (4, "local_c")] {
+        world
+            .add(Claude::session(id(n)).in_dir(&app).config_dir(task(&world, "", name).join(".claude")).turn("a", "b"));
+    }
+    age_tree(&world.home());
+    let shown = world.on_terminal(160, ["agents"]).stdout();
+    let rows: Vec<&str> = shown.lines().filter(|line| line.starts_with("claude ")).collect();
+    assert_eq!(rows.len(), 2, "{shown}");
+    let words: Vec<&str> = rows[1].split_whitespace().collect();
+    assert_eq!(words[1..4], ["3", "stores", "below"], "{shown}");
+    assert!(words[4].ends_with("Claude/local-agent-mode-sessions") && words[5] == "3", "{shown}");
+    let listed = world.rejoin(["agents", "--agent", "claude", "--json"]).code(0).stdout();
+    assert_eq!(listed.matches(r#""root":"#).count(), 4, "{listed}");
+}

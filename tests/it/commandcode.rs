@@ -1,5 +1,6 @@
 //! Command Code's sessions.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -109,6 +110,18 @@ fn a_session_goes_with_its_files() {
     assert!(refused.code_is_one_of(&[3]).stdout().contains("is not known to rejoin"));
     world.rejoin(["delete", ID, "--yes"]).code(0);
     assert!(!moved.exists() && !moved.with_extension("checkpoints.jsonl").exists() && !history.exists());
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_ended() {
+    let world = World::new();
+    let dir = Path::new("/usr/bin");
+    let path = write(&world, dir, &[header(dir), said(0, "user", "a"), said(1, "assistant", "b")]);
+    let whole = fs::read_to_string(&path).expect("a transcript");
+    put(&path, format!("{whole}{{\"type\":\"mess"));
+    age_tree(&world.home());
+    world.rejoin(["doctor", "--check", "torn-transcript", "--fix", "--yes"]).code(0);
+    assert_eq!(fs::read_to_string(&path).expect("a transcript"), format!("{whole}{{\"type\":\"mess\n"));
 }
 
 #[test]

@@ -20,5 +20,6 @@ pub(crate) const ABOUT: About = About {
     needs_session_info: true,
     // On leaving, the client prints its own command with so much of the id.
     printed_id: Some(super::PRINTED_ID),
+    fold: super::upkeep::fold,
     ..About::NONE
 };

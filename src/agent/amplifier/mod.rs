@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use reader::Reader;
 
-use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
@@ -228,10 +227,6 @@ impl Agent for Amplifier {
             if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
         let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
-    }
-
-    fn fold(&self, from: &Located, into: &Located) -> Result<Option<Fold>, PathError> {
-        upkeep::fold(&from.path, &into.path)
     }
 }
 

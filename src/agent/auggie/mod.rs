@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::command::as_option;
 use super::{Agent, Beginnings, Command, Engine, FindBelongings, Listings, ReadContext};
 use crate::agent::document::{Documents, Sum, set_title};
-use crate::agent::pi::records::is_session_id;
+use crate::agent::ids::is_word;
 use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::json::Text;
@@ -33,7 +33,7 @@ const BACKUP: &str = "-backup";
 const DOCUMENTS: Documents = Documents {
     dir: Some("sessions"),
     // A backup is part of the session that it was made of.
-    is_id: |id| is_session_id(id) && backup_of(id).is_none(),
+    is_id: |id| is_word(id) && backup_of(id).is_none(),
     document: DOCUMENT,
     fill,
 };

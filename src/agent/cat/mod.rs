@@ -16,6 +16,7 @@ use crate::system::fsio;
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// The program.
+#[derive(Debug)]
 pub(super) struct Cat;
 
 impl CwdRecords for Cat {

@@ -20,5 +20,7 @@ pub(crate) const ABOUT: About = About {
         measured: its tasks by docs/formats/cowork.md of skillsynchq/txcript 6699e3ed, their resume with an invented one",
     version_at: Some("/version"),
     has_verbatim_titles: true,
+    references: super::relocation::references,
+    cwd_records: Some(&crate::agent::cat::Cat),
     ..About::NONE
 };

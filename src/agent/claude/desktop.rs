@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::agent::Found;
+use crate::agent::ids::is_uuid;
 use crate::session::{Copy, Fact, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links};
@@ -18,7 +19,7 @@ const TASKS: &str = "local-agent-mode-sessions";
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
 /// Finds the configuration directories of all tasks that have transcripts. Organisations and accounts have UUIDs for names.
-pub(super) fn roots(env: &Env, is_uuid: fn(&str) -> bool) -> Vec<PathBuf> {
+pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
     let config =
         if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
     let dirs = |dir: &Path, is_wanted: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
@@ -37,10 +38,14 @@ pub(super) fn roots(env: &Env, is_uuid: fn(&str) -> bool) -> Vec<PathBuf> {
     roots
 }
 
+/// Returns the directory of all tasks if a root is the configuration directory of one.
+pub(super) fn tasks(root: &Path) -> Option<&Path> {
+    root.ancestors().skip(1).find(|dir| dir.ends_with(TASKS)).filter(|_| root.ends_with(".claude"))
+}
+
 /// Returns whether a store belongs to a task.
 pub(super) fn is_in(store: &Store) -> bool {
-    let task = store.root.parent().filter(|_| store.root.ends_with(".claude"));
-    task.is_some_and(|task| task.components().any(|part| part.as_os_str() == TASKS))
+    tasks(&store.root).is_some()
 }
 
 /// Gives a copy the title of its task, unless the transcript names one.

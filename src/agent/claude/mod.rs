@@ -29,15 +29,14 @@ use ends::{Ends, TAIL};
 use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
-use super::upkeep::{CwdRecords, Link, Retention, Strays};
+use super::upkeep::{Link, Retention, Strays};
 use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, last_activity};
-use crate::agent::relocation::{Act, Moving, Relocation};
+use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages, too_long};
 use crate::session::evidence;
-use crate::session::mapping::Mapping;
 use crate::session::stats::Days;
 use crate::session::usage::Tokens;
 use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
@@ -46,7 +45,6 @@ use crate::system::names;
 pub(super) use count::count;
 use live::each_registration;
 pub(super) use live::liveness;
-pub(crate) use places::is_session_id;
 pub(super) use places::{locate, locate_id};
 use records::Record;
 use slug::is_slug_of;
@@ -174,10 +172,6 @@ impl Agent for Claude {
         title::retitle(copy, title)
     }
 
-    fn references(&self, store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act> {
-        relocation::references(store, mapping, env)
-    }
-
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         // With CLAUDE_CODE_PROJECT_DIR_NAME a person chose the name, which then says nothing of the directory.
         if !project.starts_with('-') {
@@ -198,10 +192,6 @@ impl Agent for Claude {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         start::command(copy, prompt)
-    }
-
-    fn cwd_records(&self) -> Option<&'static dyn CwdRecords> {
-        Some(&super::cat::Cat)
     }
 
     fn strays(&self, store: &Store, env: &Env) -> Strays {

@@ -8,6 +8,7 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use super::desktop;
 use crate::agent::Found;
+use crate::agent::ids::is_uuid;
 use crate::session::{AgentKind, Located, Store};
 use crate::system::env::Env;
 use crate::system::links;
@@ -37,12 +38,13 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .collect();
     others.sort();
     roots.append(&mut others);
-    roots.extend(desktop::roots(env, is_session_id));
+    roots.extend(desktop::roots(env));
     roots
         .into_iter()
         .map(|root| {
             let is_default = root == *chosen.as_ref().unwrap_or(&default);
             let mut store = Store { is_default, ..Store::usual(AgentKind::Claude, root) };
+            store.made_below = desktop::tasks(&store.root).map(Path::to_path_buf);
             // The variable moves the client's global file too, even when it names the default place.
             if store.root == default && chosen.as_ref() != Some(&default) {
                 store.unset = vec!["CLAUDE_CONFIG_DIR"];
@@ -73,7 +75,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
         found.places.reserve(files.len());
         for (id, is_file) in files {
             let is_subagent = id.starts_with("agent-");
-            if !is_subagent && !is_session_id(&id) {
+            if !is_subagent && !is_uuid(&id) {
                 continue;
             }
             path.push(&id);
@@ -92,7 +94,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
                 ..Located::new(store, id, whole)
             });
         }
-        for parent in side_dirs.into_iter().filter(|name| is_session_id(name)) {
+        for parent in side_dirs.into_iter().filter(|name| is_uuid(name)) {
             locate_subagents(store, project, &dir.join(&parent).join("subagents"), &parent, found);
         }
     })
@@ -100,7 +102,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
 
 /// Finds the transcripts of one session.
 pub(in crate::agent) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
-    if !is_session_id(id) {
+    if !is_uuid(id) {
         return Found::default();
     }
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
@@ -134,14 +136,6 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
             });
         }
     }
-}
-
-/// Returns whether a file's stem is a session id: a UUID with hyphens, in either case.
-pub(crate) fn is_session_id(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() == 36
-        && [8, 13, 18, 23].iter().all(|at| bytes[*at] == b'-')
-        && bytes.iter().filter(|byte| byte.is_ascii_hexdigit()).count() == 32
 }
 
 /// Returns the id of the session that leads a team, or what the team's name says of it; `None` for the lead itself.

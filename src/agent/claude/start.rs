@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::places::is_session_id;
 use crate::agent::command::{Plan, Request};
+use crate::agent::ids::is_uuid;
 use crate::agent::{Command, as_last_argument};
 use crate::session::{Copy, SessionKind};
 use crate::system::env::Env;
@@ -30,7 +30,7 @@ pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, Stri
         }
         _ => {}
     }
-    if !is_session_id(&copy.place.id) {
+    if !is_uuid(&copy.place.id) {
         return Err("its id is not a UUID".to_owned());
     }
     let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };

@@ -9,7 +9,8 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Claude, each_registration, is_session_id, liveness};
+use super::{Claude, each_registration, liveness};
+use crate::agent::ids::is_uuid;
 use crate::agent::upkeep::{
     Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
@@ -45,7 +46,7 @@ fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) 
     for (entry, kind) in found.entries(project) {
         let name = entry.file_name();
         match name.to_str() {
-            Some(id) if kind.is_dir() && is_session_id(id) => dirs.push((id.to_owned(), entry.path())),
+            Some(id) if kind.is_dir() && is_uuid(id) => dirs.push((id.to_owned(), entry.path())),
             Some(name) if kind.is_file() && is_own_temporary(name) => {
                 strays.push(temporary(AgentKind::Claude, entry.path()));
             }

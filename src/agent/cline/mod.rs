@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes};
 use crate::agent::document::{Document, Sum, set_title};
-use crate::agent::pi::records::is_session_id;
+use crate::agent::ids::is_word;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::edit::Edit;
@@ -130,7 +130,7 @@ impl Engine for Sessions {
         }
         for (entry, kind) in found.entries(&store.root.join("sessions")) {
             let name = entry.file_name();
-            if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_session_id(name)) {
+            if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_word(name)) {
                 in_folder(store, id, &entry.path(), &mut found);
             }
         }
@@ -201,7 +201,7 @@ fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     let mut found = Found::default();
     // A sub-agent's id begins with its parent's.
     let parent = id.split_once("__").map_or(id, |(parent, _)| parent);
-    for folder in [id, parent].into_iter().filter(|id| is_session_id(id)) {
+    for folder in [id, parent].into_iter().filter(|id| is_word(id)) {
         let path = store.root.join("sessions").join(folder);
         if links::is_dir(&path) {
             in_folder(store, folder, &path, &mut found);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::agent::document::Document;
-use crate::agent::pi::records::is_session_id;
+use crate::agent::ids::is_word;
 use crate::agent::{Command, Engine, Found, ReadContext, StoreNotes, is_there};
 use crate::error::PathError;
 use crate::format::document::Shape;
@@ -125,7 +125,7 @@ impl Engine for Tasks {
         let mut found = Found::default();
         let tasks = store.root.join("tasks");
         let has_any = |id: &str| FILES.iter().any(|file| is_there(&tasks.join(id).join(file)));
-        found.add_folders(store, &tasks, None, only, |id| is_session_id(id) && has_any(id));
+        found.add_folders(store, &tasks, None, only, |id| is_word(id) && has_any(id));
         found
     }
 

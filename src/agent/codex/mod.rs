@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ends::Ends;
 use jiff::Timestamp;
 
-use super::claude::is_session_id;
+use super::ids::is_uuid;
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there,
     last_activity, mark_writers,
@@ -76,7 +76,7 @@ impl Agent for Codex {
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if is_session_id(id) { locate(store, |found| found == id) } else { Found::default() }
+        if is_uuid(id) { locate(store, |found| found == id) } else { Found::default() }
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
@@ -249,7 +249,7 @@ impl Agent for Codex {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         let id = &copy.place.id;
-        if !is_session_id(id) {
+        if !is_uuid(id) {
             return Err("its id is not a UUID".to_owned());
         }
         match copy.kind {
@@ -260,7 +260,7 @@ impl Agent for Codex {
         if copy.health.contains(Health::MissingFields) {
             return Err("it lacks the first record, and Codex needs that to load a session".to_owned());
         }
-        if prompt.is_some() && self.joins(copy) {
+        if prompt.is_some() && joins(copy) {
             let why = "Codex's background process has it open, and only a terminal session can join it";
             return Err(format!("{why}: resume it without --prompt"));
         }
@@ -271,28 +271,6 @@ impl Agent for Codex {
         };
         // Always the full id: what is no id that it knows starts a new session without a word.
         Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
-    }
-
-    fn list_anew(&self, root: &Path) -> Option<String> {
-        // A variable may lead it to another directory, which then is not known here.
-        let list = threads::of_store(root)?;
-        let root = list.parent()?;
-        let former = root.join("former");
-        let (former, root) = (shell::printable_word(former.as_os_str())?, shell::printable_word(root.as_os_str())?);
-        Some(format!("mkdir -p {former} && mv {root}/state_*.sqlite* {former}/"))
-    }
-
-    fn joins(&self, copy: &Copy) -> bool {
-        let Liveness::Live { pid } = copy.liveness else { return false };
-        // It keeps sessions open after their terminals are gone.
-        let path = copy.place.store.root.join("app-server-daemon/daemon.pid");
-        let Ok(bytes) = fsio::read_bounded(&path, MAX_DAEMON) else { return false };
-        let daemon: Daemon = serde_json::from_slice(&bytes).unwrap_or_default();
-        let is_same = daemon
-            .identity
-            .start_ticks
-            .is_none_or(|ticks| process::presence(pid, Some(StartTime::Ticks(ticks))) == Presence::Running);
-        daemon.pid == pid && is_same
     }
 
     fn verify(&self, copy: &mut Copy, env: &Env) {
@@ -311,7 +289,7 @@ fn add_locks(store: &Store, notes: &mut StoreNotes) {
     let mut table = None;
     for (entry, kind) in found.entries(&store.root.join(LOCKS)) {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let id = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_session_id(id));
+        let id = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_uuid(id));
         let used =
             id.and_then(|id| Some((id.to_owned(), writer(&entry.path(), table.get_or_insert_with(Locks::read))?)));
         notes.locked.extend(used);
@@ -366,6 +344,30 @@ fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
         }
     }
     Ok(ends)
+}
+
+/// Implements [`About::list_anew`](super::about::About::list_anew).
+fn list_anew(root: &Path) -> Option<String> {
+    // A variable may lead it to another directory, which then is not known here.
+    let list = threads::of_store(root)?;
+    let root = list.parent()?;
+    let former = root.join("former");
+    let (former, root) = (shell::printable_word(former.as_os_str())?, shell::printable_word(root.as_os_str())?);
+    Some(format!("mkdir -p {former} && mv {root}/state_*.sqlite* {former}/"))
+}
+
+/// Implements [`About::joins`](super::about::About::joins).
+fn joins(copy: &Copy) -> bool {
+    let Liveness::Live { pid } = copy.liveness else { return false };
+    // It keeps sessions open after their terminals are gone.
+    let path = copy.place.store.root.join("app-server-daemon/daemon.pid");
+    let Ok(bytes) = fsio::read_bounded(&path, MAX_DAEMON) else { return false };
+    let daemon: Daemon = serde_json::from_slice(&bytes).unwrap_or_default();
+    let is_same = daemon
+        .identity
+        .start_ticks
+        .is_none_or(|ticks| process::presence(pid, Some(StartTime::Ticks(ticks))) == Presence::Running);
+    daemon.pid == pid && is_same
 }
 
 #[cfg(test)]

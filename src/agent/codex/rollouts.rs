@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::agent::Found;
-use crate::agent::claude::is_session_id;
+use crate::agent::ids::is_uuid;
 use crate::session::{Located, Store};
 
 /// `sessions/YYYY/MM/DD`.
@@ -55,7 +55,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
 fn rollout_id(name: &str) -> Option<&str> {
     let stem = name.strip_suffix(".zst").unwrap_or(name).strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
     let (_, id) = stem.split_at_checked(stem.len().checked_sub(36)?)?;
-    Some(id).filter(|id| is_session_id(id))
+    Some(id).filter(|id| is_uuid(id))
 }
 
 /// Returns the packed form beside a plain rollout, which Codex removes with it.

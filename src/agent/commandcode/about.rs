@@ -1,19 +1,22 @@
 //! The rows about Command Code in docs/agents.md.
 
 use crate::agent::about::About;
+use crate::agent::upkeep::HalfLine;
 
 pub(crate) const ABOUT: About = About {
     title: "Command Code",
     sessions: "`~/.commandcode/projects/<project>/<id>.jsonl`, with `<id>.meta.json` and other files of the same name next to it",
     launch_dir: "that of the file's header; its project is named after letters and digits alone, so different directories share projects",
-    elsewhere: "it looks only in the project of the current directory: \"No session named … found\"",
+    elsewhere: "it looks only in the project of the current directory: \"No session … found to resume\", exit code 1",
     starts: "`command-code --resume ID`, with `-p TEXT` for one prompt",
     in_use: "it keeps no lock: a record of the last two minutes means maybe",
     deletes: "nothing",
     writes: "nothing, but `move` puts the new directory into the header and the files into that directory's project, unless the \
         directory has characters beyond ASCII, `&` or `'`",
-    facts: "read in the package `command-code` 1.64.0, which does not start without a dependency that could not be had; the names of \
-        projects measured with its dependency @sindresorhus/slugify",
+    facts: "measured on 1.64.0; files next to the transcript, forks and titles by its package; the names of projects with its \
+        dependency @sindresorhus/slugify",
+    // Measured on 1.64.0: the record after it, and with that everything before, is lost to it.
+    half_line: HalfLine::WrittenOn,
     is_state: |name| name.ends_with("meta.json"),
     ..About::NONE
 };

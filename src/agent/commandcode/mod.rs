@@ -1,7 +1,8 @@
 //! Command Code: `~/.commandcode/projects/<project>/<uuid>.jsonl`, Pi's header and tree of records with messages of another
 //! form, and `<uuid>.meta.json` with a title.
 //!
-//! Facts: the package `command-code` 1.64.0, read; names of projects by @sindresorhus/slugify 2.2.1, measured.
+//! Facts: `command-code` 1.64.0, measured with a local model; the rest read in the package. Names of projects by
+//! @sindresorhus/slugify 2.2.1, measured.
 
 pub(super) mod about;
 
@@ -10,8 +11,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::claude::is_session_id;
 use super::command::as_option;
+use super::ids::is_uuid;
 use super::lines::Lines;
 use super::{Agent, Command, Engine, Found, ReadContext, is_there};
 use crate::agent::pi::log::{Dialect, Tree};
@@ -109,7 +110,7 @@ impl Dialect for CommandCode {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            found.add_files(store, dir, Some(project), ".jsonl", only, is_session_id);
+            found.add_files(store, dir, Some(project), ".jsonl", only, is_uuid);
         })
     }
 

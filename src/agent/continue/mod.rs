@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-use super::claude::is_session_id;
+use super::ids::is_uuid;
 use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::stores;
@@ -27,7 +27,7 @@ const INDEX: &str = "sessions.json";
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
 
 /// A copy under another name is in no list of the program.
-const DOCUMENTS: Documents = Documents { dir: None, is_id: is_session_id, document: DOCUMENT, fill };
+const DOCUMENTS: Documents = Documents { dir: None, is_id: is_uuid, document: DOCUMENT, fill };
 
 /// The agent.
 pub(super) struct Continue;

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::workspace::Workspace;
-use super::{Copilot, is_session_id, liveness, survey};
+use super::{Copilot, liveness, survey};
 use crate::agent::copilot::records::{Context, Event, may_have_context};
+use crate::agent::ids::is_uuid;
 use crate::agent::lines::{Ends, Log};
 use crate::agent::{Agent, ReadContext};
 use crate::error::PathError;
@@ -37,7 +38,7 @@ impl Log for Copilot {
     const WINDOW: usize = 96 * 1024;
 
     fn is_id(name: &str) -> bool {
-        is_session_id(name)
+        is_uuid(name)
     }
 
     fn parse(line: &[u8]) -> Option<Event<'_>> {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
 
-use super::claude::is_session_id;
+use super::ids::is_uuid;
 use super::{Agent, Command, Engine, ReadContext, as_prompt_option, each_file_below, is_there};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
@@ -77,7 +77,7 @@ impl Agent for Copilot {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         // The client takes the beginning of an id, and a name, too: only a whole id means one session.
-        if !is_session_id(&copy.place.id) {
+        if !is_uuid(&copy.place.id) {
             return Err("its id is not a UUID".to_owned());
         }
         let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];

@@ -12,6 +12,7 @@ use rayon::slice::ParallelSlice as _;
 
 use super::engine::Engine;
 use super::{Found, Keeper, ReadContext, StoreNotes, unknown_format};
+use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row};
 use crate::format::text;
@@ -31,7 +32,6 @@ const PAGE: usize = 100;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// The fewest sessions that one connection reads, because opening one takes time.
 const SMALLEST_SHARE: usize = 256;
-const MAX_ID: usize = 256;
 
 /// How one kind of database is understood.
 pub(super) trait Schema: Sync {
@@ -176,12 +176,6 @@ pub(super) fn stores_by(
     stores
 }
 
-/// Returns whether an id may be handed to a program: none that could be an option or a path.
-pub(super) fn is_session_id(id: &str) -> bool {
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '$' | ':');
-    !id.is_empty() && id.len() <= MAX_ID && !id.starts_with(['-', '.']) && id.chars().all(is_fine)
-}
-
 /// Returns the highest number in the column of a database's versions; `None` if it cannot be read.
 pub(super) fn version(db: &Db, table: &str, column: &str) -> Option<i64> {
     let mut version = None;
@@ -217,7 +211,7 @@ pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only:
         Ok((rows, is_damaged, warning)) => {
             found.places.reserve(rows.len());
             for (id, parent_id) in rows {
-                if is_session_id(&id) {
+                if is_argument(&id) {
                     let is_subagent = parent_id.is_some();
                     found.places.push(Located { parent_id, is_subagent, ..Located::new(store, id, path) });
                 } else {
@@ -385,21 +379,5 @@ pub(super) fn be_empty(copy: &mut Copy) {
     copy.health.insert(Health::EmptySession);
     if copy.kind.is_listed() {
         copy.kind = SessionKind::Empty;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_that_could_be_an_option_or_a_path_is_none() {
-        for id in ["ses_e0000112effeZXa8PMr09rOEPn", "20260820_1", "9d000000-0000-4000-8000-0000000000a1", "m$$call_1"]
-        {
-            assert!(is_session_id(id), "{id}");
-        }
-        for id in ["", "-x", "--help", "..", "a/b", "a b", "a\nb", "é", &"a".repeat(257)] {
-            assert!(!is_session_id(id), "{id:?}");
-        }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
 use super::{Agent, Command, Engine, Found, ReadContext, as_last_argument, is_there, stores};
-use crate::agent::pi::records::is_session_id;
+use crate::agent::ids::is_word;
 use crate::agent::relocation::{Moved, Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -80,11 +80,11 @@ impl Log for Droid {
         let mut found = Found::in_projects(&sessions, |dir, project, found| {
             if project.starts_with('-') || &**project == ASIDE {
                 let project = Some(project).filter(|project| &***project != ASIDE);
-                found.add_files(store, dir, project, ".jsonl", only, is_session_id);
+                found.add_files(store, dir, project, ".jsonl", only, is_word);
             }
         });
         // Where it kept them before it had projects, and still finds them.
-        found.add_files(store, &sessions, None, ".jsonl", only, is_session_id);
+        found.add_files(store, &sessions, None, ".jsonl", only, is_word);
         found
     }
 

@@ -16,5 +16,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "measured on 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts (0a33bdb8); \
         saved chats by its logger.ts (04fbf507)",
+    is_hash: super::is_hash,
     ..About::NONE
 };

@@ -26,6 +26,7 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there,
     unknown_format,
 };
+use crate::agent::ids::consists_of;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
@@ -188,7 +189,7 @@ impl Agent for Gemini {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        if self.is_hash(project) {
+        if is_hash(project) {
             let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
             // It names the directory as the system does. Only a path that exists can be asked for.
             return is_project(dir) || names::on_disk(dir).is_some_and(|dir| is_project(&dir));
@@ -201,10 +202,6 @@ impl Agent for Gemini {
         project.strip_prefix(&slug).is_some_and(|rest| {
             rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
         })
-    }
-
-    fn is_hash(&self, project: &str) -> bool {
-        project.len() == 64 && project.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
@@ -380,10 +377,14 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
     Ok(id)
 }
 
+/// Returns whether a project is named after a hash of its directory.
+fn is_hash(project: &str) -> bool {
+    project.len() == 64 && project.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Returns whether a text can be a session's id and a name of its own; a UUID unless somebody chose another.
 fn is_session_id(text: &str) -> bool {
-    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    !text.is_empty() && text.len() <= 128 && !text.starts_with('.') && text.bytes().all(is_kept)
+    consists_of(text, b"-_.", 128) && !text.starts_with('.')
 }
 
 fn is_document(place: &Located) -> bool {

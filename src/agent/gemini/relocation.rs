@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::Gemini;
+use super::{Gemini, is_hash};
 use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
 use crate::agent::{Agent as _, is_there};
@@ -42,7 +42,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
     }
     let mut projects =
         Projects { root: &store.root, registry, of: BTreeMap::new(), whole: BTreeSet::new(), acts: Vec::new() };
-    for way in moves.iter().filter(|way| way.projects.iter().any(|project| !Gemini.is_hash(project))) {
+    for way in moves.iter().filter(|way| way.projects.iter().any(|project| !is_hash(project))) {
         projects.add(way)?;
     }
     let Projects { registry, of, whole, acts, .. } = projects;
@@ -56,7 +56,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
         if whole.contains(project) {
             return Ok(Moved::default());
         }
-        let target = if Gemini.is_hash(project) { hash(text(to)?) } else { of.get(to).cloned().unwrap_or_default() };
+        let target = if is_hash(project) { hash(text(to)?) } else { of.get(to).cloned().unwrap_or_default() };
         let (old, new) = (store.root.join("tmp").join(project), store.root.join("tmp").join(target));
         let belongings = Gemini.belongings(place)?;
         let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
@@ -78,8 +78,7 @@ impl Projects<'_> {
             self.of.insert(way.to.clone(), project);
             return Ok(());
         }
-        let named: Vec<&str> =
-            way.projects.iter().map(|project| &**project).filter(|name| !Gemini.is_hash(name)).collect();
+        let named: Vec<&str> = way.projects.iter().map(|project| &**project).filter(|name| !is_hash(name)).collect();
         let from = way.from.to_str().unwrap_or_default();
         let project = match named.as_slice() {
             [project] if way.is_whole && self.registered(from).as_deref() == Some(project) => {

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{path_in, records};
+use crate::agent::ids::is_argument;
 use crate::agent::lines::{Ends, Log, Record};
-use crate::agent::{Found, ReadContext, database, is_there};
+use crate::agent::{Found, ReadContext, is_there};
 use crate::error::PathError;
 use crate::format::json::{self, Text};
 use crate::format::turn::{Turn, instant};
@@ -77,7 +78,7 @@ impl Log for Files {
             }
             if !kind.is_file() {
                 found.problem(&path, "it is not a regular file");
-            } else if database::is_session_id(id) {
+            } else if is_argument(id) {
                 found.places.push(Located::new(store, id, path));
             } else {
                 found.problem(&path, "its name cannot be an id that is handed to a program");

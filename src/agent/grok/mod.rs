@@ -1,8 +1,8 @@
 //! Grok Build: `<home>/sessions/<percent-encoded directory>/<id>/` with `summary.json` about the session and `updates.jsonl`,
 //! the log that its own resume reads. `chat_history.jsonl` holds the messages for the model, which a compaction replaces.
 //!
-//! Facts: xai-org/grok-build 19d42e35, its view.rs, paths.rs and session_startup.rs; not measured, because the program could
-//! not be had.
+//! Facts: `@xai-official/grok` 1.0.41, measured; the rest by xai-org/grok-build 19d42e35, its view.rs, paths.rs and
+//! session_startup.rs.
 
 pub(super) mod about;
 mod log;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::command::as_option;
+use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::pi::records::is_session_id as is_id;
 use super::{Agent, Command, Engine, LiveRecord, StoreNotes, stores};
 use crate::agent::relocation::{Act, Moved, Moving, Relocation, small, text};
 use crate::agent::unknown_format::is_one_of;

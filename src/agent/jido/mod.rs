@@ -22,6 +22,7 @@ use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
+use crate::agent::ids::is_random_uuid;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -166,7 +167,7 @@ impl Agent for Jido {
         let mut found = Found::default();
         // It writes `<id>.json.tmp` and renames it.
         let is_temporary =
-            |name: &str| name.strip_suffix(".json.tmp").is_some_and(records::is_session_id) || is_own_temporary(name);
+            |name: &str| name.strip_suffix(".json.tmp").is_some_and(is_random_uuid) || is_own_temporary(name);
         let mut strays = temporary_in(&store.root.join("sessions"), AgentKind::Jido, &mut found, is_temporary);
         // The secret lies beside the sessions.
         strays.extend(temporary_in(&store.root, AgentKind::Jido, &mut found, is_own_temporary));
@@ -321,7 +322,7 @@ fn refuse(copy: &mut Copy, error: &LoadError) {
 
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
-    found.add_files(store, &store.root.join("sessions"), None, ".json", only, records::is_session_id);
+    found.add_files(store, &store.root.join("sessions"), None, ".json", only, is_random_uuid);
     found
 }
 

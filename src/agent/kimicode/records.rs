@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::ids::consists_of;
 use crate::agent::lines;
 use crate::format::content::{call, plain_text, tool_calls};
 use crate::format::json::{Flag, Text, epoch, inner, member, members, text_in, texts_in};
@@ -159,8 +160,7 @@ pub(super) fn is_id(name: &str) -> bool {
     if let Some(older) = name.strip_prefix(IMPORTED) {
         return !older.is_empty() && !older.contains('/') && !older.chars().any(char::is_control);
     }
-    let rest = name.strip_prefix("session_").unwrap_or_default();
-    !rest.is_empty() && rest.len() <= 128 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    name.strip_prefix("session_").is_some_and(|rest| consists_of(rest, b"-", 128))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use jiff::tz::TimeZone;
 
 use crate::agent::claude::slug::is_slug_of;
 use crate::agent::command::{Plan, Request};
+use crate::agent::ids::is_uuid;
 use crate::agent::relocation::{Act, small};
 use crate::error::PathError;
 use crate::format::edit::{Edit, json_string};
@@ -147,7 +148,7 @@ fn read(path: &Path, dir: &Path, zone: &TimeZone) -> Result<Option<Pointer>, Pat
         agent: AgentKind::Leo,
         path: path.to_owned(),
         // Placeholders and half-written ids name nothing.
-        session_id: raw.session_id.filled().filter(|id| super::claude::is_session_id(id)).map(str::to_owned),
+        session_id: raw.session_id.filled().filter(|id| is_uuid(id)).map(str::to_owned),
         name: text_in(raw.context, "app_name").filled().map(str::to_owned),
         written_at: raw.timestamp.get().and_then(|text| local_instant(text, zone)),
         dir,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log, Shown};
 use super::{Agent, Command, Engine, Found, ReadContext, is_there};
-use crate::agent::pi::records::is_session_id;
+use crate::agent::ids::is_word;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::record;
@@ -290,7 +290,7 @@ fn encoded(kind: &str, id: &str) -> String {
 /// Returns the id of the conversation that a folder is named after.
 fn id_of_folder(name: &str) -> Option<String> {
     let name = String::from_utf8(URL_SAFE_NO_PAD.decode(name).ok()?).ok()?;
-    name.strip_prefix("conversation:").filter(|id| is_session_id(id)).map(str::to_owned)
+    name.strip_prefix("conversation:").filter(|id| is_word(id)).map(str::to_owned)
 }
 
 #[cfg(test)]

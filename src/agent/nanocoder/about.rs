@@ -20,5 +20,6 @@ pub(crate) const ABOUT: About = About {
     still_lists: Some(
         "Nanocoder goes on listing what was removed for as long as it would have kept it, and finds no session then",
     ),
+    fit_command: super::fit_command,
     ..About::NONE
 };

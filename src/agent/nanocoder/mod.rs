@@ -10,8 +10,9 @@ use std::path::Path;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::claude::is_session_id;
-use super::installed::{Package, Registry};
+use super::about::FindPackage;
+use super::ids::is_uuid;
+use super::installed::Registry;
 use super::{Agent, Command, Engine, ReadContext, stores};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::unknown_format::is_one_of;
@@ -31,7 +32,7 @@ const DAYS: &str = "nanocoder.sessions.retentionDays";
 const DEFAULT_DAYS: i64 = 30;
 const MAX_SETTINGS: u64 = 1024 * 1024;
 
-const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_session_id, document: DOCUMENT, fill };
+const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_uuid, document: DOCUMENT, fill };
 
 /// The agent.
 pub(super) struct Nanocoder;
@@ -72,25 +73,18 @@ impl Agent for Nanocoder {
         Ok(Command { argv: vec!["nanocoder".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }
 
-    fn command_of(
-        &self,
-        copy: &Copy,
-        prompt: Option<&str>,
-        find: &dyn Fn(&str) -> Option<Package>,
-    ) -> Result<Command, String> {
-        let mut command = self.command(copy, prompt)?;
-        // 1.28.1 does not know the option.
-        let package = find("nanocoder").filter(|package| package.is(Registry::Npm, PACKAGE));
-        if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
-            command.argv.extend(["--resume".to_owned(), copy.place.id.clone()]);
-            command.then_type = None;
-        }
-        Ok(command)
-    }
-
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
         // A store that it is not led to by itself is not swept either.
         store.is_default.then(|| retention(env))
+    }
+}
+
+/// Names the session on the command line, if the installed version knows the option; 1.28.1 does not.
+fn fit_command(command: &mut Command, copy: &Copy, find: FindPackage<'_>) {
+    let package = find("nanocoder").filter(|package| package.is(Registry::Npm, PACKAGE));
+    if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
+        command.argv.extend(["--resume".to_owned(), copy.place.id.clone()]);
+        command.then_type = None;
     }
 }
 

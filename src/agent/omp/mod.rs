@@ -15,8 +15,9 @@ use memchr::memmem;
 
 use super::lines::Lines;
 use super::{Agent, Command, Engine, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};
+use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
-use crate::agent::pi::records::{Record, id_of_file, is_session_id};
+use crate::agent::pi::records::{Record, id_of_file};
 use crate::agent::pi::{prompt_words, relocation};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
@@ -287,7 +288,7 @@ fn id_in_header(path: &Path) -> Result<Option<String>, PathError> {
     Jsonl::open(path)?.lines_forward(|line| {
         let record = Record::parse(line);
         let header = record.as_ref().filter(|record| record.is_header());
-        id = header.and_then(|header| header.id.get()).filter(|id| is_session_id(id)).map(str::to_owned);
+        id = header.and_then(|header| header.id.get()).filter(|id| is_word(id)).map(str::to_owned);
         record.is_none_or(|record| record.title_line().is_none())
     })?;
     Ok(id)

@@ -16,5 +16,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; its databases are only read, and `opencode session delete ID` removes a session",
     facts: "measured on 1.18.34; anomalyco/opencode 063e8306; the import by its v1-migration of 2.0",
+    check_prompt: super::check_prompt,
     ..About::NONE
 };

@@ -81,16 +81,17 @@ impl Agent for OpenCode {
     fn help_unlisted(&self, copy: &Copy) -> Option<(String, &'static str)> {
         generations::help(copy)
     }
+}
 
-    fn check_prompt(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
-        match Program::elsewhere(copy, dir) {
-            Some(own) if !tree::is_in(&copy.place) => Err(format!(
-                "OpenCode would answer one prompt, but never end, because its database names {}; {}, or leave out --prompt",
-                own.display(),
-                PROGRAM.taken_along(copy)
-            )),
-            _ => Ok(()),
-        }
+/// Implements [`About::check_prompt`](super::about::About::check_prompt).
+fn check_prompt(copy: &Copy, dir: &Path) -> Result<(), String> {
+    match Program::elsewhere(copy, dir) {
+        Some(own) if !tree::is_in(&copy.place) => Err(format!(
+            "OpenCode would answer one prompt, but never end, because its database names {}; {}, or leave out --prompt",
+            own.display(),
+            PROGRAM.taken_along(copy)
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::ids::is_argument;
 use crate::agent::opencode::records as format;
 use crate::agent::opencode::records::SessionFile;
 use crate::agent::{Engine, Found, ReadContext, database, is_there};
@@ -34,7 +35,7 @@ impl Engine for Tree {
         Found::in_projects(&store.root.join("storage/session"), |dir, _, found| {
             for (entry, kind) in found.entries(dir) {
                 let Ok(name) = entry.file_name().into_string() else { continue };
-                let Some(id) = name.strip_suffix(".json").filter(|id| database::is_session_id(id)) else { continue };
+                let Some(id) = name.strip_suffix(".json").filter(|id| is_argument(id)) else { continue };
                 if !kind.is_file() || only.is_some_and(|only| only != id) {
                     continue;
                 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
+use crate::agent::ids::is_word;
 use crate::agent::lines::{Ends, Log, Shown};
-use crate::agent::pi::records::{Branch, Record, id_of_file, is_session_id};
+use crate::agent::pi::records::{Branch, Record, id_of_file};
 use crate::agent::{Found, ReadContext};
 use crate::error::PathError;
 use crate::session::recorded;
@@ -133,6 +134,6 @@ fn note_header<D: Dialect>(header: &Record<'_>, copy: &mut Copy) {
     }
     // The parent is a path or an id. The home may have moved since, so of a path only the file's name counts.
     let of_path = Path::new(forked_from).file_name().and_then(|name| id_of_file(name.to_str()?));
-    let parent = of_path.or(Some(forked_from).filter(|id| D::HAS_TITLE_LINE && is_session_id(id)));
+    let parent = of_path.or(Some(forked_from).filter(|id| D::HAS_TITLE_LINE && is_word(id)));
     copy.parent_id = parent.map(str::to_owned).or_else(|| copy.parent_id.take());
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::lines::Lines;
 use super::{Agent, Command, Engine, Found, as_last_argument};
+use crate::agent::ids::is_word;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
@@ -26,7 +27,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
 use log::{Dialect, Tree};
-use records::{id_of_file, is_session_id, is_slug_of, slug};
+use records::{id_of_file, is_slug_of, slug};
 
 /// The variable of a directory that holds sessions without projects.
 const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
@@ -90,7 +91,7 @@ impl Agent for Pi {
             return Err(copy.notes.first().cloned().unwrap_or_default());
         }
         // A beginning of an id may be another session's: ids start with the time, and Pi takes the first that fits.
-        if !is_session_id(&copy.place.id) {
+        if !is_word(&copy.place.id) {
             return Err("its id could be taken for an option".to_owned());
         }
         Ok(Command::new(&["pi", "--session", &copy.place.id], prompt_words(prompt)))

@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::ids::is_word;
 use crate::agent::lines;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -309,14 +310,7 @@ pub(crate) fn id_of_file(name: &str) -> Option<&str> {
     let (time, id) = name.strip_suffix(".jsonl")?.split_once('_')?;
     let is_time =
         !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'T' | b'Z'));
-    (is_time && is_session_id(id)).then_some(id)
-}
-
-/// Returns whether a text can be an id: most are UUIDs, but `--session-id` takes others, too.
-pub(crate) fn is_session_id(text: &str) -> bool {
-    text.len() <= 128
-        && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    (is_time && is_word(id)).then_some(id)
 }
 
 /// Returns whether a record is known to carry no conversation: a header, a setting or a name (Pi 1.5.2, oh-my-pi 18.3.4).

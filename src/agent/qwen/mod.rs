@@ -20,6 +20,7 @@ use super::{
     Agent, Command, Engine, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option,
     claude, is_there,
 };
+use crate::agent::ids::is_uuid;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -149,7 +150,7 @@ impl Agent for Qwen {
             }
             _ => {}
         }
-        if !claude::is_session_id(&copy.place.id) {
+        if !is_uuid(&copy.place.id) {
             // Anything else is taken for a title.
             return Err("its id is not a UUID".to_owned());
         }

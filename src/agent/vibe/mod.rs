@@ -20,6 +20,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
+use crate::agent::ids::is_word_with;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
@@ -206,9 +207,7 @@ impl Agent for Vibe {
 
 /// Returns whether a name can be an id, by the rule of Vibe's own lock.
 fn is_id(name: &str) -> bool {
-    name.len() <= 128
-        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    is_word_with(name, b"-_")
 }
 
 /// Returns the beginning of the id in the name of an older directory: `<prefix>_<date>_<time>_<8 characters>`.

@@ -42,7 +42,7 @@ pub(super) fn of(parts: &[Part<'_>], wish: Wish<'_>, env: &Env) -> Vec<Item> {
         }
     }
     for part in parts {
-        if let Some(records) = part.agent.cwd_records() {
+        if let Some(records) = part.agent.about().cwd_records {
             for dir in &dirs {
                 for record in records.in_project(dir, &mut Found::default()) {
                     let acts = record.dir.and_then(|dir| wish.mapping.to(&dir));
@@ -52,7 +52,7 @@ pub(super) fn of(parts: &[Part<'_>], wish: Wish<'_>, env: &Env) -> Vec<Item> {
             }
         }
         for store in part.stores.values().filter(|_| wish.all_references) {
-            let acts = part.agent.references(store, wish.mapping, env);
+            let acts = (part.agent.about().references)(store, wish.mapping, env);
             add(&format!("what {} keeps of directories", part.agent.kind()), acts);
         }
     }

@@ -72,7 +72,7 @@ impl Summaries {
         watcher: Watcher,
     ) -> Self {
         let recorded: Vec<AgentKind> =
-            agent::all().iter().filter(|agent| agent.cwd_records().is_some()).map(|agent| agent.kind()).collect();
+            agent::all().iter().filter(|agent| agent.about().cwd_records.is_some()).map(|agent| agent.kind()).collect();
         let recorded_dirs: Mutex<BTreeSet<(AgentKind, PathBuf)>> = Mutex::default();
         let mut places = scan::locate(env, agents).watched(watcher.clone());
         places.places.extend(named);

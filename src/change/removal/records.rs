@@ -31,7 +31,7 @@ pub(crate) fn cwd_records(
     let mut records: Vec<(&Path, CwdRecord)> = Vec::new();
     let is_asked_for = |agent: AgentKind| filter.agents.is_empty() || filter.agents.contains(&agent);
     let keepers = agent::all().iter().filter(|agent| is_asked_for(agent.kind()));
-    let keepers: Vec<_> = keepers.filter_map(|agent| Some((*agent, agent.cwd_records()?))).collect();
+    let keepers: Vec<_> = keepers.filter_map(|agent| Some((*agent, agent.about().cwd_records?))).collect();
     let stores: Vec<(Store, &dyn CwdRecords)> = keepers
         .iter()
         .filter(|_| filter.dirs.is_empty())

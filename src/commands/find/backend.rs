@@ -261,7 +261,7 @@ fn newest(places: &[Located]) -> HashSet<(AgentKind, &str)> {
     // What is named after a hash would have every other session read for its directory.
     let is_plain = |place: &&Located| {
         let project = place.project.as_deref();
-        !project.is_some_and(|project| agent::by_kind(place.agent()).is_some_and(|agent| agent.is_hash(project)))
+        !project.is_some_and(|project| (agent::about(place.agent()).is_hash)(project))
     };
     let mut dated: Vec<_> = places
         .par_iter()

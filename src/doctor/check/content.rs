@@ -141,7 +141,7 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
             .path(root)
             .measured("a list that names other files", "a list that names these files, or none");
         let finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
-        match agent::by_kind(agent).and_then(|agent| agent.list_anew(root)) {
+        match (agent::about(agent).list_anew)(root) {
             Some(command) => finding.remedy(command, format!("has {agent} make its list anew; end it first")),
             None => finding,
         }

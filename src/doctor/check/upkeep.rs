@@ -99,9 +99,8 @@ fn unreadable(problem: &Problem, survey: &Survey) -> Finding {
         .remedy(format!("ls -ld {}", word(path)), "shows whose it is and who may read it");
     let stores = survey.stores.iter().filter(|store| is_in(path, &store.root));
     stores.fold(finding, |finding, store| {
-        let list = |agent: &dyn agent::Agent| agent.list_anew(&store.root);
         let is_list = path.extension().is_some_and(|extension| extension == "sqlite");
-        let command = Some(store.agent).filter(|_| is_list).and_then(agent::by_kind).and_then(list);
+        let command = if is_list { (agent::about(store.agent).list_anew)(&store.root) } else { None };
         let finding = finding.agent(store.agent);
         match command {
             Some(command) => finding.remedy(command, format!("has {} make its list anew; end it first", store.agent)),

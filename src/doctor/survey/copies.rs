@@ -37,7 +37,7 @@ fn facts(agent: &dyn Agent, copy: &Copy, chosen: &Copy) -> CopyFacts {
     let belongings = agent.belongings(&copy.place).map(|belongings| belongings.own);
     let only_here = belongings.as_ref().ok().and_then(|paths| only_here(agent, paths, copy, chosen));
     // What cannot be read cannot be folded.
-    let fold = agent.fold(&copy.place, &chosen.place).ok().flatten();
+    let fold = (agent.about().fold)(&copy.place.path, &chosen.place.path).ok().flatten();
     CopyFacts { belongings, only_here, fold }
 }
 

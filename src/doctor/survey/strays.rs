@@ -90,5 +90,5 @@ pub(super) fn cwd_records(stores: &[Store], existing: &ExistingDirs) -> (Vec<(Cw
 
 /// Returns the agents whose sessions have records of their directories.
 fn keepers_of_records() -> impl Iterator<Item = (AgentKind, &'static dyn CwdRecords)> {
-    agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?)))
+    agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.about().cwd_records?)))
 }

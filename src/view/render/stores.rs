@@ -155,15 +155,16 @@ impl Agents {
         Ok(())
     }
 
-    /// Writes a table of the stores that are there, and names the others.
+    /// Writes a table of the stores that are there, with one row for those of one program's tasks, and names the others.
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let width = env.terminal.columns();
         let (there, in_vain): (Vec<&StoreFacts>, Vec<&StoreFacts>) = self.stores.iter().partition(|store| store.exists);
         let Styles { header, faint, .. } = styles;
-        if !there.is_empty() {
-            grid::write(out, columns(&there, env), width, *header)?;
+        let rows = rows(&there);
+        if !rows.is_empty() {
+            grid::write(out, columns(&rows, env), width, *header)?;
         }
-        for store in there.iter().filter(|store| store.is_newer_than_tested()) {
+        for store in rows.iter().map(Row::newest).filter(|store| store.is_newer_than_tested()) {
             let [version, tested] = [store.version.as_deref(), store.tested_version].map(Option::unwrap_or_default);
             let name = store.agent;
             writeln!(
@@ -205,18 +206,64 @@ impl Agents {
     }
 }
 
-fn columns(stores: &[&StoreFacts], env: &Env) -> Vec<Column> {
-    let active =
-        |store: &&StoreFacts| store.active_at.map(|at| text::short_ago(Some(at), env.clock.now)).unwrap_or_default();
-    let version = |store: &&StoreFacts| store.version.as_deref().map(text::one_line).unwrap_or_default().into_owned();
+/// A row of the table: one store, or those of one program's tasks.
+struct Row<'s> {
+    stores: Vec<&'s StoreFacts>,
+}
+
+/// Returns the rows; the tasks of a program are where the first of them is.
+fn rows<'s>(stores: &[&'s StoreFacts]) -> Vec<Row<'s>> {
+    let mut rows: Vec<Row<'s>> = Vec::new();
+    for store in stores {
+        let is_alike = |row: &&mut Row<'_>| {
+            let first = row.stores[0];
+            store.made_below.is_some() && (first.agent, &first.made_below) == (store.agent, &store.made_below)
+        };
+        match rows.iter_mut().find(is_alike) {
+            Some(row) => row.stores.push(store),
+            None => rows.push(Row { stores: vec![store] }),
+        }
+    }
+    rows
+}
+
+impl<'s> Row<'s> {
+    /// Returns the store that was active last.
+    fn newest(&self) -> &'s StoreFacts {
+        self.stores[1..].iter().fold(
+            self.stores[0],
+            |newest, store| {
+                if store.active_at > newest.active_at { store } else { newest }
+            },
+        )
+    }
+
+    fn place(&self, env: &Env) -> String {
+        match (&self.stores[..], &self.stores[0].made_below) {
+            ([_, _, ..], Some(dir)) => format!("{} stores below {}", self.stores.len(), shown_dir(dir, env)),
+            _ => shown_dir(&self.stores[0].root, env),
+        }
+    }
+
+    fn sum<N: std::iter::Sum<N>>(&self, number: impl Fn(&StoreFacts) -> N) -> N {
+        self.stores.iter().map(|store| number(store)).sum()
+    }
+}
+
+fn columns(rows: &[Row<'_>], env: &Env) -> Vec<Column> {
+    let active = |row: &Row<'_>| {
+        let at = row.newest().active_at;
+        at.map(|at| text::short_ago(Some(at), env.clock.now)).unwrap_or_default()
+    };
+    let version = |row: &Row<'_>| row.newest().version.as_deref().map(text::one_line).unwrap_or_default().into_owned();
     vec![
-        Column::new("AGENT", Fit::Whole, stores.iter().map(|store| store.agent.name())),
-        Column::new("STORE", Fit::Path, stores.iter().map(|store| shown_dir(&store.root, env))),
-        Column::new("SESSIONS", Fit::Number, stores.iter().map(|store| store.sessions.to_string())),
-        Column::new("OTHERS", Fit::Number, stores.iter().map(|store| store.others.to_string())),
-        Column::new("SIZE", Fit::Number, stores.iter().map(|store| text::size(store.size_bytes))),
-        Column::new("ACTIVE", Fit::Whole, stores.iter().map(active)),
-        Column::new("VERSION", Fit::Whole, stores.iter().map(version)),
-        Column::new("TESTED", Fit::Whole, stores.iter().map(|store| store.tested_version.unwrap_or_default())),
+        Column::new("AGENT", Fit::Whole, rows.iter().map(|row| row.stores[0].agent.name())),
+        Column::new("STORE", Fit::Path, rows.iter().map(|row| row.place(env))),
+        Column::new("SESSIONS", Fit::Number, rows.iter().map(|row| row.sum(|store| store.sessions).to_string())),
+        Column::new("OTHERS", Fit::Number, rows.iter().map(|row| row.sum(|store| store.others).to_string())),
+        Column::new("SIZE", Fit::Number, rows.iter().map(|row| text::size(row.sum(|store| store.size_bytes)))),
+        Column::new("ACTIVE", Fit::Whole, rows.iter().map(active)),
+        Column::new("VERSION", Fit::Whole, rows.iter().map(version)),
+        Column::new("TESTED", Fit::Whole, rows.iter().map(|row| row.stores[0].tested_version.unwrap_or_default())),
     ]
 }

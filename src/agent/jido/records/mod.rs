@@ -164,18 +164,6 @@ fn todo(index: usize, json: &str) -> Result<(), LoadError> {
     text(active_form)?.map(drop).ok_or_else(|| refuse(Reason::InvalidActiveForm))
 }
 
-/// Returns whether `text` is an id that JidoCode takes: a UUID of version 4, in either case.
-pub(crate) fn is_session_id(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() == 36
-        && bytes.iter().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => *byte == b'-',
-            14 => *byte == b'4',
-            19 => matches!(byte, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
-            _ => byte.is_ascii_hexdigit(),
-        })
-}
-
 /// Reads a time by the rules of Elixir's `DateTime.from_iso8601/1`.
 ///
 /// They are narrower than jiff's: full seconds, no 60th, an offset, capital `T` and `Z`, no `-00:00`. They are wider in
