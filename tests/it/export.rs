@@ -490,7 +490,7 @@ fn a_name_without_a_known_ending_is_refused_and_nothing_is_written() {
             said.contains(why) && said.contains("end the name in .md, .html or .json, or in / for a directory"),
             "{said}"
         );
-        assert!(!std::path::Path::new(out).exists());
+        assert!(!Path::new(out).exists());
         world.rejoin(["export", &id(1), "-o", out, "--format", "html"]).code(0);
     }
 }
