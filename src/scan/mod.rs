@@ -17,7 +17,6 @@ pub(crate) mod relocated;
 pub(crate) mod search;
 mod siblings;
 pub(crate) mod stores;
-pub(crate) mod words;
 pub(crate) mod worktree;
 
 use std::collections::BTreeSet;

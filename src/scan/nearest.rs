@@ -1,49 +1,95 @@
 //! Finds a word that was probably meant, if no conversation has the one that was typed.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::probe::{Probe, Probes};
-use super::words::fold::{folded, parts, tokens};
+use super::ranked::weight_of;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::format::nearly::slips;
 use crate::session::Copy;
+use crate::session::words::fold::{folded, parts, tokens};
+use crate::session::words::stem;
 
 /// A shorter word is near to too many.
 const SHORTEST: usize = 4;
 /// In a longer word, two letters may be wrong.
 const LONG: usize = 8;
 
-/// Returns the word in the messages of these copies that is nearest to one that none of them has. If several are as near, the
-/// one in most copies wins.
-pub(crate) fn nearest(word: &str, copies: &[&Copy]) -> Option<String> {
+/// More candidates are not compared.
+const MOST: usize = 16;
+
+/// A word that may have been meant.
+#[derive(Debug)]
+pub(crate) struct Near {
+    pub text: String,
+    /// Number of wrong letters.
+    pub slips: usize,
+    /// Set if it has the same letters in another order, which is the likelier slip of the finger.
+    pub is_swapped: bool,
+    /// Numbers of the copies that have it, with the weighted count in each.
+    pub copies: Vec<(usize, f32)>,
+}
+
+impl Near {
+    fn of(text: String, typed: &str) -> Self {
+        let letters = |word: &str| {
+            let mut letters: Vec<char> = word.chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        let (slips, is_swapped) = (slips(&text, typed).unwrap_or(usize::MAX), letters(&text) == letters(typed));
+        Self { text, slips, is_swapped, copies: Vec::new() }
+    }
+
+    fn order(&self) -> (usize, bool, Reverse<usize>, &str) {
+        (self.slips, !self.is_swapped, Reverse(self.copies.len()), &self.text)
+    }
+}
+
+/// Returns the words in the messages of these copies that are near to one that none of them has, the nearest first. Forms of
+/// one word are counted together.
+pub(crate) fn nearest(word: &str, copies: &[&Copy]) -> Vec<Near> {
     if word.chars().count() < SHORTEST {
-        return None;
+        return Vec::new();
     }
     let pieces = pieces(word);
     let of_copy = |copy: &&Copy| words_near(word, copy, &pieces);
-    let mut count: HashMap<String, usize> = HashMap::new();
-    for near in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().flatten() {
-        *count.entry(near).or_default() += 1;
+    let mut found: BTreeMap<String, Near> = BTreeMap::new();
+    for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
+        for (text, count) in near {
+            found.entry(text.clone()).or_insert_with(|| Near::of(text, word)).copies.push((number, count));
+        }
     }
-    // Letters in the wrong order are the likelier slip of the finger.
-    let letters = |word: &str| {
-        let mut letters: Vec<char> = word.chars().collect();
-        letters.sort_unstable();
-        letters
-    };
-    let typed = letters(word);
-    let best = count.into_iter().min_by_key(|(near, copies)| {
-        (slips(near, word).unwrap_or(usize::MAX), letters(near) != typed, usize::MAX - copies, near.clone())
-    });
-    best.map(|(near, _)| near)
+    let mut forms: Vec<Near> = found.into_values().collect();
+    forms.sort_by(|a, b| a.order().cmp(&b.order()));
+    let mut words: Vec<(String, Near)> = Vec::new();
+    for form in forms {
+        let stem = stem(&form.text);
+        match words.iter_mut().find(|(known, _)| *known == stem) {
+            Some((_, known)) => form.copies.into_iter().for_each(|(number, count)| known.add(number, count)),
+            None => words.push((stem, form)),
+        }
+    }
+    words.sort_by(|(_, a), (_, b)| a.order().cmp(&b.order()));
+    words.truncate(MOST);
+    words.into_iter().map(|(_, near)| near).collect()
 }
 
-fn words_near(word: &str, copy: &Copy, pieces: &[Probe]) -> HashSet<String> {
-    let mut near = HashSet::new();
+impl Near {
+    fn add(&mut self, number: usize, count: f32) {
+        match self.copies.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, known)) => *known += count,
+            None => self.copies.push((number, count)),
+        }
+    }
+}
+
+fn words_near(word: &str, copy: &Copy, pieces: &[Probe]) -> BTreeMap<String, f32> {
+    let mut near = BTreeMap::new();
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return near };
     let probes = probes(agent, copy, pieces);
     if !probes.any_may_be_in_file(u64::MAX) {
@@ -55,7 +101,9 @@ fn words_near(word: &str, copy: &Copy, pieces: &[Probe]) -> HashSet<String> {
         if let Said::Message(message) = said {
             for token in tokens(&message.text).map(|range| &message.text[range]) {
                 let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
-                near.extend(all.map(folded).filter(|token| slips(token, word).is_some()));
+                for token in all.map(folded).filter(|token| slips(token, word).is_some()) {
+                    *near.entry(token).or_default() += weight_of(message.role);
+                }
             }
         }
         ControlFlow::Continue(())

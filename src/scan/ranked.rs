@@ -3,15 +3,16 @@
 //! The score is BM25 over whole sessions. Titles and prompts count more than the output of tools.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
 
 use super::probe::{MAX_SEARCHED_FIRST, Probe, Probes};
 use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around};
-use super::words::{Place, Words};
 use crate::agent::{self, Agent, Interest, Said};
-use crate::session::{Copy, Located, Message, Problem, Role};
+use crate::session::words::{Place, Words};
+use crate::session::{AgentKind, Copy, Located, Message, Problem, Role};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
 const SATURATION: f64 = 1.2;
@@ -29,7 +30,9 @@ pub(crate) struct Tally {
     pub found: Found,
     /// Weighted count of each word.
     counts: Vec<f32>,
+    /// Length of the transcript, and its agent: a message takes more bytes in a format than in another.
     bytes: u64,
+    agent: Option<AgentKind>,
     is_excluded: bool,
 }
 
@@ -68,14 +71,33 @@ impl Tally {
     }
 
     fn through(probes: &Probes, agent: &dyn Agent, copy: &Copy, words: &Words, wish: Wish<'_>) -> Self {
-        let counts = vec![0.0; words.terms.len()];
-        let mut tally = Self { counts, bytes: copy.transcript_bytes, ..Self::default() };
+        let (bytes, agent_kind) = (copy.transcript_bytes, Some(copy.place.agent()));
+        let mut tally = Self { bytes, agent: agent_kind, ..Self::without(words) };
         if wish.roles.is_empty() {
             tally.see_names(copy, words);
         }
         if probes.any_may_be_in_file(u64::MAX) {
             tally.see_messages(agent, copy, words, probes, wish);
         }
+        tally
+    }
+
+    /// Returns the counts of a session that has none of these words.
+    pub(crate) fn without(words: &Words) -> Self {
+        Self { counts: vec![0.0; words.terms.len()], ..Self::default() }
+    }
+
+    /// Returns these counts with another one for a word.
+    pub(crate) fn with(&self, term: usize, count: f32) -> Self {
+        let Self { counts, bytes, agent, is_excluded, .. } = self;
+        let mut tally = Self {
+            found: Found::default(),
+            counts: counts.clone(),
+            bytes: *bytes,
+            agent: *agent,
+            is_excluded: *is_excluded,
+        };
+        tally.counts[term] = count;
         tally
     }
 
@@ -165,7 +187,7 @@ impl Tally {
 }
 
 /// Returns the weight of a word in a message.
-fn weight_of(role: Role) -> f32 {
+pub(super) fn weight_of(role: Role) -> f32 {
     match role {
         Role::User => 1.2,
         Role::Assistant => 1.0,
@@ -198,13 +220,18 @@ pub(crate) fn rank(tallies: &[&Tally], active: &[Option<Timestamp>], terms: usiz
     let missing = (0..terms).filter(|term| sessions_with[*term] == 0).collect();
     let is_wanted = |tally: &&&Tally| !tally.is_excluded;
     let matched = tallies.iter().filter(is_wanted).map(|tally| tally.terms().count()).max().unwrap_or(0);
-    let bytes = tallies.iter().map(|tally| tally.bytes as f64).sum::<f64>() / (tallies.len().max(1) as f64);
+    let mut bytes: BTreeMap<Option<AgentKind>, (f64, f64)> = BTreeMap::new();
+    for tally in tallies.iter().filter(|tally| tally.bytes > 0) {
+        let (sum, count) = bytes.entry(tally.agent).or_default();
+        (*sum, *count) = (*sum + tally.bytes as f64, *count + 1.0);
+    }
     let rarity = |term: usize| {
         let with = f64::from(sessions_with[term]);
         (1.0 + (tallies.len() as f64 - with + 0.5) / (with + 0.5)).ln()
     };
     let score = |tally: &Tally, active: Option<Timestamp>| -> f64 {
-        let length = if bytes > 0.0 { tally.bytes as f64 / bytes } else { 1.0 };
+        let mean = bytes.get(&tally.agent).filter(|_| tally.bytes > 0).map(|(sum, count)| sum / count);
+        let length = mean.map_or(1.0, |mean| tally.bytes as f64 / mean);
         let by_term = tally.terms().map(|term| {
             let count = f64::from(tally.counts[term]);
             rarity(term) * count * (SATURATION + 1.0) / (count + SATURATION * (1.0 - LENGTH + LENGTH * length))
@@ -289,6 +316,21 @@ mod tests {
         assert_eq!((partial.order.len(), partial.matched, partial.missing), (1, 1, vec![1]));
         let excluded = Tally { is_excluded: true, ..tallies[1].clone() };
         assert_eq!(rank(&[&excluded], &[None], 2, Timestamp::UNIX_EPOCH).order, []);
+    }
+
+    #[test]
+    fn a_length_is_compared_with_those_of_the_same_agent() {
+        let tally = |agent, count, bytes| Tally { counts: vec![count], bytes, agent: Some(agent), ..Tally::default() };
+        let tallies = [
+            tally(AgentKind::Claude, 1.0, 10),
+            tally(AgentKind::Claude, 0.0, 10),
+            tally(AgentKind::Codex, 1.1, 1000),
+            tally(AgentKind::Codex, 0.0, 1000),
+            tally(AgentKind::Goose, 1.05, 0),
+        ];
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &[None; 5], 1, Timestamp::UNIX_EPOCH);
+        let order: Vec<usize> = ranking.order.iter().map(|(at, _)| *at).collect();
+        assert_eq!(order, [2, 4, 0], "the count decides, not the format of the transcript");
     }
 
     #[test]

@@ -211,7 +211,7 @@ pub(crate) fn look_while(copy: &Copy, pattern: &Pattern, is_wanted: &dyn Fn() ->
     hit.map(|hit| (hit, messages))
 }
 
-/// Cuts the lines around a place out of a text: that of the place, and so many before and after it.
+/// Cuts the lines around a place out of a text: the line of the place, and a number of lines before and after it.
 pub(super) fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let start = before.rmatch_indices('\n').nth(lines).map_or(0, |(at, _)| at + 1);

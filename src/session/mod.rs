@@ -18,6 +18,7 @@ pub(crate) mod select;
 pub(crate) mod stats;
 pub(crate) mod usage;
 pub(crate) mod when;
+pub(crate) mod words;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

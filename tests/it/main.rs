@@ -105,6 +105,7 @@ mod qoder;
 mod quiet;
 mod qwen;
 mod read_only;
+mod recall;
 mod regression;
 mod remedies;
 mod rename;

@@ -15,7 +15,7 @@ use crate::fleet::merge::Merged;
 use crate::fleet::rows::{Report, Rows};
 use crate::fleet::{NO_ANSWER, of_others, row};
 use crate::scan::search::{Found, Hit};
-use crate::scan::words::Words;
+use crate::session::words::Words;
 use crate::session::{Role, Session};
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;

@@ -1,5 +1,8 @@
 //! `rejoin search` of words: the best match first.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
+
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::archive::Archive;
@@ -9,17 +12,20 @@ use crate::cli::{Format, SearchArgs, SearchOrder};
 use crate::commands::{find, listing, nowhere};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::nearest::nearest;
+use crate::scan::nearest::{Near, nearest};
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
-use crate::scan::words::{self, Words};
 use crate::scan::{self, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
+use crate::session::words::{self, Words};
 use crate::session::{Copy, Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Rank, Replaced, Summary};
 use crate::view::ui::Ui;
+
+/// Two letters in the wrong order are a likelier slip of the finger than another letter.
+const SWAPPED: f64 = 1.5;
 
 /// A search for words.
 struct Best<'a> {
@@ -147,16 +153,48 @@ impl<'a> Best<'a> {
         if answer.ranking.missing.is_empty() || self.args.archived {
             return (words, replaced);
         }
-        let unread = if self.needs_all() { Vec::new() } else { scan::locate(self.env, &self.filter.agents).unread() };
-        let copies: Vec<&Copy> = answer.loaded.sessions.iter().map(Session::copy).chain(&unread).collect();
+        let sessions = &answer.loaded.sessions;
+        let mut unread =
+            if self.needs_all() { Vec::new() } else { scan::locate(self.env, &self.filter.agents).unread() };
+        let known: BTreeSet<_> = sessions.iter().map(|session| (session.agent, session.id())).collect();
+        unread.retain(|copy| !known.contains(&(copy.place.agent(), copy.place.id.as_str())));
+        let copies: Vec<&Copy> = sessions.iter().map(Session::copy).chain(&unread).collect();
+        let without = unread.iter().map(|_| Tally::without(&words));
+        let mut tallies: Vec<Tally> = answer.counted.iter().map(|(_, tally)| tally.clone()).chain(without).collect();
         for &term in &answer.ranking.missing {
             let typed = &answer.words.terms[term];
-            if let Some(used) = typed.word().and_then(|word| nearest(word, &copies)) {
-                words = words.with(term, &used);
+            let near = typed.word().map_or_else(Vec::new, |word| nearest(word, &copies));
+            if let Some((used, with)) = self.best_of(near, term, words.terms.len(), &tallies) {
+                (words, tallies) = (words.with(term, &used), with);
                 replaced.push(Replaced { typed: typed.text.clone(), used });
             }
         }
         (words, replaced)
+    }
+
+    /// Returns the word that was probably meant, with the counts of it: first one with which a session has most of the words,
+    /// then one with the fewest wrong letters, then the one with the best match.
+    fn best_of(&self, near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Option<(String, Vec<Tally>)> {
+        let with = |near: &Near| {
+            let mut tallies: Vec<Tally> = tallies.to_vec();
+            near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with(term, *count));
+            tallies
+        };
+        let worth = |tallies: &[Tally], near: &Near| {
+            let all: Vec<&Tally> = tallies.iter().collect();
+            let ranking = rank(&all, &[], words, self.env.clock.now);
+            let score = ranking.order.first().map_or(0.0, |(_, score)| *score);
+            (ranking.matched, Reverse(near.slips), if near.is_swapped { score * SWAPPED } else { score })
+        };
+        let mut best: Option<((usize, Reverse<usize>, f64), String, Vec<Tally>)> = None;
+        for near in near {
+            let tallies = with(&near);
+            let worth = worth(&tallies, &near);
+            if best.as_ref().is_none_or(|(best, ..)| worth.partial_cmp(best) == Some(Ordering::Greater)) {
+                best = Some((worth, near.text, tallies));
+            }
+        }
+        best.map(|(_, text, tallies)| (text, tallies))
     }
 
     fn count_one(&self, session: &Session, words: &Words, archive: Option<&(&Archive, Holdings)>) -> Counted {

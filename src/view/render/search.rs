@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::format::text;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
-use crate::scan::words::Words;
+use crate::session::words::Words;
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};

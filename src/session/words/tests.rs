@@ -55,6 +55,19 @@ fn a_phrase_is_found_as_it_is() {
 }
 
 #[test]
+fn an_identifier_is_found_in_any_way_to_write_it() {
+    for typed in ["retryBudget", "retry_budget", "retry-budget", "RETRY_BUDGET", "RetryBudget"] {
+        for text in ["retryBudget", "retry_budget", "retry-budget", "RETRY_BUDGET"] {
+            let found = found(typed, &format!("let {text} = 1"));
+            assert_eq!(found, Some((text.to_owned(), FORM)), "{typed} in {text}");
+        }
+        assert_eq!(found(typed, "a retry has a budget"), None, "{typed}");
+    }
+    assert_eq!(found("utf8", "as UTF-8"), Some(("UTF-8".to_owned(), FORM)));
+    assert_eq!(found("src/main.rs", "src_main_rs"), None, "a path is a phrase");
+}
+
+#[test]
 fn a_hyphen_excludes_a_word() {
     let words = words(&["relay", "-mail", "relay"]);
     assert_eq!(words.terms.len(), 1);

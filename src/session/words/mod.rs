@@ -35,16 +35,16 @@ pub(crate) struct Term {
     pub text: String,
     folded: String,
     kind: Kind,
+    /// Other ways to write an identifier: `retryBudget` and `retry-budget` for `retry_budget`. All begin with the same part.
+    joined: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Word {
-        stem: String,
-        start: usize,
-    },
-    /// Text that is found as it is, in any case and with any accents.
-    Phrase,
+    /// A text of letters and digits.
+    Word { stem: String, start: usize },
+    /// Text that is found as it is, in any case and with any accents; its beginning of this length is in any way to write it.
+    Phrase { start: usize },
 }
 
 /// A place in a text that a term matches.
@@ -106,22 +106,21 @@ impl Words {
 impl Term {
     fn new(text: &str) -> Self {
         let folded = folded(text);
+        let (joined, first) = joined(text);
         let kind = if text.chars().all(|c| c.is_alphanumeric() || is_mark(c)) && !text.is_empty() {
             let stem = stem(&folded);
-            let start = common_start(&stem, &folded);
+            let start = common_start(&stem, &folded).min(first.unwrap_or(usize::MAX));
             Kind::Word { stem, start }
         } else {
-            Kind::Phrase
+            Kind::Phrase { start: first.unwrap_or(folded.len()) }
         };
-        Self { text: text.to_owned(), folded, kind }
+        Self { text: text.to_owned(), folded, kind, joined }
     }
 
     /// Returns the beginning that all forms of the word have, or the whole phrase.
     pub(crate) fn start(&self) -> &str {
-        match &self.kind {
-            Kind::Word { start, .. } => &self.folded[..*start],
-            Kind::Phrase => &self.folded,
-        }
+        let (Kind::Word { start, .. } | Kind::Phrase { start }) = &self.kind;
+        &self.folded[..*start]
     }
 
     /// Returns the word, folded; `None` for a phrase.
@@ -169,14 +168,41 @@ fn places(terms: &[Term], text: &str, see: &mut dyn FnMut(Place)) {
             }
         }
     }
-    for (number, term) in wanted.into_iter().filter(|(_, term)| term.word().is_none()) {
-        for range in fold::find(text, &whole, &term.folded) {
-            see(Place { term: number, range, weight: FORM });
+    for (number, term) in wanted {
+        let phrase = term.word().is_none().then_some(&term.folded);
+        for phrase in phrase.into_iter().chain(&term.joined) {
+            for range in fold::find(text, &whole, phrase) {
+                see(Place { term: number, range, weight: FORM });
+            }
         }
     }
 }
 
-fn stem(word: &str) -> String {
+/// Returns the other ways to write an identifier, folded, and the length of its first part.
+fn joined(text: &str) -> (Vec<String>, Option<usize>) {
+    let is_name = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_joint(byte));
+    let parts: Vec<&str> = if !is_name {
+        Vec::new()
+    } else if text.bytes().any(is_joint) {
+        text.split(|c: char| c.is_ascii() && is_joint(c as u8)).collect()
+    } else {
+        parts(text).map(|part| &text[part]).collect()
+    };
+    if parts.len() < 2 || parts[0].len() < SHORTEST_INSIDE || parts.iter().any(|part| part.is_empty()) {
+        return (Vec::new(), None);
+    }
+    let typed = folded(text);
+    let ways = ["", "_", "-"].map(|joint| folded(&parts.join(joint)));
+    (ways.into_iter().filter(|way| *way != typed).collect(), Some(parts[0].len()))
+}
+
+/// Returns whether a byte joins the parts of an identifier.
+fn is_joint(byte: u8) -> bool {
+    matches!(byte, b'_' | b'-')
+}
+
+/// Returns the stem that the forms of an English word share; any other word is its own stem.
+pub(crate) fn stem(word: &str) -> String {
     if word.is_ascii() { Stemmer::create(Algorithm::English).stem(word).into_owned() } else { word.to_owned() }
 }
 
