@@ -6,6 +6,7 @@ mod commits;
 mod first;
 pub(crate) mod git;
 pub(crate) mod moved;
+mod near_bytes;
 pub(crate) mod nearest;
 mod needle;
 mod outside;

@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::probe::{Probe, Probes};
+use super::near_bytes::NearBytes;
 use super::ranked::weight_of;
-use crate::agent::{self, Agent, Interest, Said};
+use crate::agent::{self, Interest, Said};
 use crate::format::nearly::slips;
 use crate::session::Copy;
 use crate::session::words::fold::{folded, parts, tokens};
@@ -16,8 +16,6 @@ use crate::session::words::stem;
 
 /// A shorter word is near to too many.
 const SHORTEST: usize = 4;
-/// In a longer word, two letters may be wrong.
-const LONG: usize = 8;
 
 /// More candidates are not compared.
 const MOST: usize = 16;
@@ -56,8 +54,8 @@ pub(crate) fn nearest(word: &str, copies: &[&Copy]) -> Vec<Near> {
     if word.chars().count() < SHORTEST {
         return Vec::new();
     }
-    let pieces = pieces(word);
-    let of_copy = |copy: &&Copy| words_near(word, copy, &pieces);
+    let bytes = NearBytes::of(word);
+    let of_copy = |copy: &&Copy| words_near(word, copy, bytes.as_ref());
     let mut found: BTreeMap<String, Near> = BTreeMap::new();
     for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
         for (text, count) in near {
@@ -88,14 +86,15 @@ impl Near {
     }
 }
 
-fn words_near(word: &str, copy: &Copy, pieces: &[Probe]) -> BTreeMap<String, f32> {
+fn words_near(word: &str, copy: &Copy, bytes: Option<&NearBytes<'_>>) -> BTreeMap<String, f32> {
     let mut near = BTreeMap::new();
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return near };
-    let probes = probes(agent, copy, pieces);
-    if !probes.any_may_be_in_file(u64::MAX) {
+    let filter = agent.verbatim(&copy.place).zip(bytes);
+    if filter.as_ref().is_some_and(|(file, bytes)| !bytes.may_be_in_file(file)) {
         return near;
     }
-    let interest = |record: &[u8]| if probes.any_may_be_in(record) { Interest::Messages } else { Interest::Nothing };
+    let is_wanted = |record: &[u8]| filter.as_ref().is_none_or(|(_, bytes)| bytes.may_be_in(record));
+    let interest = |record: &[u8]| if is_wanted(record) { Interest::Messages } else { Interest::Nothing };
     // The search before reported files that cannot be read.
     let _ = agent.messages_with(copy, &interest, &mut |said| {
         if let Said::Message(message) = said {
@@ -109,42 +108,4 @@ fn words_near(word: &str, copy: &Copy, pieces: &[Probe]) -> BTreeMap<String, f32
         ControlFlow::Continue(())
     });
     near
-}
-
-fn probes(agent: &dyn Agent, copy: &Copy, pieces: &[Probe]) -> Probes {
-    match agent.verbatim(&copy.place).filter(|_| !pieces.is_empty()) {
-        Some(file) => Probes { file: Some(file), all: pieces.to_vec() },
-        None => Probes::default(),
-    }
-}
-
-/// Returns pieces of a word. Each slip leaves one of them whole. Returns nothing if all words must be read.
-fn pieces(word: &str) -> Vec<Probe> {
-    if !word.is_ascii() {
-        return Vec::new();
-    }
-    let count = if word.len() < LONG { 2 } else { 3 };
-    let ends: Vec<usize> = (0..=count).map(|at| word.len() * at / count).collect();
-    // Two letters in the wrong order may be on both sides of an end.
-    let swapped = ends[1..count].iter().map(|at| {
-        let mut swapped = word.as_bytes().to_vec();
-        swapped.swap(at - 1, *at);
-        swapped[at - 1..=*at].to_vec()
-    });
-    let whole = ends.windows(2).map(|ends| word.as_bytes()[ends[0]..ends[1]].to_vec());
-    whole.chain(swapped).map(|piece| Probe::for_run(&piece)).collect::<Option<_>>().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_slip_leaves_a_piece_whole() {
-        for (word, near) in [("realy", "relay"), ("relai", "relay"), ("rlay", "relay"), ("certficaet", "certificate")] {
-            let pieces = pieces(word);
-            let probes = Probes { file: None, all: pieces };
-            assert!(probes.any_may_be_in(format!("the {near} is").as_bytes()), "{word}");
-        }
-    }
 }
