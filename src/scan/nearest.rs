@@ -1,35 +1,38 @@
 //! Finds a word that was probably meant, if no conversation has the one that was typed.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use jiff::Timestamp;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::near_bytes::NearBytes;
-use super::ranked::weight_of;
+use super::ranked::{Tally, rank, weight_of};
 use crate::agent::{self, Interest, Said};
 use crate::format::nearly::slips;
 use crate::session::Copy;
 use crate::session::words::fold::{folded, parts, tokens};
-use crate::session::words::stem;
+use crate::session::words::{Words, stem};
 
 /// A shorter word is near to too many.
 const SHORTEST: usize = 4;
 
+/// Two letters in the wrong order are a likelier slip of the finger than another letter.
+const SWAPPED: f64 = 1.5;
 /// More candidates are not compared.
 const MOST: usize = 16;
 
 /// A word that may have been meant.
 #[derive(Debug)]
-pub(crate) struct Near {
-    pub text: String,
+struct Near {
+    text: String,
     /// Number of wrong letters.
-    pub slips: usize,
+    slips: usize,
     /// Set if it has the same letters in another order, which is the likelier slip of the finger.
-    pub is_swapped: bool,
+    is_swapped: bool,
     /// Numbers of the copies that have it, with the weighted count in each.
-    pub copies: Vec<(usize, f32)>,
+    copies: Vec<(usize, f32)>,
 }
 
 impl Near {
@@ -48,14 +51,54 @@ impl Near {
     }
 }
 
+/// Finds the words that were probably meant in place of those that no session has: numbers of words, and the other words.
+/// `tallies` are the counts in the same copies.
+pub(crate) fn meant(
+    words: &Words,
+    missing: &[usize],
+    mut tallies: Vec<Tally>,
+    copies: &[&Copy],
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Vec<(usize, String)> {
+    let mut used = Vec::new();
+    for &term in missing {
+        let near = words.terms[term].word().map_or_else(Vec::new, |word| nearest(word, copies, is_wanted));
+        if let Some((text, with)) = best_of(near, term, words.terms.len(), &tallies) {
+            tallies = with;
+            used.push((term, text));
+        }
+    }
+    used
+}
+
+/// Returns the word that was probably meant, with the counts of it: first one with which a session has most of the words,
+/// then one with the fewest wrong letters, then the one with the best match.
+fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Option<(String, Vec<Tally>)> {
+    let worth = |tallies: &[Tally], near: &Near| {
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &[], words, Timestamp::UNIX_EPOCH);
+        let score = ranking.order.first().map_or(0.0, |(_, score)| *score);
+        (ranking.matched, Reverse(near.slips), if near.is_swapped { score * SWAPPED } else { score })
+    };
+    let mut best: Option<((usize, Reverse<usize>, f64), String, Vec<Tally>)> = None;
+    for near in near {
+        let mut tallies = tallies.to_vec();
+        near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with(term, *count));
+        let worth = worth(&tallies, &near);
+        if best.as_ref().is_none_or(|(best, ..)| worth.partial_cmp(best) == Some(Ordering::Greater)) {
+            best = Some((worth, near.text, tallies));
+        }
+    }
+    best.map(|(_, text, tallies)| (text, tallies))
+}
+
 /// Returns the words in the messages of these copies that are near to one that none of them has, the nearest first. Forms of
 /// one word are counted together.
-pub(crate) fn nearest(word: &str, copies: &[&Copy]) -> Vec<Near> {
+fn nearest(word: &str, copies: &[&Copy], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Near> {
     if word.chars().count() < SHORTEST {
         return Vec::new();
     }
     let bytes = NearBytes::of(word);
-    let of_copy = |copy: &&Copy| words_near(word, copy, bytes.as_ref());
+    let of_copy = |copy: &&Copy| words_near(word, copy, bytes.as_ref(), is_wanted);
     let mut found: BTreeMap<String, Near> = BTreeMap::new();
     for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
         for (text, count) in near {
@@ -86,15 +129,20 @@ impl Near {
     }
 }
 
-fn words_near(word: &str, copy: &Copy, bytes: Option<&NearBytes<'_>>) -> BTreeMap<String, f32> {
+fn words_near(
+    word: &str,
+    copy: &Copy,
+    bytes: Option<&NearBytes<'_>>,
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> BTreeMap<String, f32> {
     let mut near = BTreeMap::new();
-    let Some(agent) = agent::by_kind(copy.place.agent()) else { return near };
+    let Some(agent) = agent::by_kind(copy.place.agent()).filter(|_| is_wanted()) else { return near };
     let filter = agent.verbatim(&copy.place).zip(bytes);
     if filter.as_ref().is_some_and(|(file, bytes)| !bytes.may_be_in_file(file)) {
         return near;
     }
-    let is_wanted = |record: &[u8]| filter.as_ref().is_none_or(|(_, bytes)| bytes.may_be_in(record));
-    let interest = |record: &[u8]| if is_wanted(record) { Interest::Messages } else { Interest::Nothing };
+    let may_have = |record: &[u8]| filter.as_ref().is_none_or(|(_, bytes)| bytes.may_be_in(record));
+    let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
     // The search before reported files that cannot be read.
     let _ = agent.messages_with(copy, &interest, &mut |said| {
         if let Said::Message(message) = said {
@@ -105,7 +153,7 @@ fn words_near(word: &str, copy: &Copy, bytes: Option<&NearBytes<'_>>) -> BTreeMa
                 }
             }
         }
-        ControlFlow::Continue(())
+        if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     near
 }

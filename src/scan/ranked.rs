@@ -30,6 +30,8 @@ pub(crate) struct Tally {
     pub found: Found,
     /// Weighted count of each word.
     counts: Vec<f32>,
+    /// Worth of the best match of each word.
+    best: Vec<f32>,
     /// Length of the transcript, and its agent: a message takes more bytes in a format than in another.
     bytes: u64,
     agent: Option<AgentKind>,
@@ -67,32 +69,47 @@ impl Tally {
     /// Counts the words in a copy, and keeps the best messages.
     pub(crate) fn of(copy: &Copy, words: &Words, wish: Wish<'_>) -> Self {
         let Some(agent) = agent::by_kind(copy.place.agent()) else { return Self::default() };
-        Self::through(&words.probes(agent, &copy.place), agent, copy, words, wish)
+        Self::through(&words.probes(agent, &copy.place), agent, copy, words, wish, &|| true)
     }
 
-    fn through(probes: &Probes, agent: &dyn Agent, copy: &Copy, words: &Words, wish: Wish<'_>) -> Self {
+    /// Like [`Tally::of`], but stops as soon as `is_wanted` returns false.
+    pub(crate) fn while_wanted(copy: &Copy, words: &Words, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) -> Self {
+        let agent = agent::by_kind(copy.place.agent()).filter(|_| is_wanted());
+        let through = |agent| Self::through(&words.probes(agent, &copy.place), agent, copy, words, wish, is_wanted);
+        agent.map_or_else(|| Self::without(words), through)
+    }
+
+    fn through(
+        probes: &Probes,
+        agent: &dyn Agent,
+        copy: &Copy,
+        words: &Words,
+        wish: Wish<'_>,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Self {
         let (bytes, agent_kind) = (copy.transcript_bytes, Some(copy.place.agent()));
         let mut tally = Self { bytes, agent: agent_kind, ..Self::without(words) };
         if wish.roles.is_empty() {
             tally.see_names(copy, words);
         }
         if probes.any_may_be_in_file(u64::MAX) {
-            tally.see_messages(agent, copy, words, probes, wish);
+            tally.see_messages(agent, copy, words, probes, wish, is_wanted);
         }
         tally
     }
 
     /// Returns the counts of a session that has none of these words.
     pub(crate) fn without(words: &Words) -> Self {
-        Self { counts: vec![0.0; words.terms.len()], ..Self::default() }
+        Self { counts: vec![0.0; words.terms.len()], best: vec![0.0; words.terms.len()], ..Self::default() }
     }
 
     /// Returns these counts with another one for a word.
     pub(crate) fn with(&self, term: usize, count: f32) -> Self {
-        let Self { counts, bytes, agent, is_excluded, .. } = self;
+        let Self { counts, best, bytes, agent, is_excluded, .. } = self;
         let mut tally = Self {
             found: Found::default(),
             counts: counts.clone(),
+            best: best.clone(),
             bytes: *bytes,
             agent: *agent,
             is_excluded: *is_excluded,
@@ -106,6 +123,7 @@ impl Tally {
         let mut in_title = vec![false; words.terms.len()];
         words.each_place(label, &mut |place| {
             in_title[place.term] = true;
+            self.best[place.term] = self.best[place.term].max(place.weight);
             if copy.title.is_some() {
                 self.counts[place.term] += TITLE * place.weight;
             }
@@ -116,11 +134,22 @@ impl Tally {
         let mut dirs: Vec<&str> = dirs.filter_map(|dir| dir.value.to_str()).collect();
         dirs.dedup();
         for dir in dirs {
-            words.each_place(dir, &mut |place| self.counts[place.term] += DIRECTORY * place.weight);
+            words.each_place(dir, &mut |place| {
+                self.counts[place.term] += DIRECTORY * place.weight;
+                self.best[place.term] = self.best[place.term].max(place.weight);
+            });
         }
     }
 
-    fn see_messages(&mut self, agent: &dyn Agent, copy: &Copy, words: &Words, probes: &Probes, wish: Wish<'_>) {
+    fn see_messages(
+        &mut self,
+        agent: &dyn Agent,
+        copy: &Copy,
+        words: &Words,
+        probes: &Probes,
+        wish: Wish<'_>,
+        is_wanted: &dyn Fn() -> bool,
+    ) {
         let (mut number, mut best) = (0, Vec::new());
         let counts = Cell::new(wish.has_numbers && wish.most > 0);
         let interest = |record: &[u8]| match (probes.any_may_be_in(record), counts.get()) {
@@ -138,7 +167,7 @@ impl Tally {
                     }
                 }
             }
-            ControlFlow::Continue(())
+            if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         best.sort_by_key(|(_, hit): &(f32, Hit)| hit.number);
         self.found.hits = best.into_iter().map(|(_, hit)| hit).collect();
@@ -163,6 +192,7 @@ impl Tally {
         self.found.messages += 1;
         for place in &places {
             self.counts[place.term] += place.weight * weight_of(message.role);
+            self.best[place.term] = self.best[place.term].max(place.weight);
         }
         let (worth, place) = best_passage(&mut places, words.terms.len());
         let is_better = |(other, _): &(f32, Hit)| *other < worth;
@@ -178,6 +208,12 @@ impl Tally {
         let at = best.partition_point(|other| !is_better(other));
         best.insert(at, (worth, hit));
         best.truncate(wish.most);
+    }
+
+    /// Returns the worth of the match of the word that matches worst; `None` if a word is missing.
+    pub(crate) fn worst(&self) -> Option<f32> {
+        let has_all = self.terms().count() == self.counts.len();
+        self.best.iter().copied().min_by(f32::total_cmp).filter(|_| has_all)
     }
 
     /// Returns the numbers of the words that are there.
@@ -291,8 +327,10 @@ mod tests {
                 let words = words(&[form]);
                 for copy in &copies {
                     let agent = agent::by_kind(copy.place.agent()).expect("an agent");
-                    let (quick, whole) =
-                        (Tally::of(copy, &words, wish), Tally::through(&Probes::default(), agent, copy, &words, wish));
+                    let (quick, whole) = (
+                        Tally::of(copy, &words, wish),
+                        Tally::through(&Probes::default(), agent, copy, &words, wish, &|| true),
+                    );
                     assert_eq!(
                         (&quick.counts, &quick.found.hits),
                         (&whole.counts, &whole.found.hits),

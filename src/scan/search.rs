@@ -181,36 +181,6 @@ fn interest(probes: &Probes, record: &[u8], counts: bool) -> Interest {
     }
 }
 
-/// Looks through the messages of a copy as long as that is wanted; returns the first that is found, and how many are.
-pub(crate) fn look_while(copy: &Copy, pattern: &Pattern, is_wanted: &dyn Fn() -> bool) -> Option<(Hit, u64)> {
-    let agent = agent::by_kind(copy.place.agent())?;
-    let probes = pattern.probes(agent, &copy.place);
-    if !probes.may_be_in_file(u64::MAX) {
-        return None;
-    }
-    let (mut number, mut messages, mut hit) = (0, 0, None);
-    let counts = Cell::new(true);
-    // What can be read of a damaged session is searched, and the rest is for others to report.
-    let _ = agent.messages_with(copy, &|record| interest(&probes, record, counts.get()), &mut |said| {
-        match said {
-            Said::Uninteresting(count) => number += count,
-            Said::Message(message) => {
-                number += 1;
-                if let Some(place) = pattern.find(&message.text) {
-                    messages += 1;
-                    counts.set(false);
-                    hit.get_or_insert_with(|| {
-                        let [before, found, after] = excerpt(&message.text, place);
-                        Hit { number, role: message.role, at: message.at, before, found, after, has_lines: false }
-                    });
-                }
-            }
-        }
-        if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    hit.map(|hit| (hit, messages))
-}
-
 /// Cuts the lines around a place out of a text: the line of the place, and a number of lines before and after it.
 pub(super) fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);

@@ -7,6 +7,8 @@ use nucleo_matcher::chars::{normalize, to_lower_case};
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use crate::session::words::fold::folded;
+use crate::session::words::{self, Term, Words};
 use crate::session::{AgentKind, Session};
 
 /// How many characters of a first prompt are searched.
@@ -19,35 +21,78 @@ const LEAST_SCORE: usize = 18;
 
 /// How well a session matches, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
-    /// Every word stands in its title, directory, agent, id or marks.
-    Named,
-    /// Some word stands only in its first prompt.
-    Prompted,
-    /// The letters of some word are there in order, close together, but with others between them.
+pub(crate) struct Rank {
+    /// The worst match of a word.
+    pub quality: Quality,
+    pub place: Place,
+}
+
+/// How well a word matches, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Quality {
+    /// As a whole word.
+    Whole,
+    /// In another form, or as the beginning of a word.
+    Form,
+    /// As a part of a word.
+    Part,
+    /// Its letters are there in order, close together, but with others between them.
     Loose,
 }
 
-/// Puts text in small letters without accents, character by character, so that places in it stay what they are.
-fn folded(text: &str) -> String {
+/// A place in which words match, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Title, directory, agent, id or marks.
+    Named,
+    /// The first prompt, or any other message.
+    Said,
+}
+
+impl Quality {
+    /// Returns the quality of a match of this worth.
+    pub(crate) fn of(weight: f32) -> Self {
+        match weight {
+            weight if weight >= words::WORD => Self::Whole,
+            weight if weight >= words::PREFIX => Self::Form,
+            _ => Self::Part,
+        }
+    }
+}
+
+/// Folds a text character by character, so that places in it stay the same.
+fn folded_in_place(text: &str) -> String {
     text.chars().map(|c| to_lower_case(normalize(c))).collect()
 }
 
-/// What of a session is compared with words; every text is folded.
+/// A text that is compared with words.
+#[derive(Clone, Debug)]
+struct Text {
+    text: String,
+    folded: String,
+}
+
+impl Text {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), folded: folded(text) }
+    }
+}
+
+/// The texts of a session that are compared with words.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     agent: AgentKind,
     /// Beside the agent itself, those whose pointers name the session.
     agents: Vec<AgentKind>,
     active_at: Option<Timestamp>,
-    title: String,
-    dir: String,
+    title: Text,
+    dir: Text,
     /// Agent and marks.
-    labels: String,
+    labels: Text,
     id: String,
     /// The first prompt, and the directory from the root.
-    prompt: String,
-    /// The directories that the session records.
+    prompt: Text,
+    /// The directories that the session records, folded.
     dirs: Vec<String>,
 }
 
@@ -64,11 +109,11 @@ impl Subject {
             agent: session.agent,
             agents: session.pointers.iter().map(|pointer| pointer.agent).collect(),
             active_at: session.active_at(),
-            title: folded(title),
-            dir: folded(dir),
-            labels: folded(&format!("{} {}", session.agent, marks.join(" "))),
+            title: Text::new(title),
+            dir: Text::new(dir),
+            labels: Text::new(&format!("{} {}", session.agent, marks.join(" "))),
             id: folded(session.id()),
-            prompt: folded(&prompt),
+            prompt: Text::new(&prompt),
             dirs: copy.directories().map(|dir| folded(&dir.to_string_lossy())).collect(),
         }
     }
@@ -76,7 +121,7 @@ impl Subject {
 
 impl Subject {
     /// Returns what names it.
-    fn named(&self) -> [&str; 3] {
+    fn named(&self) -> [&Text; 3] {
         [&self.title, &self.dir, &self.labels]
     }
 }
@@ -87,6 +132,8 @@ struct Word {
     text: String,
     folded: String,
     letters: usize,
+    /// The word in any form.
+    any_form: Words,
     part: Finder<'static>,
     loose: Atom,
 }
@@ -97,22 +144,30 @@ impl Word {
         Self {
             text: text.to_owned(),
             letters: folded.chars().count(),
+            any_form: Words::all_of(vec![Term::new(text)]),
             part: Finder::new(&folded).into_owned(),
             loose: Atom::new(&folded, CaseMatching::Respect, Normalization::Never, AtomKind::Fuzzy, false),
             folded,
         }
     }
 
-    fn is_in(&self, folded: &str) -> bool {
-        self.part.find(folded.as_bytes()).is_some()
+    /// Returns how well it matches a text, if it is in there.
+    fn quality_in(&self, text: &Text) -> Option<Quality> {
+        let weight = self.any_form.weight_in(&text.text, &text.folded);
+        let is_part = || self.part.find(text.folded.as_bytes()).is_some();
+        weight.map(Quality::of).or_else(|| is_part().then_some(Quality::Part))
     }
 
-    /// Returns where in a session it stands as it was typed.
-    fn stands_in(&self, subject: &Subject) -> Option<Rank> {
-        if subject.named().into_iter().any(|text| self.is_in(text)) || self.begins(&subject.id) {
-            return Some(Rank::Named);
+    /// Returns the best place of a session in which it is.
+    fn best_in(&self, subject: &Subject) -> Option<Rank> {
+        let named = subject.named().into_iter().filter_map(|text| self.quality_in(text)).min();
+        let named = if self.begins(&subject.id) { Some(Quality::Whole) } else { named };
+        let named = named.map(|quality| Rank { quality, place: Place::Named });
+        let said = || self.quality_in(&subject.prompt).map(|quality| Rank { quality, place: Place::Said });
+        match named {
+            Some(Rank { quality: Quality::Whole, .. }) => named,
+            _ => named.into_iter().chain(said()).min(),
         }
-        self.is_in(&subject.prompt).then_some(Rank::Prompted)
     }
 
     fn begins(&self, folded: &str) -> bool {
@@ -168,7 +223,7 @@ impl Query {
 
     /// Returns whether a session passes the filters, and every word stands somewhere in it as it was typed.
     pub(crate) fn is_answered_by(&self, subject: &Subject) -> bool {
-        self.lets_pass(subject) && self.words.iter().all(|word| word.stands_in(subject).is_some())
+        self.lets_pass(subject) && self.words.iter().all(|word| word.best_in(subject).is_some())
     }
 
     /// Returns whether a session passes the filters, whatever the words are.
@@ -241,13 +296,16 @@ impl Matching {
         if !query.lets_pass(subject) {
             return None;
         }
-        let mut words = query.words.iter();
-        words.try_fold(Rank::Named, |worst, word| Some(worst.max(self.rank_of(word, subject)?)))
+        let best = Rank { quality: Quality::Whole, place: Place::Named };
+        query.words.iter().try_fold(best, |worst, word| {
+            let Rank { quality, place } = self.rank_of(word, subject)?;
+            Some(Rank { quality: worst.quality.max(quality), place: worst.place.max(place) })
+        })
     }
 
     fn rank_of(&mut self, word: &Word, subject: &Subject) -> Option<Rank> {
-        let is_loose = |text| self.is_loosely_in(word, text);
-        word.stands_in(subject).or_else(|| subject.named().into_iter().any(is_loose).then_some(Rank::Loose))
+        let loose = Rank { quality: Quality::Loose, place: Place::Named };
+        word.best_in(subject).or_else(|| self.is_loosely_in(word, &subject.title.folded).then_some(loose))
     }
 
     /// Returns whether the letters of a word stand in a text close enough together; which ones is in `found` then.
@@ -270,13 +328,20 @@ impl Matching {
 
     /// Returns the places of the characters of a text that the words match, in order.
     pub(crate) fn places(&mut self, query: &Query, text: &str) -> Vec<usize> {
-        let (folded, mut places) = (folded(text), Vec::new());
+        let (folded, mut places) = (folded_in_place(text), Vec::new());
         for word in &query.words {
             let parts: Vec<usize> = word.part.find_iter(folded.as_bytes()).collect();
             for start in parts.iter().map(|at| folded[..*at].chars().count()) {
                 places.extend(start..start + word.letters);
             }
-            if parts.is_empty() && self.is_loosely_in(word, &folded) {
+            let before = places.len();
+            if parts.is_empty() {
+                word.any_form.each_place(text, &mut |place| {
+                    let start = text[..place.range.start].chars().count();
+                    places.extend(start..start + text[place.range].chars().count());
+                });
+            }
+            if parts.is_empty() && places.len() == before && self.is_loosely_in(word, &folded) {
                 places.extend(self.found.iter().filter_map(|at| usize::try_from(*at).ok()));
             }
         }
@@ -311,25 +376,34 @@ mod tests {
     }
 
     #[test]
-    fn every_word_must_be_somewhere_in_either_case() {
+    fn every_word_must_be_somewhere_and_whole_words_come_first() {
+        use Place::{Named, Said};
+        use Quality::{Form, Part, Whole};
         for (text, expected) in [
-            ("", Some(Rank::Named)),
-            ("PARSER fix", Some(Rank::Named)),
-            ("  fix   shop ", Some(Rank::Named)),
-            ("claude", Some(Rank::Named)),
-            ("\"dir gone\" exec", Some(Rank::Named)),
-            ("\"the parser", Some(Rank::Named)),
-            ("5d1f", Some(Rank::Named)),
+            ("", Some((Whole, Named))),
+            ("PARSER fix", Some((Whole, Named))),
+            ("  fix   shop ", Some((Whole, Named))),
+            ("claude", Some((Whole, Named))),
+            ("\"dir gone\" exec", Some((Whole, Named))),
+            ("\"the parser", Some((Whole, Named))),
+            ("5d1f", Some((Whole, Named))),
             ("aaaa", None),
-            ("basket parser", Some(Rank::Prompted)),
-            ("ana/shop", Some(Rank::Named)),
+            ("parsers", Some((Form, Named))),
+            ("pars fixes", Some((Form, Named))),
+            ("arse", Some((Part, Named))),
+            ("basket parser", Some((Whole, Said))),
+            ("baskets", Some((Form, Said))),
+            ("ana/shop", Some((Whole, Named))),
             ("http://", None),
             ("fix nothing", None),
         ] {
-            assert_eq!(rank(text, "Fix the Parser"), expected, "{text}");
+            let rank = rank(text, "Fix the Parser").map(|rank| (rank.quality, rank.place));
+            assert_eq!(rank, expected, "{text}");
         }
-        assert_eq!(rank("ärger", "ÄRGER"), Some(Rank::Named));
-        assert_eq!(rank("arger", "Ärger"), Some(Rank::Named), "accents need not be typed");
+        assert!(rank("ärger", "ÄRGER").is_some_and(|rank| rank.quality == Whole));
+        assert!(rank("arger", "Ärger").is_some_and(|rank| rank.quality == Whole), "accents need not be typed");
+        assert!(rank("budget", "set retryBudget").is_some_and(|rank| rank.quality == Form));
+        assert_eq!(rank("shp", "Fix the parser"), None, "loose letters match only in a title");
     }
 
     #[test]
@@ -351,7 +425,7 @@ mod tests {
             ("ab", "a cab"),
             ("xz", "examples of z"),
         ] {
-            assert_ne!(rank(word, title), Some(Rank::Loose), "{word}: {title}");
+            assert!(rank(word, title).is_none_or(|rank| rank.quality != Quality::Loose), "{word}: {title}");
         }
     }
 

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use crate::fixtures::{Amplifier, Claude, id};
 use crate::picture::{differences, picture_of_stores};
+use crate::sample_home::sample_home;
 use crate::terminal::{Seat, settings_are_as_before, shell, signal, two_sessions};
 use crate::world::World;
 
@@ -140,6 +141,46 @@ fn what_was_said_is_found_after_a_pause_with_its_line() {
     seat.types("\r");
     assert_eq!(seat.ends().0, Some(0));
     assert_eq!(world.launched().expect("a launch").argv[2], id(1));
+}
+
+#[test]
+fn enter_takes_the_only_session_that_says_the_word() {
+    let world = sample_home();
+    world.install("claude", "");
+    let mut seat = open(&world, 100, 24);
+    seat.shows("15 of 15 sessions");
+    seat.types("relay");
+    let screen = seat.shows("1 by what was said");
+    assert!(screen.contains("> claude     Find out why cron mails stopped"), "{screen}");
+    assert!(screen.contains("→ relay=none, status=deferred"), "{screen}");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").argv[2], "5a1e0c74-9d2b-4c83-b7f6-2e8d1a0f3b95");
+}
+
+#[test]
+fn words_match_in_any_form_in_the_whole_session_and_no_match_says_why() {
+    let world = World::new();
+    let talk = Claude::session(id(1)).in_dir(world.dir("app")).title("Oil the hinge");
+    world.add(talk.turn("The gate squeaks", "ok").turn("x", "The relay was rusty."));
+    let gates = Claude::session(id(2)).in_dir(world.dir("app")).title("All about gates");
+    world.add(gates.turn("the gates", "are shut"));
+    let mut seat = open(&world, 100, 24);
+    seat.shows("2 of 2 sessions");
+    // The words are in two messages, and in other forms.
+    seat.types("relays squeak");
+    let screen = seat.shows("1 of 2 sessions, 1 by what was said");
+    assert!(screen.contains("> claude  Oil the hinge"), "{screen}");
+    // The title contains the word, so the line with it is not shown.
+    seat.types("\x15gates");
+    let screen = seat.shows("2 of 2 sessions, 1 by what was said");
+    assert!(screen.contains("> claude  All about gates"), "{screen}");
+    assert!(screen.contains("user: The gate squeaks") && !screen.contains("    user: the gates"), "{screen}");
+    seat.types("\x15realy");
+    seat.shows("0 of 2 sessions, nothing has \"realy\", but \"relay\" would match");
+    seat.types("\x15rusty shut");
+    seat.shows("0 of 2 sessions, 2 with 1 of the 2 words");
+    leaves(seat, "\x1b", 130);
 }
 
 #[test]

@@ -13,6 +13,20 @@ const A: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const B: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
 #[test]
+fn words_of_a_title_match_in_any_form() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).title("Retried the relay of `mailQueue`").turn("x", "y"));
+    world.add(Claude::session(id(2)).title("Other").turn("x", "y"));
+    for words in [&["relays"][..], &["retrying"], &["queues"], &["mail_queue", "relaying"]] {
+        let shown = world.rejoin(["show", &words.join(" "), "--json"]).code(0).stdout();
+        assert!(shown.contains(&id(1)), "{words:?}: {shown}");
+        let listed = world.rejoin(["list"].iter().chain(words)).code(0).stdout();
+        assert!(listed.contains(&id(1)) && !listed.contains(&id(2)), "{words:?}: {listed}");
+    }
+    world.rejoin(["show", "delays"]).code(5);
+}
+
+#[test]
 fn a_full_id_or_a_unique_beginning_names_a_session() {
     let world = World::new();
     world.add(Claude::session(A).turn("x", "y"));

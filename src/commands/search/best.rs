@@ -1,6 +1,5 @@
 //! `rejoin search` of words: the best match first.
 
-use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
@@ -12,7 +11,7 @@ use crate::cli::{Format, SearchArgs, SearchOrder};
 use crate::commands::{find, listing, nowhere};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::nearest::{Near, nearest};
+use crate::scan::nearest::meant;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
 use crate::scan::{self, Wanted};
@@ -23,9 +22,6 @@ use crate::system::env::Env;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Rank, Replaced, Summary};
 use crate::view::ui::Ui;
-
-/// Two letters in the wrong order are a likelier slip of the finger than another letter.
-const SWAPPED: f64 = 1.5;
 
 /// A search for words.
 struct Best<'a> {
@@ -149,9 +145,8 @@ impl<'a> Best<'a> {
 
     /// Returns the words with the nearest ones in place of those that no session has.
     fn meant(&self, answer: &Answer<'_>) -> (Words, Vec<Replaced>) {
-        let (mut words, mut replaced) = (answer.words.clone(), Vec::new());
         if answer.ranking.missing.is_empty() || self.args.archived {
-            return (words, replaced);
+            return (answer.words.clone(), Vec::new());
         }
         let sessions = &answer.loaded.sessions;
         let mut unread =
@@ -159,42 +154,15 @@ impl<'a> Best<'a> {
         let known: BTreeSet<_> = sessions.iter().map(|session| (session.agent, session.id())).collect();
         unread.retain(|copy| !known.contains(&(copy.place.agent(), copy.place.id.as_str())));
         let copies: Vec<&Copy> = sessions.iter().map(Session::copy).chain(&unread).collect();
-        let without = unread.iter().map(|_| Tally::without(&words));
-        let mut tallies: Vec<Tally> = answer.counted.iter().map(|(_, tally)| tally.clone()).chain(without).collect();
-        for &term in &answer.ranking.missing {
-            let typed = &answer.words.terms[term];
-            let near = typed.word().map_or_else(Vec::new, |word| nearest(word, &copies));
-            if let Some((used, with)) = self.best_of(near, term, words.terms.len(), &tallies) {
-                (words, tallies) = (words.with(term, &used), with);
-                replaced.push(Replaced { typed: typed.text.clone(), used });
-            }
+        let without = unread.iter().map(|_| Tally::without(&answer.words));
+        let tallies: Vec<Tally> = answer.counted.iter().map(|(_, tally)| tally.clone()).chain(without).collect();
+        let mut words = answer.words.clone();
+        let mut replaced = Vec::new();
+        for (term, used) in meant(&answer.words, &answer.ranking.missing, tallies, &copies, &|| true) {
+            words = words.with(term, &used);
+            replaced.push(Replaced { typed: answer.words.terms[term].text.clone(), used });
         }
         (words, replaced)
-    }
-
-    /// Returns the word that was probably meant, with the counts of it: first one with which a session has most of the words,
-    /// then one with the fewest wrong letters, then the one with the best match.
-    fn best_of(&self, near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Option<(String, Vec<Tally>)> {
-        let with = |near: &Near| {
-            let mut tallies: Vec<Tally> = tallies.to_vec();
-            near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with(term, *count));
-            tallies
-        };
-        let worth = |tallies: &[Tally], near: &Near| {
-            let all: Vec<&Tally> = tallies.iter().collect();
-            let ranking = rank(&all, &[], words, self.env.clock.now);
-            let score = ranking.order.first().map_or(0.0, |(_, score)| *score);
-            (ranking.matched, Reverse(near.slips), if near.is_swapped { score * SWAPPED } else { score })
-        };
-        let mut best: Option<((usize, Reverse<usize>, f64), String, Vec<Tally>)> = None;
-        for near in near {
-            let tallies = with(&near);
-            let worth = worth(&tallies, &near);
-            if best.as_ref().is_none_or(|(best, ..)| worth.partial_cmp(best) == Some(Ordering::Greater)) {
-                best = Some((worth, near.text, tallies));
-            }
-        }
-        best.map(|(_, text, tallies)| (text, tallies))
     }
 
     fn count_one(&self, session: &Session, words: &Words, archive: Option<&(&Archive, Holdings)>) -> Counted {

@@ -10,10 +10,12 @@ pub(crate) mod fold;
 
 /// Most words of a search.
 pub(crate) const MOST: usize = 32;
-/// A form of the word, or one of its parts in an identifier.
-const FORM: f32 = 1.0;
+/// The word itself.
+pub(crate) const WORD: f32 = 1.0;
+/// A form of the word, or the word as a part of an identifier.
+const FORM: f32 = 0.95;
 /// A longer word that begins with it.
-const PREFIX: f32 = 0.5;
+pub(crate) const PREFIX: f32 = 0.5;
 /// A word that contains it.
 const INSIDE: f32 = 0.25;
 /// A shorter word is not looked for inside of others.
@@ -54,7 +56,7 @@ pub(crate) struct Place {
     pub term: usize,
     /// Bytes of the text.
     pub range: Range<usize>,
-    /// Worth of the match, 1 for a form of the word.
+    /// Worth of the match, 1 for the word itself.
     pub weight: f32,
 }
 
@@ -76,11 +78,27 @@ impl Words {
         Self { text: texts.join(" "), terms, excluded }
     }
 
+    /// Returns words that a session must have, and no excluded ones.
+    pub(crate) fn all_of(terms: Vec<Term>) -> Self {
+        let text = terms.iter().map(|term| term.text.as_str()).collect::<Vec<_>>().join(" ");
+        Self { text, terms, excluded: Vec::new() }
+    }
+
     /// Returns these words with another in the place of one.
     pub(crate) fn with(&self, term: usize, text: &str) -> Self {
         let mut words = self.clone();
         words.terms[term] = Term::new(text);
         words
+    }
+
+    /// Returns the worth of the best match of a single word in a text, if any; `folded` is the same text, folded.
+    pub(crate) fn weight_in(&self, text: &str, folded: &str) -> Option<f32> {
+        let is_possible = self.terms.iter().all(|term| folded.contains(term.start()));
+        let mut best: Option<f32> = None;
+        if is_possible {
+            self.each_place(text, &mut |place| best = Some(best.map_or(place.weight, |best| best.max(place.weight))));
+        }
+        best
     }
 
     /// Passes on every place in a text that a term matches, in no particular order.
@@ -92,7 +110,7 @@ impl Words {
     pub(crate) fn excludes(&self, text: &str) -> bool {
         let mut is_there = false;
         if !self.excluded.is_empty() {
-            places(&self.excluded, text, &mut |place| is_there |= place.weight == FORM);
+            places(&self.excluded, text, &mut |place| is_there |= place.weight >= FORM);
         }
         is_there
     }
@@ -104,7 +122,8 @@ impl Words {
 }
 
 impl Term {
-    fn new(text: &str) -> Self {
+    /// Parses a word, or a phrase.
+    pub(crate) fn new(text: &str) -> Self {
         let folded = folded(text);
         let (joined, first) = joined(text);
         let kind = if text.chars().all(|c| c.is_alphanumeric() || is_mark(c)) && !text.is_empty() {
@@ -131,7 +150,10 @@ impl Term {
     /// Returns the worth of a word in a text, and the place of the match in it.
     fn weigh(&self, stem: &str, original: &str, token: &str) -> Option<(f32, Range<usize>)> {
         let whole = 0..original.len();
-        let is_form = |word: &str| word == self.folded || (word.starts_with(self.start()) && self::stem(word) == stem);
+        if token == self.folded {
+            return Some((WORD, whole));
+        }
+        let is_form = |word: &str| word == self.folded || word.starts_with(self.start()) && self::stem(word) == stem;
         if is_form(token) {
             return Some((FORM, whole));
         }
@@ -172,7 +194,7 @@ fn places(terms: &[Term], text: &str, see: &mut dyn FnMut(Place)) {
         let phrase = term.word().is_none().then_some(&term.folded);
         for phrase in phrase.into_iter().chain(&term.joined) {
             for range in fold::find(text, &whole, phrase) {
-                see(Place { term: number, range, weight: FORM });
+                see(Place { term: number, range, weight: WORD });
             }
         }
     }

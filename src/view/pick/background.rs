@@ -14,9 +14,12 @@ use super::state::Said;
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
 use crate::format::text;
-use crate::scan::pattern::{Case, Pattern};
+use crate::scan::nearest::meant;
+use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search;
-use crate::session::Session;
+use crate::session::matching::Quality;
+use crate::session::words::{Term, Words};
+use crate::session::{Copy, Session};
 use crate::system::env::Env;
 use crate::system::terminal::Waker;
 
@@ -24,6 +27,8 @@ use crate::system::terminal::Waker;
 const PART: usize = 32;
 /// What was found is told no more often than this, because the list is put in order anew each time.
 const TELL: Duration = Duration::from_millis(60);
+/// The best message of a session is shown.
+const WISH: search::Wish<'static> = search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, enough: None };
 
 /// What another thread has done.
 pub(super) enum News {
@@ -31,8 +36,10 @@ pub(super) enum News {
     Loaded { sessions: Vec<Arc<Session>>, items: Vec<Item>, problems: Option<usize> },
     /// Messages were read for the preview.
     Preview(Key, Preview),
-    /// Messages have the words that were typed.
-    Said { said: Vec<(Key, Said)>, is_last: bool },
+    /// Sessions whose messages have the words that were typed.
+    Said(Vec<(Key, Said)>),
+    /// All sessions were searched: those that have the words, with their scores, or the reason why none has them.
+    Searched { said: Vec<(Key, Said)>, no_match: Option<String> },
     /// It was checked whether a session can be resumed.
     Checked(Arc<Session>, How, Result<(), Refused>),
     /// The command of a session was asked for.
@@ -119,34 +126,36 @@ impl Background {
         let _ = self.preview.anew();
     }
 
-    /// Searches messages for words, session by session, until something else is typed.
-    pub(super) fn search<'w>(&self, words: impl Iterator<Item = &'w str>, mut sessions: Vec<Arc<Session>>) {
-        // What lies on another machine is searched there: `rejoin search --host`.
+    /// Searches whole sessions for words in any form, until something else is typed.
+    pub(super) fn search<'w>(&self, words: impl Iterator<Item = &'w str>, mut sessions: Vec<Arc<Session>>, env: &Env) {
+        // Sessions of other hosts are searched with `rejoin search --host`.
         sessions.retain(|session| session.host().is_none());
         let is_wanted = self.search.anew();
-        let words: Vec<String> = words.map(str::to_owned).collect();
-        let pattern = Pattern::of_texts(&words, Case::Ignored);
+        let words: Vec<Term> = words.map(Term::new).collect();
+        let (words, now) = (Words::all_of(words), env.clock.now);
         self.run(move |_, tell| {
-            let (mut said, mut told) = (Vec::new(), Instant::now());
+            let (mut said, mut told, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
             for part in sessions.chunks(PART) {
-                let found: Vec<_> = part
-                    .par_iter()
-                    .filter_map(|session| {
-                        let (hit, messages) = search::look_while(session.copy(), &pattern, &is_wanted)?;
-                        Some(((session.agent, session.id().to_owned()), Said { hit, messages }))
-                    })
-                    .collect();
+                let count = |session: &Arc<Session>| Tally::while_wanted(session.copy(), &words, WISH, &is_wanted);
+                let counted: Vec<Tally> = part.par_iter().map(count).collect();
                 if !is_wanted() {
                     return;
                 }
-                said.extend(found);
+                said.extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
+                tallies.extend(counted);
                 if !said.is_empty() && told.elapsed() >= TELL {
-                    tell(News::Said { said: std::mem::take(&mut said), is_last: false });
+                    tell(News::Said(std::mem::take(&mut said)));
                     told = Instant::now();
                 }
             }
+            let active: Vec<_> = sessions.iter().map(|session| session.active_at()).collect();
+            let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &active, words.terms.len(), now);
+            let ranked = ranking.order.iter();
+            let said = ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
+            let has_all = ranking.matched == words.terms.len();
+            let no_match = (!has_all).then(|| no_match(&words, &ranking, tallies, &sessions, &is_wanted));
             if is_wanted() {
-                tell(News::Said { said, is_last: true });
+                tell(News::Searched { said, no_match });
             }
         });
     }
@@ -192,6 +201,36 @@ impl Background {
         self.run(move |backend, tell| {
             tell(News::Pinned(keys(&sessions), backend.pin(&sessions, is_wanted).map(|()| is_wanted)));
         });
+    }
+}
+
+/// Returns the best message of a session that has all words.
+fn said_in(session: &Session, tally: &Tally, score: f64) -> Option<(Key, Said)> {
+    let (worst, hit) = (tally.worst()?, tally.found.hits.first()?);
+    let quality = Quality::of(worst);
+    Some((
+        (session.agent, session.id().to_owned()),
+        Said { hit: hit.clone(), messages: tally.found.messages, quality, score },
+    ))
+}
+
+/// Says why no session has all words, and which words some have.
+fn no_match(
+    words: &Words,
+    ranking: &Ranking,
+    tallies: Vec<Tally>,
+    sessions: &[Arc<Session>],
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> String {
+    let copies: Vec<&Copy> = sessions.iter().map(|session| session.copy()).collect();
+    let typed = |term: usize| words.terms[term].text.as_str();
+    let missing: Vec<String> = ranking.missing.iter().map(|term| format!("\"{}\"", typed(*term))).collect();
+    let near = meant(words, &ranking.missing, tallies, &copies, is_wanted);
+    let near: Vec<String> = near.iter().map(|(_, used)| format!("\"{used}\"")).collect();
+    match (missing.is_empty(), near.is_empty()) {
+        (true, _) => format!("{} with {} of the {} words", ranking.order.len(), ranking.matched, words.terms.len()),
+        (false, true) => format!("nothing has {}", missing.join(" or ")),
+        (false, false) => format!("nothing has {}, but {} would match", missing.join(" or "), near.join(" and ")),
     }
 }
 

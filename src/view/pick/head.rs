@@ -43,6 +43,9 @@ pub(super) fn status(state: &State, styles: &Styles) -> Line {
         return Line::styled(styles.warning, &text::one_line(problem));
     }
     let mut words = vec![format!("{} of {} sessions", state.matches.len(), state.items.len())];
+    words.extend(
+        state.no_match.clone().filter(|_| state.matches.is_empty()).map(|why| text::one_line(&why).into_owned()),
+    );
     match state.said_count() {
         0 => {}
         count => words.push(format!("{count} by what was said")),

@@ -4,28 +4,30 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::item::Key;
-use super::state::{Match, Order, Row, State};
-use crate::session::matching::Rank;
+use super::state::{Match, Order, Row, Said, State};
+use crate::session::matching::Place;
 
 impl State {
     /// Finds what matches, in order; the cursor goes where `here` is then, if anywhere.
     pub(super) fn match_again(&mut self, here: Option<&Key>) {
         let Self { items, query, matching, said, .. } = self;
         let matched = items.iter().enumerate().filter_map(|(at, item)| {
-            let rank = matching.rank(query, &item.subject);
-            (rank.is_some() || said.contains_key(&item.key)).then_some(Match { item: at, rank })
+            let named = matching.rank(query, &item.subject);
+            let said = said.get(&item.key).filter(|_| query.lets_pass(&item.subject)).map(Said::rank);
+            let is_said = said.is_some_and(|said| {
+                named.is_none_or(|named| said.quality < named.quality || named.place == Place::Said)
+            });
+            let rank = if is_said { named.into_iter().chain(said).min() } else { named };
+            rank.map(|rank| Match { item: at, rank, is_said })
         });
         self.matches = matched.collect();
-        let items = &self.items;
-        // What has the words comes before what only has their letters, and that before what only was said.
-        let class = |one: &Match| match one.rank {
-            Some(Rank::Named) => 0,
-            Some(Rank::Prompted) => 1,
-            Some(Rank::Loose) => 2,
-            None => 3,
-        };
+        let (items, said) = (&self.items, &self.said);
+        // The score compares the messages of sessions whose titles do not match.
+        let score = |one: &Match| said.get(&items[one.item].key).filter(|_| one.is_said).map_or(0.0, |said| said.score);
         match self.order {
-            Order::Activity => self.matches.sort_by_key(class),
+            Order::Activity => {
+                self.matches.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| score(b).total_cmp(&score(a))));
+            }
             Order::Size => self.matches.sort_by_key(|one| Reverse(items[one.item].size)),
             Order::Directory => self.matches.sort_by(|a, b| items[a.item].dir.cmp(&items[b.item].dir)),
         }
@@ -57,7 +59,7 @@ impl State {
             }
             left = left.saturating_sub(1);
             self.rows.push(Row::Session(at));
-            if self.said.contains_key(&self.items[one.item].key) {
+            if one.is_said {
                 self.rows.push(Row::Said(at));
             }
         }
@@ -135,15 +137,38 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_words_comes_before_what_has_their_letters_and_before_what_was_only_said() {
-        let mut state = listed(&[("Fix the pages of the user", "/a"), ("Other", "/b"), ("Fix the parser", "/c")]);
+    fn whole_words_come_before_beginnings_and_loose_letters_come_last() {
+        let list = [("Plan a relic bay", "/a"), ("Other", "/b"), ("The relayed mail", "/c"), ("A relay", "/d")];
+        let mut state = listed(&list);
         state.fit(9);
-        typed(&mut state, "parse");
-        assert_eq!(ids(&state), [">0002"]);
-        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("parse"))]);
-        assert_eq!((ids(&state), state.said_count()), (vec![">0002".to_owned(), "0001".into(), "said".into()], 1));
-        typed(&mut state, "r");
-        assert_eq!((ids(&state), state.said_count()), (vec![">0002".to_owned()], 0), "what was said is searched anew");
+        typed(&mut state, "relay");
+        assert_eq!(ids(&state), [">0003", "0002", "0000"]);
+        // The cursor was not moved, so it stays at the best match.
+        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("relay"))]);
+        assert_eq!(
+            (ids(&state), state.said_count()),
+            (vec![">0003", "0001", "said", "0002", "0000"].into_iter().map(str::to_owned).collect(), 1)
+        );
+        state.add_said(vec![((AgentKind::Claude, "0003-aaaa".to_owned()), said("relay"))]);
+        assert_eq!(ids(&state)[1], "0001", "the title has the word, so no line is shown");
+        typed(&mut state, "x");
+        assert_eq!((ids(&state), state.said_count()), (Vec::new(), 0), "messages are searched again");
+    }
+
+    #[test]
+    fn a_cursor_at_the_top_stays_there_and_one_that_was_moved_stays_on_its_session() {
+        let mut state = listed(&[("Plan a relic bay", "/a"), ("Other", "/b"), ("A relic bay", "/c")]);
+        state.fit(9);
+        typed(&mut state, "relay");
+        assert_eq!(ids(&state), [">0000", "0002"]);
+        let found = || vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("relay"))];
+        state.add_said(found());
+        assert_eq!(ids(&state), [">0001", "said", "0000", "0002"]);
+        state.press(Pressed::Erase);
+        typed(&mut state, "y");
+        state.press(Pressed::Down);
+        state.add_said(found());
+        assert_eq!(ids(&state), ["0001", "said", "0000", ">0002"]);
     }
 
     #[test]

@@ -273,9 +273,11 @@ impl Picker<'_> {
             }
             News::Preview(key, preview) if Some(&key) == self.highlighted.as_ref() => self.preview = Some(preview),
             News::Preview(..) => {}
-            News::Said { said, is_last } => {
+            News::Said(said) => self.state.add_said(said),
+            News::Searched { said, no_match } => {
                 self.state.add_said(said);
-                self.state.is_searching = !is_last;
+                self.state.no_match = no_match;
+                self.state.is_searching = false;
             }
             News::Checked(session, how, checked) => {
                 self.state.busy = None;
@@ -348,7 +350,7 @@ impl Picker<'_> {
         let passing = self.state.items.iter().zip(&self.sessions);
         let passing = passing.filter(|(item, _)| self.state.query.lets_pass(&item.subject));
         let passing = passing.map(|(_, session)| Arc::clone(session)).collect();
-        self.background.search(self.state.query.words(), passing);
+        self.background.search(self.state.query.words(), passing, self.env);
         self.state.is_searching = true;
     }
 

@@ -8,7 +8,7 @@ use super::backend::{Purpose, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
 use crate::scan::search::Hit;
-use crate::session::matching::{Matching, Query, Rank};
+use crate::session::matching::{Matching, Place, Quality, Query, Rank};
 
 /// What is on the screen beside what is typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,17 +24,26 @@ pub(super) enum Mode {
     Ways { key: Key, refused: Refused, cursor: usize },
 }
 
-/// What was said in a session that has the words: the first message that has them, and how many do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The best message of a session that has the words, and the number of messages that have any of them.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Said {
     pub(super) hit: Hit,
     pub(super) messages: u64,
+    pub(super) quality: Quality,
+    /// The score among the sessions that have the words; 0 until all are searched.
+    pub(super) score: f64,
+}
+
+impl Said {
+    pub(super) fn rank(&self) -> Rank {
+        Rank { quality: self.quality, place: Place::Said }
+    }
 }
 
 /// What the list is ordered by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Newest activity first; with words, what matches them loosely comes after what has them.
+    /// Best match first, then newest activity.
     #[default]
     Activity,
     /// Largest first.
@@ -47,8 +56,9 @@ pub(super) enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) item: usize,
-    /// How it matches; `None` if only what was said in it does.
-    pub(super) rank: Option<Rank>,
+    pub(super) rank: Rank,
+    /// Set if a message matches better than title, directory and marks.
+    pub(super) is_said: bool,
 }
 
 /// A line of the list.
@@ -76,6 +86,8 @@ pub(super) struct State {
     pub(super) matches: Vec<Match>,
     pub(super) rows: Vec<Row>,
     pub(super) said: HashMap<Key, Said>,
+    /// The reason why no session has the words, and words that some have; known once all are searched.
+    pub(super) no_match: Option<String>,
     pub(super) marked: BTreeSet<Key>,
     pub(super) order: Order,
     pub(super) is_grouped: bool,
@@ -113,6 +125,7 @@ impl State {
             matches: Vec::new(),
             rows: Vec::new(),
             said: HashMap::new(),
+            no_match: None,
             marked: BTreeSet::new(),
             order: Order::default(),
             is_grouped: false,
@@ -166,9 +179,9 @@ impl State {
         }
     }
 
-    /// Adds what was said in sessions that has the words that are typed.
+    /// Adds messages that have the words that are typed. A cursor that was not moved stays at the top.
     pub(super) fn add_said(&mut self, said: Vec<(Key, Said)>) {
-        let here = self.key();
+        let here = self.key().filter(|_| self.cursor > 0);
         self.said.extend(said);
         self.match_again(here.as_ref());
     }
@@ -181,6 +194,7 @@ impl State {
     pub(super) fn type_anew(&mut self) {
         self.query = Query::parse(self.edit.text(), &self.time);
         self.said.clear();
+        self.no_match = None;
         self.is_searching = false;
         (self.cursor, self.top, self.is_scrolled) = (0, 0, false);
         self.match_again(None);
@@ -190,15 +204,15 @@ impl State {
         self.said.get(key)
     }
 
-    /// Returns what was said in the highlighted session, if nothing else in it has the words.
+    /// Returns the best message of the highlighted session, if it matches better than the title.
     pub(super) fn only_said(&self) -> Option<&Said> {
-        let one = self.matches.get(self.cursor).filter(|one| one.rank.is_none())?;
+        let one = self.matches.get(self.cursor).filter(|one| one.is_said)?;
         self.said.get(&self.items[one.item].key)
     }
 
-    /// Returns how many sessions were found only by what was said in them.
+    /// Returns the number of sessions in which a message matches better than the title.
     pub(super) fn said_count(&self) -> usize {
-        self.matches.iter().filter(|one| one.rank.is_none()).count()
+        self.matches.iter().filter(|one| one.is_said).count()
     }
 
     /// Returns the places of the characters of a shown text that match what was typed.
@@ -255,7 +269,7 @@ pub(super) mod tests {
             after: " it".into(),
             has_lines: false,
         };
-        Said { hit, messages: 3 }
+        Said { hit, messages: 3, quality: Quality::Whole, score: 0.0 }
     }
 
     #[test]
