@@ -93,10 +93,8 @@ mod tests {
         ] {
             assert!(is_in(word, json), "{word} in {json}");
         }
-        for (word, json) in
-            [("conten", r#"{"content":"x"}"#), ("realy", r#"{"text":"player rely on"}"#.trim_end()), ("qqzz", "a zz")]
-        {
-            assert_eq!(is_in(word, json), word == "realy", "{word} in {json}");
+        for (word, json) in [("conten", r#"{"content":"x"}"#), ("qqzz", "a zz"), ("realy", r#"{"text":"a player"}"#)] {
+            assert!(!is_in(word, json), "{word} in {json}");
         }
     }
 }
