@@ -23,6 +23,9 @@ const SWAPPED: f64 = 1.5;
 /// More candidates are not compared.
 const MOST: usize = 16;
 
+/// Worth of a candidate: words that a session has with it, wrong letters, and the best score.
+type Worth = (usize, Reverse<usize>, f64);
+
 /// A word that may have been meant.
 #[derive(Debug)]
 struct Near {
@@ -79,7 +82,7 @@ fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Opt
         let score = ranking.order.first().map_or(0.0, |(_, score)| *score);
         (ranking.matched, Reverse(near.slips), if near.is_swapped { score * SWAPPED } else { score })
     };
-    let mut best: Option<((usize, Reverse<usize>, f64), String, Vec<Tally>)> = None;
+    let mut best: Option<(Worth, String, Vec<Tally>)> = None;
     for near in near {
         let mut tallies = tallies.to_vec();
         near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with(term, *count));

@@ -192,7 +192,7 @@ impl Session {
             let mut word = || ENGLISH.words[random.below(ENGLISH.words.len())].split(' ').next().unwrap_or_default();
             let (a, b, c) = (word(), word(), word());
             let name = if line % 4 == 0 { self.names[turn / 2 % 2] } else { [a, b] };
-            let name = if turn / 2 % 2 == 0 { camel(name) } else { name.join("_") };
+            let name = if (turn / 2).is_multiple_of(2) { camel(name) } else { name.join("_") };
             lines.push(format!("src/{c}.rs:{}: let {name} = {};", line * 7 + 3, random.below(100)));
         }
         lines.join("\n")
