@@ -152,7 +152,7 @@ fn measure_transcripts(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()
     row(&home, "doctor", &["doctor"], &Versus::List, pairs, "ratio <= 2.5")?;
     if Command::new("rg").arg("--version").output().is_ok() {
         let rg = Versus::Ripgrep(ABSENT, home.stores());
-        row(&home, "search, no hit", &["search", ABSENT], &rg, pairs, "ratio <= 2")?;
+        row(&home, "search, no hit", &["search", "--exact", ABSENT], &rg, pairs, "ratio <= 2")?;
     }
     say_size(&home);
     Ok(())
