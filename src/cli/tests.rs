@@ -131,7 +131,7 @@ fn every_command_has_the_flags_of_what_it_does() {
     assert_eq!(named("every"), ["archive", "backfill", "export", "trash purge"]);
     assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show"]);
     // What an agent or a program calls has an interface of its own, and a path is the whole answer.
-    let says_nothing = ["generate", "help", "hook amplifier", "hook claude", "path"];
+    let says_nothing = ["completions", "generate", "help", "hook amplifier", "hook claude", "path"];
     let silent: Vec<&str> =
         verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();
     assert_eq!(silent, says_nothing);
