@@ -146,7 +146,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     add(&["move", &below(1), world.dir("shop").to_str().expect("a path"), "--dry-run"], none());
     add(&["resume", &id(1), "--in", &below(4), "--print"], none());
     add(&["show", &below(4)], none());
-    add(&["export", &id(1), "--output", &below(5)], none());
+    add(&["export", &id(1), "--format", "markdown", "--output", &below(5)], none());
     add(&["archive", "--every", "--archive-dir", &below(6)], none());
     add(&["list", "--archived", "--archive-dir", &below(6)], none());
     add(&["--home", &below(7), "list"], none());
