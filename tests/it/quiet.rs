@@ -10,7 +10,7 @@ fn run(world: &World, args: &[&str]) -> Answer {
 #[test]
 fn a_change_says_one_line_at_most_and_nothing_where_nothing_was_done() {
     let world = sample_home();
-    let out = world.root().join("out");
+    let out = world.root().join("out.md");
     let out = out.to_str().expect("a path");
     for (args, says) in [
         (&["pin", "8e7d"][..], ""),
