@@ -54,6 +54,11 @@ def answer(body):
     return f"I have heard-{words[-1]} of you." if words else "Sample answer."
 
 
+def pieces(text):
+    """Returns the pieces in which a text is streamed, one per word: a client may store each piece as it comes."""
+    return re.findall(r"\S+\s*", text)
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -135,7 +140,8 @@ class Handler(BaseHTTPRequestHandler):
         events = [
             {"type": "message_start", "message": message | {"content": [], "stop_reason": None}},
             {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text["text"]}},
+            *({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+              for piece in pieces(text["text"])),
             {"type": "content_block_stop", "index": 0},
             {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 9}},
             {"type": "message_stop"},
@@ -156,7 +162,8 @@ class Handler(BaseHTTPRequestHandler):
 
         last = head | {"object": "chat.completion.chunk", "choices": [], "usage": usage}
         first = {"role": "assistant", "content": ""}
-        return self.stream([chunk(first), chunk({"content": text}), chunk({}, "stop"), (None, last), (None, "[DONE]")])
+        said = [chunk({"content": piece}) for piece in pieces(text)]
+        return self.stream([chunk(first), *said, chunk({}, "stop"), (None, last), (None, "[DONE]")])
 
     def as_responses(self, body):
         text, number = answer(body), time.time_ns()
@@ -174,7 +181,7 @@ class Handler(BaseHTTPRequestHandler):
             {"type": "response.created", "response": head | {"status": "in_progress", "output": []}},
             where | {"type": "response.output_item.added", "item": item | {"content": [], "status": "in_progress"}},
             inside | {"type": "response.content_part.added", "part": part | {"text": ""}},
-            inside | {"type": "response.output_text.delta", "delta": text},
+            *(inside | {"type": "response.output_text.delta", "delta": piece} for piece in pieces(text)),
             inside | {"type": "response.output_text.done", "text": text},
             inside | {"type": "response.content_part.done", "part": part},
             where | {"type": "response.output_item.done", "item": item},
@@ -183,10 +190,17 @@ class Handler(BaseHTTPRequestHandler):
         return self.stream((event["type"], event | {"sequence_number": at}) for at, event in enumerate(events))
 
     def as_gemini(self, body, is_streamed):
-        candidate = {"content": {"role": "model", "parts": [{"text": answer(body)}]}, "index": 0, "finishReason": "STOP"}
         usage = {"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18}
-        value = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": MODEL}
-        return self.stream([(None, value)]) if is_streamed else self.give(value)
+
+        def value(text, end):
+            candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "index": 0} | end
+            return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": MODEL}
+
+        end = {"finishReason": "STOP"}
+        if not is_streamed:
+            return self.give(value(answer(body), end))
+        *said, last = pieces(answer(body))
+        return self.stream([*((None, value(piece, {})) for piece in said), (None, value(last, end))])
 
 
 def serve():
