@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::contract::{Details, Kind, ResumePlan};
+use crate::contract::{Details, Kind, Liveness, ResumePlan};
 use crate::fixtures::{age_tree, lines, put};
 use crate::world::World;
 
@@ -144,4 +144,15 @@ fn its_settings_go_where_it_goes_and_come_back_with_it() {
     assert!(!path.exists() && !beside.exists());
     world.rejoin(["undo", "--yes"]).code(0);
     assert_eq!([&path, &beside].map(|path| std::fs::read(path).expect("a file")), before);
+}
+
+#[test]
+fn a_session_may_be_in_use_after_a_turn() {
+    let world = World::new();
+    let app = world.dir("app");
+    let outcome = json!({"type": "agent_turn_outcome", "turnId": "m-1", "reason": "completed", "resultKind": "text"});
+    write(&world.home(), "-w-app", ID, &[start(&app, &json!({})), typed(1, "look"), outcome]);
+    let soon = world.with("REJOIN_NOW", "2026-02-01T10:02:00Z");
+    let listed = soon.rejoin(["list", "--agent", "droid", "--all", "--json"]).code(0).sessions();
+    assert_eq!(listed[0].liveness, Liveness::Maybe, "an open Droid after a turn was never measured");
 }

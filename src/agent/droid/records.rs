@@ -133,10 +133,6 @@ impl lines::Record for Record<'_> {
         turn.say(typed.join("\n"));
         Some(turn)
     }
-
-    fn ends_turn(&self) -> bool {
-        self.kind.get() == Some("agent_turn_outcome")
-    }
 }
 
 /// Returns a text without what Droid put in.
