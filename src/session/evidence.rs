@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::session::{Copy, Evidence, Fact};
+use crate::session::{Copy, Evidence, Fact, Health};
 
 /// The source of evidence that other sessions of the same project give.
 pub(crate) const FROM_PROJECT: &str = "project";
@@ -26,6 +26,13 @@ pub(crate) fn decide(copy: &mut Copy, is_statement: impl Fn(&Evidence) -> bool) 
     if copy.start_dir.is_none() {
         copy.start_dir = copy.launch_dir.clone();
     }
+}
+
+/// Decides the launch directory as [`decide`] does, and marks a copy as misfiled if its agent looks for it in another project.
+pub(crate) fn decide_in_project(copy: &mut Copy) {
+    decide(copy, |_| true);
+    copy.health.remove(Health::MisfiledSession);
+    copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
 }
 
 /// Returns what the project's other sessions say, if they agree: several directories can share a slug.

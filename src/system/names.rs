@@ -27,6 +27,11 @@ pub(crate) fn on_disk(dir: &Path) -> Option<PathBuf> {
     reach::canonicalize(dir).ok().filter(|resolved| resolved != dir)
 }
 
+/// Returns whether a test holds for a directory as it is named or as it is on disk; only an existing one can be looked up there.
+pub(crate) fn is_either(dir: &Path, is: impl Fn(&Path) -> bool) -> bool {
+    is(dir) || on_disk(dir).is_some_and(|dir| is(&dir))
+}
+
 /// Returns whether two paths are one directory on disk.
 pub(crate) fn is_same_dir(one: &Path, other: &Path) -> bool {
     one == other

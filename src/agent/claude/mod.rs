@@ -179,7 +179,7 @@ impl Agent for Claude {
         }
         // The client resolves links first. Only a path that exists can be resolved.
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
-        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+        names::is_either(dir, encodes)
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {

@@ -23,7 +23,7 @@ use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::texts_in;
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Store};
+use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links, names};
 
@@ -86,18 +86,15 @@ impl Agent for CommandCode {
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir).is_none_or(|name| name == project));
-        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+        names::is_either(dir, encodes)
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
-        copy.health.remove(Health::MisfiledSession);
-        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
+        evidence::decide_in_project(copy);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        let argv = ["command-code", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_option(prompt, "-p", "--print"), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["command-code", "--resume", &copy.place.id], as_option(prompt, "-p", "--print")))
     }
 }
 

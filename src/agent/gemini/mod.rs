@@ -192,7 +192,7 @@ impl Agent for Gemini {
         if is_hash(project) {
             let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
             // It names the directory as the system does. Only a path that exists can be asked for.
-            return is_project(dir) || names::on_disk(dir).is_some_and(|dir| is_project(&dir));
+            return names::is_either(dir, is_project);
         }
         if dir.to_str().is_none() {
             return false;

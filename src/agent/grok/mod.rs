@@ -94,13 +94,11 @@ impl Agent for Grok {
             // The hash of a long name cannot be checked.
             name == project || name.len() > MAX_NAME && !project.starts_with('%')
         };
-        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+        names::is_either(dir, encodes)
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
-        copy.health.remove(Health::MisfiledSession);
-        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
+        evidence::decide_in_project(copy);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -110,8 +108,7 @@ impl Agent for Grok {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default());
         }
-        let argv = ["grok", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: as_option(prompt, "-p", "--single"), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["grok", "--resume", &copy.place.id], as_option(prompt, "-p", "--single")))
     }
 }
 

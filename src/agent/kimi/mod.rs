@@ -229,7 +229,7 @@ impl Agent for Kimi {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
         // Kimi resolves links first. Only a path that exists can be resolved.
-        is_project(dir) || names::on_disk(dir).is_some_and(|resolved| is_project(&resolved))
+        names::is_either(dir, is_project)
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {

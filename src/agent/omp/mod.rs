@@ -132,9 +132,7 @@ impl Agent for Omp {
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
-        copy.health.remove(Health::MisfiledSession);
-        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
+        evidence::decide_in_project(copy);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -321,7 +319,7 @@ impl Engine for Packed {
         archived(store, |id| only.is_none_or(|only| only == id))
     }
 
-    /// Reads what the name and the file tell.
+    /// Reads the name and the metadata of the file.
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let (_, metadata) = fsio::open_regular(&place.path)?;
         let mut copy = Copy::new(place);

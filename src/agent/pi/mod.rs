@@ -77,13 +77,11 @@ impl Agent for Pi {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
         // It names the directory as the system does. Only a path that exists can be asked for.
-        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+        names::is_either(dir, encodes)
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
-        copy.health.remove(Health::MisfiledSession);
-        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
+        evidence::decide_in_project(copy);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

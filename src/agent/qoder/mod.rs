@@ -99,7 +99,7 @@ impl Agent for Qoder {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir) == project);
         // It resolves links first. Only a path that exists can be resolved.
-        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+        names::is_either(dir, encodes)
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
@@ -114,8 +114,7 @@ impl Agent for Qoder {
             return Err("it is a sub-agent's session; resume its parent session".to_owned());
         }
         let words: &[&str] = if prompt.is_some() { &["qodercli", "-p", "--resume"] } else { &["qodercli", "--resume"] };
-        let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[words, &[&copy.place.id]].concat(), as_last_argument(prompt)))
     }
 
     fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {

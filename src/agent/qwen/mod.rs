@@ -132,7 +132,7 @@ impl Agent for Qwen {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
         // It names the directory as the system does. Only a path that exists can be asked for.
-        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
+        names::is_either(dir, encodes)
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
