@@ -1,0 +1,123 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::session::tests::{copy, session};
+use crate::session::{Fact, Health};
+
+fn subject(title: &str, dir: &str, prompt: &str) -> Subject {
+    let mut copy = copy("5d1f2e8a-aaaa");
+    copy.first_prompt = Some(Fact::new(prompt.to_owned(), "t"));
+    copy.launch_dir = Some(Fact::new(std::path::Path::new(dir), "t"));
+    copy.active_at = Some(Fact::new("2026-03-01T12:00:00Z".parse::<Timestamp>().expect("a time"), "t"));
+    Subject::of(&session(vec![copy]), title, dir, &[Health::MissingDirectory.mark().to_owned(), "exec".to_owned()])
+}
+
+fn query(text: &str) -> Query {
+    Query::parse(text, |value| value.parse().ok())
+}
+
+fn rank(text: &str, title: &str) -> Option<Rank> {
+    Matching::default().rank(&query(text), &subject(title, "/home/ana/shop", "please look at the basket"))
+}
+
+#[test]
+fn every_word_must_be_somewhere_and_whole_words_come_first() {
+    use Place::{Named, Said};
+    use Quality::{Form, Part, Whole};
+    for (text, expected) in [
+        ("", Some((Whole, Named))),
+        ("PARSER fix", Some((Whole, Named))),
+        ("  fix   shop ", Some((Whole, Named))),
+        ("claude", Some((Whole, Named))),
+        ("\"dir gone\" exec", Some((Whole, Named))),
+        ("\"the parser", Some((Whole, Named))),
+        ("5d1f", Some((Whole, Named))),
+        ("aaaa", None),
+        ("parsers", Some((Form, Named))),
+        ("pars fixes", Some((Form, Named))),
+        ("arse", Some((Part, Named))),
+        ("basket parser", Some((Whole, Said))),
+        ("baskets", Some((Form, Said))),
+        ("ana/shop", Some((Whole, Named))),
+        ("http://", None),
+        ("fix nothing", None),
+    ] {
+        let rank = rank(text, "Fix the Parser").map(|rank| (rank.quality, rank.place));
+        assert_eq!(rank, expected, "{text}");
+    }
+    assert!(rank("ärger", "ÄRGER").is_some_and(|rank| rank.quality == Whole));
+    assert!(rank("arger", "Ärger").is_some_and(|rank| rank.quality == Whole), "accents need not be typed");
+    assert!(rank("budget", "set retryBudget").is_some_and(|rank| rank.quality == Form));
+    assert_eq!(rank("shp", "Fix the parser"), None, "loose letters match only in a title");
+}
+
+#[test]
+fn letters_in_order_match_loosely_if_they_are_close_together() {
+    for (word, title) in [
+        ("plnkill", "Plan to kill the old server"),
+        ("worktre", "Work in the linked worktree"),
+        ("wrktree", "Work in the linked worktree"),
+        ("fxprsr", "Fix the parser"),
+        ("rfctor", "Start the refactoring of the tokenizer"),
+        ("licrep", "Licence report"),
+    ] {
+        assert!(rank(word, title).is_some(), "{word}: {title}");
+    }
+    for (word, title) in [
+        ("exit", "Please write examples for the index and its text"),
+        ("config", "Count the files again"),
+        ("parser", "Please look at the archive and ask the user for more"),
+        ("ab", "a cab"),
+        ("xz", "examples of z"),
+    ] {
+        assert!(rank(word, title).is_none_or(|rank| rank.quality != Quality::Loose), "{word}: {title}");
+    }
+}
+
+#[test]
+fn filters_are_part_of_what_is_typed() {
+    for (text, expected) in [
+        ("agent:claude", true),
+        ("agent:cl fix", true),
+        ("agent:codex,claude", true),
+        ("agent:codex", false),
+        ("agent:nobody", false),
+        ("agent:", true),
+        ("dir:SHOP", true),
+        ("dir:elsewhere", false),
+        ("since:2026-03-01T00:00:00Z", true),
+        ("since:2026-03-02T00:00:00Z", false),
+        ("before:2026-03-02T00:00:00Z", true),
+        ("before:2026-03-01T00:00:00Z", false),
+    ] {
+        assert_eq!(rank(text, "Fix the parser").is_some(), expected, "{text}");
+    }
+    assert_eq!(query("since:soon x").problem.as_deref(), Some("soon is no age and no date"));
+    assert_eq!(query("agent:nobody").problem.as_deref(), Some("no agent is called nobody"));
+    assert_eq!(query("agent:claude fix \"two words\" dir:x").words().collect::<Vec<_>>(), ["fix", "two words"]);
+}
+
+#[test]
+fn the_places_are_those_of_the_letters_that_match() {
+    let places = |words: &str, text: &str| Matching::default().places(&query(words), text);
+    assert_eq!(places("the", "Fix the parser"), [4, 5, 6]);
+    assert_eq!(places("fix par", "Fix the parser"), [0, 1, 2, 8, 9, 10]);
+    assert_eq!(places("fxprsr", "Fix the parser").len(), 6);
+    assert_eq!(places("名前", "日本 名前"), [3, 4]);
+    assert_eq!(places("nothing agent:claude", "Fix the parser"), Vec::<usize>::new());
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_passed_over_that_the_matcher_would_find(
+        word in "[abc]{3,6}", text in "[abcd é]{0,40}", most in 3_usize..20,
+    ) {
+        let (word, mut matching, mut letters, mut found) = (Word::new(&word), Matching::default(), Vec::new(), Vec::new());
+        let text = folded(&text);
+        let score = word.loose.indices(Utf32Str::new(&text, &mut letters), &mut matching.matcher, &mut found);
+        let span = found.last().zip(found.first()).map_or(0, |(last, first)| last - first + 1);
+        if score.is_some() && usize::try_from(span).expect("a number") <= most {
+            prop_assert!(are_within(&word.folded, &text, most), "{} {text} {most}", word.text);
+        }
+    }
+}
