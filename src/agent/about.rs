@@ -42,7 +42,7 @@ pub(crate) struct About {
     pub is_state: fn(&str) -> bool,
     /// The agent's way with a last line that was cut off.
     pub half_line: HalfLine,
-    /// Set if a session is found from its own directory alone, so that no other can stand in for one that is gone.
+    /// Set if a session is found from its own directory alone, so that no other directory can replace a missing one.
     pub needs_own_dir: bool,
     /// Set if a server that resumes a session needs a session-info.json, which is then written first.
     pub needs_session_info: bool,

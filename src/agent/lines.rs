@@ -187,7 +187,7 @@ impl Ends {
             let record = L::parse(line).filter(|_| is_parsed);
             self.is_headless.get_or_insert(record.is_none());
             if let Some(record) = record {
-                // What a program begins with may be written after the first prompt was typed.
+                // Some programs write their first records after the first prompt was typed.
                 self.created = self.created.into_iter().chain(record.at(zone)).min();
                 L::see_from_start(&record, number - 1, copy, facts);
                 if self.prompt.is_none()

@@ -22,7 +22,7 @@ pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> Fi
     Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
 }
 
-/// Reads a copy from the two ends of its files, and corrects what these cannot tell: emptiness and activity.
+/// Reads a copy from the two ends of its files, and corrects its emptiness and activity, which these may not show.
 ///
 /// # Errors
 ///

@@ -2,18 +2,18 @@
 
 use crate::session::Message;
 
-/// What is wanted of a record.
+/// The part of a record that a caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Its messages.
     Messages,
-    /// How many messages it has.
+    /// The number of its messages.
     Count,
     /// Nothing.
     Nothing,
 }
 
-/// What was said in a record.
+/// The messages of a record, or their number.
 #[derive(Debug)]
 pub(crate) enum Said {
     /// A message of it.

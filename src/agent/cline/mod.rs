@@ -98,7 +98,7 @@ impl Agent for Cline {
         }
         let meta_path = meta_path(&copy.place);
         let bytes = fsio::read_if_present(&meta_path, MAX_META).map_err(|error| error.reason())?;
-        // Of an id that it does not know, the program shows an error and stays open.
+        // For an unknown id, the program shows an error and stays open.
         let bytes = bytes.ok_or_else(|| format!("{} is gone", meta_path.display()))?;
         let meta =
             Meta::parse(&bytes).ok_or_else(|| format!("{} is not what Cline CLI writes", meta_path.display()))?;

@@ -67,7 +67,7 @@ impl Event<'_> {
             _ => None,
         };
         let [cwd, branch] = texts_in(raw, ["cwd", "branch"]);
-        // What is no absolute path would mean another directory to every caller.
+        // A relative path would mean another directory to every caller.
         let cwd = cwd.filled().filter(|cwd| cwd.starts_with('/'))?;
         Some(Context { cwd: cwd.to_owned(), branch: branch.filled().map(str::to_owned) })
     }
@@ -117,7 +117,7 @@ impl lines::Record for Event<'_> {
                 turn.messages.push(Message { role, text: data.content.get()?.to_owned(), at: turn.at });
             }
             "assistant.message" => {
-                // Several events tell of one reply.
+                // Several events may report one reply.
                 turn.id = data.message_id.filled().or_else(|| self.id.filled()).map(str::to_owned);
                 turn.say(data.content.filled().unwrap_or_default());
                 for request in tool_requests(&data) {

@@ -41,7 +41,7 @@ impl Workspace {
             created_at: at(values.get("created_at")),
             updated_at: at(values.get("updated_at")),
             is_named_by_user: values.get("user_named").is_some_and(|value| value == "true"),
-            // What is no absolute path would mean another directory to every caller.
+            // A relative path would mean another directory to every caller.
             cwd: values.remove("cwd").and_then(|cwd| recorded::dir(&cwd)),
             branch: values.remove("branch"),
             name: values.remove("name"),

@@ -83,7 +83,7 @@ impl Log for Droid {
                 found.add_files(store, dir, project, ".jsonl", only, is_word);
             }
         });
-        // Where it kept them before it had projects, and still finds them.
+        // Sessions from before it had projects, which it still finds.
         found.add_files(store, &sessions, None, ".jsonl", only, is_word);
         found
     }

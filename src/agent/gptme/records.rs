@@ -56,7 +56,7 @@ impl lines::Record for Record<'_> {
         self.timestamp.get().and_then(|text| local_instant(text, zone))
     }
 
-    /// What the program begins with is hidden.
+    /// Hides the messages that the program starts with.
     fn turn(&self) -> Option<Turn> {
         let content = self.content.filled().filter(|_| !self.hide.0)?;
         let role = match self.role.get()? {

@@ -110,7 +110,7 @@ impl Log for KimiCode {
     type Record<'a> = Record<'a>;
     type Facts = ();
 
-    /// The sub-agents have theirs beside it.
+    /// Sub-agents have their logs in sibling folders.
     const FILE: Option<&'static str> = Some("agents/main/wire.jsonl");
     const SOURCE: &'static str = "wire";
 
