@@ -4,16 +4,17 @@ use std::path::Path;
 
 use super::probe::any_window;
 use crate::format::nearly::slips;
-use crate::session::words::fold::{folded, parts};
+use crate::session::words::fold::{folded, parts, tokens};
 
 /// Bytes of one window that the next one repeats, so that a word at its end is seen whole.
 const OVERLAP: usize = 64;
 
 /// A word, and the letters that it has.
 #[derive(Debug)]
-pub(super) struct NearBytes<'a> {
+pub(crate) struct NearBytes<'a> {
     word: &'a str,
     letters: u64,
+    /// The most slips.
     most: usize,
 }
 
@@ -32,47 +33,65 @@ impl<'a> NearBytes<'a> {
 
     /// Returns whether a part of a file may have a near word. Names of JSON members are left out.
     pub(super) fn may_be_in(&self, bytes: &[u8]) -> bool {
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
         let mut start = 0;
-        while let Some(at) = bytes[start..].iter().position(is_part).map(|at| start + at) {
-            let end = bytes[at..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |length| at + length);
-            let is_name = bytes[end..].starts_with(b"\":");
-            start = end;
-            // A letter behind a backslash is part of an escape, such as that of the end of a line.
-            let escape = match (at.checked_sub(1).map(|before| bytes[before]), bytes[at]) {
-                (Some(b'\\'), b'u') => 5,
-                (Some(b'\\'), _) => 1,
-                _ => 0,
-            };
-            let at = (at + escape).min(end);
-            if !is_name && self.is_near(&bytes[at..end]) {
-                return true;
+        for (at, byte) in bytes.iter().enumerate() {
+            if !IN_WORDS[usize::from(*byte)] {
+                if self.is_near_at(bytes, start, at) {
+                    return true;
+                }
+                start = at + 1;
             }
         }
-        false
+        self.is_near_at(bytes, start, bytes.len())
+    }
+
+    /// Returns whether a word may be near that ends at a place, with what is directly before it.
+    fn is_near_at(&self, bytes: &[u8], start: usize, end: usize) -> bool {
+        if end - start < self.word.len() - self.most || bytes[end..].starts_with(b"\":") {
+            return false;
+        }
+        // A letter behind a backslash is part of an escape, such as that of the end of a line.
+        let escape = match (start.checked_sub(1).map(|before| bytes[before]), bytes[start]) {
+            (Some(b'\\'), b'u') => ESCAPE,
+            (Some(b'\\'), _) => 1,
+            _ => 0,
+        };
+        self.is_near(&bytes[(start + escape).min(end)..end])
     }
 
     fn is_near(&self, token: &[u8]) -> bool {
-        let is_here = |token: &[u8]| {
-            let may_be = token.len().abs_diff(self.word.len()) <= self.most
-                && usize::try_from((letters(token) ^ self.letters).count_ones())
-                    .is_ok_and(|count| count <= 2 * self.most);
-            may_be && str::from_utf8(token).is_ok_and(|token| slips(&token.to_ascii_lowercase(), self.word).is_some())
-        };
-        if !token.is_ascii() {
-            return std::str::from_utf8(token).map_or(true, |token| slips(&folded(token), self.word).is_some());
+        // A slip takes at most one letter away.
+        if (self.letters & !letters(token)).count_ones() as usize > self.most {
+            return false;
         }
-        // Only a longer word has parts that are near.
-        is_here(token)
-            || token.len() > self.word.len()
-                && token.iter().any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-                && str::from_utf8(token).is_ok_and(|token| parts(token).any(|part| is_here(&token.as_bytes()[part])))
+        let near = |token: &str| slips(&folded(token), self.word).is_some();
+        let any = |token: &str| near(token) || parts(token).any(|part| near(&token[part]));
+        match str::from_utf8(token) {
+            // A dash or a quotation mark is next to a word, a letter with an accent is part of it.
+            Ok(text) => tokens(text).any(|token| any(&text[token])),
+            Err(_) => true,
+        }
     }
 }
 
-/// Returns a bit for each letter and digit of ASCII, in any case.
+/// The bytes of words: letters and digits of ASCII, and anything beyond.
+const IN_WORDS: [bool; 256] = {
+    let mut in_words = [true; 256];
+    let mut at: u8 = 0;
+    while at < 128 {
+        in_words[at as usize] = at.is_ascii_alphanumeric();
+        at += 1;
+    }
+    in_words
+};
+/// Letters of an escape in JSON that are directly before a word, such as `u00e4`.
+const ESCAPE: usize = 5;
+
+/// Returns a bit for each letter and digit of ASCII, in any case; all bits if there is anything beyond ASCII, which may have
+/// any of them as its base.
 fn letters(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |letters, byte| letters | 1 << (byte.to_ascii_lowercase() & 63))
+    let bit = |byte: &u8| if byte.is_ascii() { 1 << (byte.to_ascii_lowercase() & 63) } else { u64::MAX };
+    bytes.iter().fold(0, |letters, byte| letters | bit(byte))
 }
 
 #[cfg(test)]
@@ -88,6 +107,8 @@ mod tests {
             ("realy", r#"{"text":"one\nrelay"}"#),
             ("realy", r#"{"text":"\u00e4relay"}"#),
             ("realy", r#"{"text":"a rélay"}"#),
+            ("realy", r#"{"text":"the relay—not…"}"#),
+            ("realy", r#"{"text":"„relayQueue“"}"#),
             ("budgte", r#"{"text":"let retryBudget"}"#),
             ("certficaet", r#"{"text":"certificate"}"#),
         ] {

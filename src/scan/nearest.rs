@@ -3,17 +3,18 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::near_bytes::NearBytes;
 use super::ranked::{Tally, rank, weight_of};
-use crate::agent::{self, Interest, Said};
+use crate::agent::{self, Agent, Interest, Said};
 use crate::format::nearly::slips;
-use crate::session::Copy;
 use crate::session::words::fold::{folded, parts, tokens};
 use crate::session::words::{Words, stem};
+use crate::session::{Copy, Located};
 
 /// A shorter word is near to too many.
 const SHORTEST: usize = 4;
@@ -130,6 +131,18 @@ impl Near {
             None => self.copies.push((number, count)),
         }
     }
+}
+
+/// Makes a filter for each of these words that has near ones: no phrase, no short word. `None` lets every file pass.
+pub(crate) fn near_bytes<'w>(words: &'w Words, missing: &[usize]) -> Vec<Option<NearBytes<'w>>> {
+    let words = missing.iter().filter_map(|&term| words.terms[term].word());
+    words.filter(|word| word.chars().count() >= SHORTEST).map(NearBytes::of).collect()
+}
+
+/// Returns whether the file of a copy may have a word that is near to one of these.
+pub(crate) fn may_be_in_file(near: &[Option<NearBytes<'_>>], agent: &dyn Agent, place: &Located) -> bool {
+    let is_in = |file: PathBuf| near.iter().flatten().any(|near| near.may_be_in_file(&file));
+    near.iter().any(Option::is_none) || agent.verbatim(place).is_none_or(is_in)
 }
 
 fn words_near(

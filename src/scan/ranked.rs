@@ -134,6 +134,7 @@ impl Tally {
         let mut dirs: Vec<&str> = dirs.filter_map(|dir| dir.value.to_str()).collect();
         dirs.dedup();
         for dir in dirs {
+            self.is_excluded |= words.excludes(dir);
             words.each_place(dir, &mut |place| {
                 self.counts[place.term] += DIRECTORY * place.weight;
                 self.best[place.term] = self.best[place.term].max(place.weight);

@@ -99,13 +99,6 @@ impl Places {
     }
 }
 
-impl Places {
-    /// Returns every copy without having read it: its place is enough to read its messages.
-    pub(crate) fn unread(self) -> Vec<Copy> {
-        self.places.into_iter().map(Copy::new).collect()
-    }
-}
-
 /// Looks through every message of a copy that can be read, streamed.
 pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);

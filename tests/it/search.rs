@@ -74,7 +74,7 @@ fn a_session_is_found_by_its_title_and_by_what_only_a_sub_agent_said_with_all() 
     assert_eq!(all.sessions.len(), 2);
     let subagent = all.sessions.iter().find(|found| found.kind == Kind::Subagent).expect("the sub-agent");
     assert_eq!((subagent.agent, subagent.messages[0].excerpt.as_str()), (Agent::CLAUDE, "find the walrus"));
-    // What somebody said is asked for, so a title is not it.
+    // A role is that of a message, so a title does not count.
     assert_eq!(search(&world, &["walrus", "--role", "user"]).sessions.len(), 0);
 }
 
@@ -175,11 +175,24 @@ fn a_wrong_word_is_replaced_by_one_that_occurs_with_the_others() {
 }
 
 #[test]
+fn a_word_that_only_hidden_sessions_have_is_not_suggested() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("it is ready", "ok"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "find the relay", "none"));
+    world.add(Claude::session(id(3)).in_dir("/usr/lib").turn("the relay", "ok"));
+    let piped = world.rejoin(["search", "realy", "-l", "--dir", APP]).code(0);
+    assert!(piped.stdout().contains(&id(1)), "{}", piped.stderr());
+    let answer = search(&world, &["realy", "--dir", APP]);
+    assert_eq!((ids(&answer), answer.replaced[0].used.as_str()), (vec![&*id(1)], "ready"));
+}
+
+#[test]
 fn a_word_behind_a_hyphen_leaves_sessions_out() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay", "of mails"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("the relay", "of races"));
     assert_eq!(ids(&search(&world, &["relay", "--", "-mail"])), [id(2)]);
+    assert_eq!(search(&world, &["relay", "--", "-bin"]).sessions.len(), 0, "a directory has words, too");
     world.rejoin(["search", "--", "-mail"]).code(2);
 }
 

@@ -1,9 +1,8 @@
 //! `rejoin search` of words: the best match first.
 
-use std::collections::BTreeSet;
-
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
+use crate::agent::Agent;
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
@@ -11,13 +10,13 @@ use crate::cli::{Format, SearchArgs, SearchOrder};
 use crate::commands::{find, listing, nowhere};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::nearest::meant;
+use crate::scan::nearest;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
 use crate::scan::{self, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::words::{self, Words};
-use crate::session::{Copy, Problem, Session};
+use crate::session::{Copy, Located, Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Rank, Replaced, Summary};
@@ -54,16 +53,19 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         super::super::archive::must_be_there(archive, env)?;
     }
     let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env), env };
-    let mut answer = best.search(words, ui);
-    let (words, replaced) = best.meant(&answer);
-    if !replaced.is_empty() {
-        let meant = best.search(words, ui);
-        // The word that was meant may be in a session that is filtered out.
-        if meant.ranking.matched > answer.ranking.matched {
-            answer = Answer { replaced, ..meant };
-        }
+    let loaded = best.load(&|agent, place| words.are_in_file(agent, place), ui);
+    let mut answer = best.count(&loaded, words, ui);
+    let of_meant;
+    if let Some((words, replaced)) = best.meant(&answer, ui) {
+        let loaded = if best.needs_all() {
+            &loaded
+        } else {
+            of_meant = best.load(&|agent, place| words.are_in_file(agent, place), ui);
+            &of_meant
+        };
+        answer = Answer { replaced, ..best.count(loaded, words, ui) };
     }
-    super::super::warn_of_problems(ui, &answer.loaded.problems);
+    super::super::warn_of_problems(ui, &answer.problems);
     best.print(&answer, ui)?;
     if answer.loaded.sessions.is_empty() && answer.loaded.hidden == 0 && !args.archived {
         nowhere::note(&best.filter, env, ui);
@@ -71,11 +73,15 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     Ok(Exit::Ok)
 }
 
+/// Returns whether a small file of a copy may have what is searched for.
+type IsInFile<'f> = &'f (dyn Fn(&dyn Agent, &Located) -> bool + Sync);
+
 /// An answer, before it is printed.
-struct Answer<'a> {
+struct Answer<'l, 'a> {
     words: Words,
-    loaded: Loaded<'a>,
+    loaded: &'l Loaded<'a>,
     counted: Vec<(Option<u64>, Tally)>,
+    problems: Vec<Problem>,
     ranking: Ranking,
     replaced: Vec<Replaced>,
 }
@@ -87,7 +93,7 @@ impl<'a> Best<'a> {
         super::wants_short(self.args, &self.env.terminal) || Format::from(self.args.format) != Format::Table
     }
 
-    fn load(&self, words: &Words, ui: &mut Ui) -> Loaded<'a> {
+    fn load(&self, is_in_file: IsInFile<'_>, ui: &mut Ui) -> Loaded<'a> {
         let (env, filter) = (self.env, &self.filter);
         let (mut sessions, mut archive) = (Vec::new(), None);
         let mut loaded = if self.args.archived {
@@ -104,7 +110,7 @@ impl<'a> Best<'a> {
             let scan = if self.needs_all() {
                 places.read_with_dirs(env, filter, wanted)
             } else {
-                places.read_with_text(env, filter, wanted, |agent, place| words.are_in_file(agent, place))
+                places.read_with_text(env, filter, wanted, is_in_file)
             };
             Loaded { sessions: scan.sessions, hidden: 0, problems: scan.problems, archive, short: None }
         };
@@ -113,8 +119,7 @@ impl<'a> Best<'a> {
         loaded
     }
 
-    fn search(&self, words: Words, ui: &mut Ui) -> Answer<'a> {
-        let mut loaded = self.load(&words, ui);
+    fn count<'l>(&self, loaded: &'l Loaded<'a>, words: Words, ui: &mut Ui) -> Answer<'l, 'a> {
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
         watcher.begin(loaded.sessions.len());
@@ -124,11 +129,11 @@ impl<'a> Best<'a> {
             counted
         };
         let counted: Vec<Counted> = loaded.sessions.par_iter().with_max_len(1).map(one).collect();
-        let problems = &mut loaded.problems;
+        let mut problems = loaded.problems.clone();
         let keep = |counted: Counted| {
             let (state, mut tally) = counted.unwrap_or_else(|problem| {
                 problems.push(problem);
-                (None, Tally::default())
+                (None, Tally::without(&words))
             });
             problems.extend(tally.found.problem.take());
             (state, tally)
@@ -140,29 +145,34 @@ impl<'a> Best<'a> {
         if self.args.sort == SearchOrder::Active {
             ranking.order.sort_by_key(|(at, _)| *at);
         }
-        Answer { words, loaded, counted, ranking, replaced: Vec::new() }
+        Answer { words, loaded, counted, problems, ranking, replaced: Vec::new() }
     }
 
-    /// Returns the words with the nearest ones in place of those that no session has.
-    fn meant(&self, answer: &Answer<'_>) -> (Words, Vec<Replaced>) {
-        if answer.ranking.missing.is_empty() || self.args.archived {
-            return (answer.words.clone(), Vec::new());
+    /// Returns the words with the nearest ones in place of those that no session has; `None` if there is none to replace.
+    fn meant(&self, answer: &Answer<'_, 'a>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
+        let (words, missing) = (&answer.words, &answer.ranking.missing);
+        let near = nearest::near_bytes(words, missing);
+        if near.is_empty() || self.args.archived {
+            return None;
         }
-        let sessions = &answer.loaded.sessions;
-        let mut unread =
-            if self.needs_all() { Vec::new() } else { scan::locate(self.env, &self.filter.agents).unread() };
-        let known: BTreeSet<_> = sessions.iter().map(|session| (session.agent, session.id())).collect();
-        unread.retain(|copy| !known.contains(&(copy.place.agent(), copy.place.id.as_str())));
-        let copies: Vec<&Copy> = sessions.iter().map(Session::copy).chain(&unread).collect();
-        let without = unread.iter().map(|_| Tally::without(&answer.words));
-        let tallies: Vec<Tally> = answer.counted.iter().map(|(_, tally)| tally.clone()).chain(without).collect();
-        let mut words = answer.words.clone();
-        let mut replaced = Vec::new();
-        for (term, used) in meant(&answer.words, &answer.ranking.missing, tallies, &copies, &|| true) {
-            words = words.with(term, &used);
-            replaced.push(Replaced { typed: answer.words.terms[term].text.clone(), used });
+        let (loaded, counted);
+        let answer = if self.needs_all() {
+            answer
+        } else {
+            // Only sessions with a word were read; one without any may have the word that was meant.
+            let may_be_near = |agent: &dyn Agent, place: &Located| nearest::may_be_in_file(&near, agent, place);
+            loaded = self.load(&|agent, place| words.are_in_file(agent, place) || may_be_near(agent, place), ui);
+            counted = self.count(&loaded, words.clone(), ui);
+            &counted
+        };
+        let copies: Vec<&Copy> = answer.loaded.sessions.iter().map(Session::copy).collect();
+        let tallies = answer.counted.iter().map(|(_, tally)| tally.clone()).collect();
+        let (mut meant, mut replaced) = (words.clone(), Vec::new());
+        for (term, used) in nearest::meant(words, missing, tallies, &copies, &|| true) {
+            meant = meant.with(term, &used);
+            replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
         }
-        (words, replaced)
+        (!replaced.is_empty()).then_some((meant, replaced))
     }
 
     fn count_one(&self, session: &Session, words: &Words, archive: Option<&(&Archive, Holdings)>) -> Counted {
@@ -174,7 +184,7 @@ impl<'a> Best<'a> {
         let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
         let unpacked = Unpacked::of(&newest.manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
         let mut tally = Tally::of(&newest.manifest.copy_in(unpacked.root()), words, self.wish());
-        // Where it was unpacked to is gone a moment later.
+        // The directory that it was unpacked to is removed right after.
         tally.found.problem = tally.found.problem.map(|problem| fail(problem.reason));
         Ok((Some(newest.manifest.number), tally))
     }
@@ -186,9 +196,9 @@ impl<'a> Best<'a> {
         Wish { roles: &args.role, most, lines: args.context, has_numbers, enough: None }
     }
 
-    fn print(&self, answer: &Answer<'_>, ui: &mut Ui) -> anyhow::Result<()> {
-        let Answer { words, loaded, counted, ranking, replaced } = answer;
-        let Loaded { sessions, hidden, problems, short, .. } = loaded;
+    fn print(&self, answer: &Answer<'_, '_>, ui: &mut Ui) -> anyhow::Result<()> {
+        let Answer { words, loaded, counted, problems, ranking, replaced } = answer;
+        let Loaded { sessions, hidden, short, .. } = loaded;
         let (args, wanted) = (self.args, render::Wanted::Words(words));
         let limit = args.limit.unwrap_or(usize::MAX);
         let shown = ranking.order.iter().take(limit).map(|(at, score)| {

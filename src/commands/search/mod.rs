@@ -228,7 +228,7 @@ impl Search<'_> {
         let manifest = &newest.manifest;
         let unpacked = Unpacked::of(manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
         let mut found = self.look(&manifest.copy_in(unpacked.root()));
-        // Where it was unpacked to is gone a moment later.
+        // The directory that it was unpacked to is removed right after.
         found.problem = found.problem.map(|problem| fail(problem.reason));
         Ok(Match { session, state: Some(manifest.number), found, rank: None })
     }

@@ -1,5 +1,6 @@
 //! Words that a conversation must have, in any form.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -178,7 +179,8 @@ fn places(terms: &[Term], text: &str, see: &mut dyn FnMut(Place)) {
     if wanted.iter().any(|(_, term)| term.word().is_some()) {
         for range in tokens(text) {
             let original = &text[range.clone()];
-            let token = folded(original);
+            // Folding keeps the places of ASCII.
+            let token = if text.is_ascii() { Cow::Borrowed(&whole[range.clone()]) } else { folded(original).into() };
             for (number, term) in &wanted {
                 if let Kind::Word { stem, .. } = &term.kind
                     && token.contains(term.start())
