@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Otter.
+//! The rows about Otter in docs/agents.md.
 
 use crate::agent::about::About;
 
@@ -12,4 +12,5 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "invented for docs/adding-an-agent.md",
+    ..About::NONE
 };
