@@ -4,9 +4,14 @@ use strsim::osa_distance;
 
 /// Returns how many letters are wrong, missing, too many or in the wrong order, if that is at most one or, of long words, two.
 pub(crate) fn slips(word: &str, typed: &str) -> Option<usize> {
-    let most = if typed.chars().count() < 8 { 1 } else { 2 };
+    let most = most_slips(typed);
     let may_be = word.len().abs_diff(typed.len()) <= 4 * most;
     may_be.then(|| osa_distance(word, typed)).filter(|slips| *slips <= most)
+}
+
+/// Returns the number of slips that a near word may have.
+pub(crate) fn most_slips(typed: &str) -> usize {
+    if typed.chars().count() < 8 { 1 } else { 2 }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ mod commits;
 mod first;
 pub(crate) mod git;
 pub(crate) mod moved;
-mod near_bytes;
 pub(crate) mod nearest;
 mod needle;
 mod outside;
@@ -17,6 +16,7 @@ mod reader;
 pub(crate) mod relocated;
 pub(crate) mod search;
 mod siblings;
+pub(crate) mod sieve;
 pub(crate) mod stores;
 pub(crate) mod worktree;
 

@@ -1,23 +1,20 @@
 //! Finds a word that was probably meant, if no conversation has the one that was typed.
 
+use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use jiff::Timestamp;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::near_bytes::NearBytes;
 use super::ranked::{Tally, rank, weight_of};
-use crate::agent::{self, Agent, Interest, Said};
+use super::sieve::Sieve;
+use crate::agent::{self, Interest, Said};
 use crate::format::nearly::slips;
+use crate::session::Copy;
 use crate::session::words::fold::{folded, parts, tokens};
-use crate::session::words::{Words, stem};
-use crate::session::{Copy, Located};
-
-/// A shorter word is near to too many.
-const SHORTEST: usize = 4;
+use crate::session::words::stem;
 
 /// Two letters in the wrong order are a likelier slip of the finger than another letter.
 const SWAPPED: f64 = 1.5;
@@ -58,16 +55,16 @@ impl Near {
 /// Finds the words that were probably meant in place of those that no session has: numbers of words, and the other words.
 /// `tallies` are the counts in the same copies.
 pub(crate) fn meant(
-    words: &Words,
+    sieve: &Sieve<'_>,
     missing: &[usize],
     mut tallies: Vec<Tally>,
     copies: &[&Copy],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
-    for &term in missing {
-        let near = words.terms[term].word().map_or_else(Vec::new, |word| nearest(word, copies, is_wanted));
-        if let Some((text, with)) = best_of(near, term, words.terms.len(), &tallies) {
+    for &term in missing.iter().filter(|term| sieve.has_near(&[**term])) {
+        let near = nearest(sieve, term, copies, is_wanted);
+        if let Some((text, with)) = best_of(near, term, sieve.words.terms.len(), &tallies) {
             tallies = with;
             used.push((term, text));
         }
@@ -79,7 +76,7 @@ pub(crate) fn meant(
 /// then one with the fewest wrong letters, then the one with the best match.
 fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Option<(String, Vec<Tally>)> {
     let worth = |tallies: &[Tally], near: &Near| {
-        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &[], words, Timestamp::UNIX_EPOCH);
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &[], words, Timestamp::UNIX_EPOCH);
         let score = ranking.order.first().map_or(0.0, |(_, score)| *score);
         (ranking.matched, Reverse(near.slips), if near.is_swapped { score * SWAPPED } else { score })
     };
@@ -97,12 +94,9 @@ fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Opt
 
 /// Returns the words in the messages of these copies that are near to one that none of them has, the nearest first. Forms of
 /// one word are counted together.
-fn nearest(word: &str, copies: &[&Copy], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Near> {
-    if word.chars().count() < SHORTEST {
-        return Vec::new();
-    }
-    let bytes = NearBytes::of(word);
-    let of_copy = |copy: &&Copy| words_near(word, copy, bytes.as_ref(), is_wanted);
+fn nearest(sieve: &Sieve<'_>, term: usize, copies: &[&Copy], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Near> {
+    let word = sieve.words.terms[term].word().unwrap_or_default();
+    let of_copy = |copy: &&Copy| words_near(sieve, term, copy, is_wanted);
     let mut found: BTreeMap<String, Near> = BTreeMap::new();
     for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
         for (text, count) in near {
@@ -133,31 +127,18 @@ impl Near {
     }
 }
 
-/// Makes a filter for each of these words that has near ones: no phrase, no short word. `None` lets every file pass.
-pub(crate) fn near_bytes<'w>(words: &'w Words, missing: &[usize]) -> Vec<Option<NearBytes<'w>>> {
-    let words = missing.iter().filter_map(|&term| words.terms[term].word());
-    words.filter(|word| word.chars().count() >= SHORTEST).map(NearBytes::of).collect()
-}
-
-/// Returns whether the file of a copy may have a word that is near to one of these.
-pub(crate) fn may_be_in_file(near: &[Option<NearBytes<'_>>], agent: &dyn Agent, place: &Located) -> bool {
-    let is_in = |file: PathBuf| near.iter().flatten().any(|near| near.may_be_in_file(&file));
-    near.iter().any(Option::is_none) || agent.verbatim(place).is_none_or(is_in)
-}
-
 fn words_near(
-    word: &str,
+    sieve: &Sieve<'_>,
+    term: usize,
     copy: &Copy,
-    bytes: Option<&NearBytes<'_>>,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> BTreeMap<String, f32> {
+    let (word, place) = (sieve.words.terms[term].word().unwrap_or_default(), &copy.place);
     let mut near = BTreeMap::new();
-    let Some(agent) = agent::by_kind(copy.place.agent()).filter(|_| is_wanted()) else { return near };
-    let filter = agent.verbatim(&copy.place).zip(bytes);
-    if filter.as_ref().is_some_and(|(file, bytes)| !bytes.may_be_in_file(file)) {
-        return near;
-    }
-    let may_have = |record: &[u8]| filter.as_ref().is_none_or(|(_, bytes)| bytes.may_be_in(record));
+    let agent = agent::by_kind(place.agent()).filter(|_| is_wanted());
+    let Some(agent) = agent.filter(|agent| sieve.near_may_be_in_copy(term, *agent, place)) else { return near };
+    let (is_verbatim, small) = (agent.verbatim(place).is_some(), RefCell::new(Vec::new()));
+    let may_have = |record: &[u8]| !is_verbatim || sieve.near_may_be_in(term, record, &mut small.borrow_mut());
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
     // The search before reported files that cannot be read.
     let _ = agent.messages_with(copy, &interest, &mut |said| {

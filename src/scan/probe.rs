@@ -38,8 +38,6 @@ pub(crate) struct Probe {
     /// Where the piece of it is that is looked for first, because it is rare, and what finds it.
     piece: Range<usize>,
     finder: memmem::Finder<'static>,
-    /// Set if letters with accents match, too.
-    is_folded: bool,
 }
 
 /// What must be in the file that holds the messages of a copy, and in the record of any message that is looked for.
@@ -57,35 +55,17 @@ impl Probes {
 
     /// Returns whether everything can be in a record.
     pub(crate) fn may_be_in(&self, record: &[u8]) -> bool {
-        self.all.iter().all(|probe| probe.is_in(record)) || has_escaped(record, false)
-    }
-
-    /// Returns whether anything can be in a record.
-    pub(crate) fn any_may_be_in(&self, record: &[u8]) -> bool {
-        let is_folded = self.all.iter().any(|probe| probe.is_folded);
-        self.all.is_empty()
-            || self.all.iter().any(|probe| probe.is_in(record))
-            || has_escaped(record, is_folded)
-            || is_folded && has_accents(record)
-    }
-
-    /// Returns whether anything can be in the file; one that is longer than `most` bytes is not searched.
-    pub(crate) fn any_may_be_in_file(&self, most: u64) -> bool {
-        let longest = self.all.iter().map(|probe| probe.run.len()).max().unwrap_or(0);
-        let any = |bytes: &[u8]| self.any_may_be_in(bytes);
-        self.file.as_ref().is_none_or(|file| any_window(file, most, longest, &any))
+        self.all.iter().all(|probe| probe.is_in(record)) || has_escaped(record)
     }
 }
 
 impl Probe {
     /// Looks for the beginning that all forms of a word have, whatever its accents; `None` if that excludes nothing.
     pub(crate) fn for_term(term: &Term) -> Option<Self> {
-        let mut probe = match term.word() {
-            Some(_) => Self::for_run(term.start().as_bytes())?,
-            None => Self::of(&Needle::new(term.start(), false))?,
-        };
-        probe.is_folded = true;
-        Some(probe)
+        match term.word() {
+            Some(_) => Self::for_run(term.start().as_bytes()),
+            None => Self::of(&Needle::new(term.start(), false)),
+        }
     }
 
     /// Takes the longest run of letters and digits of a text; `None` where that says nothing.
@@ -124,17 +104,17 @@ impl Probe {
         let often = |start: &usize| run[*start..start + length].iter().map(|byte| frequency(*byte)).sum::<usize>();
         let start = (0..=run.len() - length).min_by_key(often)?;
         let finder = memmem::Finder::new(&run[start..start + length]).into_owned();
-        Some(Self { piece: start..start + length, finder, run, is_folded: false })
+        Some(Self { piece: start..start + length, finder, run })
     }
 
     /// Returns whether the text can be in a file; one that cannot be read, or is longer than `most` bytes, may hold anything.
     pub(crate) fn may_be_in(&self, path: &Path, most: u64) -> bool {
-        any_window(path, most, self.run.len(), &|bytes| self.may_be_in_bytes(bytes))
+        any_window(path, most, self.run.len(), &mut |bytes| self.is_in(bytes) || has_escaped(bytes))
     }
 
-    /// Returns whether the text can be in a part of a file.
-    fn may_be_in_bytes(&self, bytes: &[u8]) -> bool {
-        self.is_in(bytes) || has_escaped(bytes, self.is_folded) || self.is_folded && has_accents(bytes)
+    /// Returns the text, in small letters.
+    pub(super) fn into_run(self) -> Vec<u8> {
+        self.run
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
@@ -162,7 +142,7 @@ impl Probe {
 
 /// Returns whether a part of a file is what is looked for, read once in windows that overlap by `longest` bytes. A file that
 /// cannot be read, or is longer than `most` bytes, may hold anything.
-pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &dyn Fn(&[u8]) -> bool) -> bool {
+pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &mut dyn FnMut(&[u8]) -> bool) -> bool {
     let Ok((mut file, metadata)) = fsio::open_regular(path) else { return true };
     if metadata.len() > most {
         return true;
@@ -196,23 +176,28 @@ fn is_own_argument(word: &[u8]) -> bool {
     word[0].is_ascii_digit() || [&b"true"[..], b"false", b"null"].into_iter().any(is_literal)
 }
 
-/// Returns whether a letter, a digit or a blank may be escaped, or with `is_folded` any letter.
-fn has_escaped(bytes: &[u8], is_folded: bool) -> bool {
-    let is_letter = |at: usize, length: usize| {
-        let digits = bytes.get(at + length..at + ESCAPE.len() + 2);
-        let code = digits.and_then(|digits| u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
-        let letter = code.and_then(char::from_u32);
-        letter
-            .is_some_and(|c| c.is_ascii_alphanumeric() || c == ' ' || is_folded && (c.is_alphanumeric() || is_mark(c)))
-    };
-    if is_folded {
-        return memmem::find_iter(bytes, b"\\u").any(|at| is_letter(at, 2));
-    }
-    ESCAPES.find_iter(bytes).any(|at| is_letter(at, ESCAPE.len()))
+/// Returns whether a letter or a digit of ASCII, or a blank, may be escaped.
+fn has_escaped(bytes: &[u8]) -> bool {
+    let is_text = |c: char| c.is_ascii_alphanumeric() || c == ' ';
+    ESCAPES.find_iter(bytes).any(|at| escaped(bytes, at).is_some_and(is_text))
+}
+
+/// Returns whether a letter, an accent or a blank may be escaped at a place.
+pub(super) fn is_escaped(bytes: &[u8], at: usize) -> bool {
+    escaped(bytes, at).is_some_and(|c| c.is_alphanumeric() || c == ' ' || is_mark(c))
+}
+
+/// Returns the character of an escape with four digits.
+fn escaped(bytes: &[u8], at: usize) -> Option<char> {
+    let digits = bytes.get(at + 2..at + 6)?;
+    char::from_u32(u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?)
 }
 
 /// Returns whether letters may be there that have others of ASCII as their base: with accents, as marks, of full width.
-fn has_accents(bytes: &[u8]) -> bool {
+pub(super) fn has_accents(bytes: &[u8]) -> bool {
+    if bytes.is_ascii() {
+        return false;
+    }
     // Leading bytes in UTF-8: Latin letters, marks, Latin Extended Additional, letterlike signs and other Latin blocks.
     memchr3_iter(0xc3, 0xc4, 0xc5, bytes).next().is_some()
         || memchr3_iter(0xcc, 0xcd, 0xe1, bytes).next().is_some()
@@ -223,7 +208,7 @@ fn has_accents(bytes: &[u8]) -> bool {
 }
 
 /// Ranks small letters and digits by how often they are in transcripts, roughly.
-fn frequency(byte: u8) -> usize {
+pub(super) fn frequency(byte: u8) -> usize {
     const RARE_FIRST: &[u8] = b"qjzxkwvyb9786543h2gf1pm0cludonirsate";
     RARE_FIRST.iter().position(|rare| *rare == byte).unwrap_or(RARE_FIRST.len())
 }
@@ -274,7 +259,7 @@ mod tests {
             (br"a\u00zz", false),
             (br"\\u0061", true),
         ] {
-            assert_eq!(has_escaped(bytes, false), expected, "{}", String::from_utf8_lossy(bytes));
+            assert_eq!(has_escaped(bytes), expected, "{}", String::from_utf8_lossy(bytes));
         }
     }
 

@@ -2,17 +2,17 @@
 //!
 //! The score is BM25 over whole sessions. Titles and prompts count more than the output of tools.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
 
-use super::probe::{MAX_SEARCHED_FIRST, Probe, Probes};
 use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around};
+use super::sieve::Sieve;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::session::words::{Place, Words};
-use crate::session::{AgentKind, Copy, Located, Message, Problem, Role};
+use crate::session::{AgentKind, Copy, Message, Problem, Role};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
 const SATURATION: f64 = 1.2;
@@ -49,51 +49,22 @@ pub(crate) struct Ranking {
     pub matched: usize,
 }
 
-impl Words {
-    /// Returns whether a small file of a copy may have any of the words; a larger one is searched when its session is read.
-    pub(crate) fn are_in_file(&self, agent: &dyn Agent, place: &Located) -> bool {
-        self.probes(agent, place).any_may_be_in_file(MAX_SEARCHED_FIRST)
-    }
-
-    fn probes(&self, agent: &dyn Agent, place: &Located) -> Probes {
-        let all: Option<Vec<Probe>> = self.terms.iter().map(Probe::for_term).collect();
-        // A word that the bytes do not show, or one that must not be there, is looked for in every message.
-        match (agent.verbatim(place), all) {
-            (Some(file), Some(all)) if !self.has_excluded() => Probes { file: Some(file), all },
-            _ => Probes::default(),
-        }
-    }
-}
-
 impl Tally {
     /// Counts the words in a copy, and keeps the best messages.
-    pub(crate) fn of(copy: &Copy, words: &Words, wish: Wish<'_>) -> Self {
-        let Some(agent) = agent::by_kind(copy.place.agent()) else { return Self::default() };
-        Self::through(&words.probes(agent, &copy.place), agent, copy, words, wish, &|| true)
+    pub(crate) fn of(copy: &Copy, sieve: &Sieve<'_>, wish: Wish<'_>) -> Self {
+        Self::while_wanted(copy, sieve, wish, &|| true)
     }
 
     /// Like [`Tally::of`], but stops as soon as `is_wanted` returns false.
-    pub(crate) fn while_wanted(copy: &Copy, words: &Words, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) -> Self {
-        let agent = agent::by_kind(copy.place.agent()).filter(|_| is_wanted());
-        let through = |agent| Self::through(&words.probes(agent, &copy.place), agent, copy, words, wish, is_wanted);
-        agent.map_or_else(|| Self::without(words), through)
-    }
-
-    fn through(
-        probes: &Probes,
-        agent: &dyn Agent,
-        copy: &Copy,
-        words: &Words,
-        wish: Wish<'_>,
-        is_wanted: &dyn Fn() -> bool,
-    ) -> Self {
-        let (bytes, agent_kind) = (copy.transcript_bytes, Some(copy.place.agent()));
-        let mut tally = Self { bytes, agent: agent_kind, ..Self::without(words) };
+    pub(crate) fn while_wanted(copy: &Copy, sieve: &Sieve<'_>, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) -> Self {
+        let (words, kind) = (sieve.words, copy.place.agent());
+        let mut tally = Self { bytes: copy.transcript_bytes, agent: Some(kind), ..Self::without(words) };
+        let Some(agent) = agent::by_kind(kind).filter(|_| is_wanted()) else { return tally };
         if wish.roles.is_empty() {
             tally.see_names(copy, words);
         }
-        if probes.any_may_be_in_file(u64::MAX) {
-            tally.see_messages(agent, copy, words, probes, wish, is_wanted);
+        if sieve.may_be_in_copy(agent, &copy.place) {
+            tally.see_messages(agent, copy, sieve, wish, is_wanted);
         }
         tally
     }
@@ -146,14 +117,14 @@ impl Tally {
         &mut self,
         agent: &dyn Agent,
         copy: &Copy,
-        words: &Words,
-        probes: &Probes,
+        sieve: &Sieve<'_>,
         wish: Wish<'_>,
         is_wanted: &dyn Fn() -> bool,
     ) {
         let (mut number, mut best) = (0, Vec::new());
         let counts = Cell::new(wish.has_numbers && wish.most > 0);
-        let interest = |record: &[u8]| match (probes.any_may_be_in(record), counts.get()) {
+        let small = RefCell::new(Vec::new());
+        let interest = |record: &[u8]| match (sieve.may_be_in(record, &mut small.borrow_mut()), counts.get()) {
             (true, _) => Interest::Messages,
             (false, true) => Interest::Count,
             (false, false) => Interest::Nothing,
@@ -164,7 +135,7 @@ impl Tally {
                 Said::Message(message) => {
                     number += 1;
                     if wish.roles.is_empty() || wish.roles.contains(&message.role) {
-                        self.see_message(&message, number, words, wish, &mut best);
+                        self.see_message(&message, number, sieve.words, wish, &mut best);
                     }
                 }
             }
@@ -250,21 +221,28 @@ fn best_passage(places: &mut [Place], terms: usize) -> (f32, Range<usize>) {
     best
 }
 
-/// Ranks the sessions with most of the words. If two have the same score, the earlier one comes first.
-pub(crate) fn rank(tallies: &[&Tally], active: &[Option<Timestamp>], terms: usize, now: Timestamp) -> Ranking {
+/// Ranks the sessions with most of the words among `searched` ones. If two have the same score, the earlier one comes first.
+/// Sessions without any of the words may be left out, which changes no score.
+pub(crate) fn rank(
+    tallies: &[&Tally],
+    searched: usize,
+    active: &[Option<Timestamp>],
+    terms: usize,
+    now: Timestamp,
+) -> Ranking {
     let mut sessions_with = vec![0_u32; terms];
     tallies.iter().flat_map(|tally| tally.terms()).for_each(|term| sessions_with[term] += 1);
     let missing = (0..terms).filter(|term| sessions_with[*term] == 0).collect();
     let is_wanted = |tally: &&&Tally| !tally.is_excluded;
     let matched = tallies.iter().filter(is_wanted).map(|tally| tally.terms().count()).max().unwrap_or(0);
     let mut bytes: BTreeMap<Option<AgentKind>, (f64, f64)> = BTreeMap::new();
-    for tally in tallies.iter().filter(|tally| tally.bytes > 0) {
+    for tally in tallies.iter().filter(|tally| tally.bytes > 0 && tally.terms().next().is_some()) {
         let (sum, count) = bytes.entry(tally.agent).or_default();
         (*sum, *count) = (*sum + tally.bytes as f64, *count + 1.0);
     }
     let rarity = |term: usize| {
         let with = f64::from(sessions_with[term]);
-        (1.0 + (tallies.len() as f64 - with + 0.5) / (with + 0.5)).ln()
+        (1.0 + (searched as f64 - with + 0.5).max(0.0) / (with + 0.5)).ln()
     };
     let score = |tally: &Tally, active: Option<Timestamp>| -> f64 {
         let mean = bytes.get(&tally.agent).filter(|_| tally.bytes > 0).map(|(sum, count)| sum / count);
@@ -326,18 +304,13 @@ mod tests {
             let forms = [text.clone(), format!("{text}s"), text.chars().skip(1).collect(), text.replacen('e', "é", 1)];
             for form in forms.iter().filter(|form| !form.is_empty()) {
                 let words = words(&[form]);
+                let (sieve, open) = (Sieve::new(&words), Sieve::open(&words));
                 for copy in &copies {
                     let agent = agent::by_kind(copy.place.agent()).expect("an agent");
-                    let (quick, whole) = (
-                        Tally::of(copy, &words, wish),
-                        Tally::through(&Probes::default(), agent, copy, &words, wish, &|| true),
-                    );
-                    assert_eq!(
-                        (&quick.counts, &quick.found.hits),
-                        (&whole.counts, &whole.found.hits),
-                        "{form} in {copy:?}"
-                    );
-                    unread += usize::from(!words.probes(agent, &copy.place).any_may_be_in_file(u64::MAX));
+                    let [quick, whole] = [&sieve, &open].map(|sieve| Tally::of(copy, sieve, wish));
+                    let both = (&quick.counts, &quick.found.hits);
+                    assert_eq!(both, (&whole.counts, &whole.found.hits), "{form} in {copy:?}");
+                    unread += usize::from(!sieve.may_be_in_copy(agent, &copy.place));
                 }
             }
         }
@@ -348,13 +321,13 @@ mod tests {
     fn sessions_with_most_of_the_words_are_ranked_and_the_best_comes_first() {
         let tally = |counts: &[f32], bytes| Tally { counts: counts.to_vec(), bytes, ..Tally::default() };
         let tallies = [tally(&[1.0, 0.0], 10), tally(&[1.0, 1.0], 10), tally(&[3.0, 1.0], 10), tally(&[0.0, 0.0], 10)];
-        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &[None; 4], 2, Timestamp::UNIX_EPOCH);
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 4, &[None; 4], 2, Timestamp::UNIX_EPOCH);
         let order: Vec<usize> = ranking.order.iter().map(|(at, _)| *at).collect();
         assert_eq!((order, ranking.matched, ranking.missing), (vec![2, 1], 2, Vec::new()));
-        let partial = rank(&[&tallies[0], &tallies[3]], &[None; 2], 2, Timestamp::UNIX_EPOCH);
+        let partial = rank(&[&tallies[0], &tallies[3]], 2, &[None; 2], 2, Timestamp::UNIX_EPOCH);
         assert_eq!((partial.order.len(), partial.matched, partial.missing), (1, 1, vec![1]));
         let excluded = Tally { is_excluded: true, ..tallies[1].clone() };
-        assert_eq!(rank(&[&excluded], &[None], 2, Timestamp::UNIX_EPOCH).order, []);
+        assert_eq!(rank(&[&excluded], 1, &[None], 2, Timestamp::UNIX_EPOCH).order, []);
     }
 
     #[test]
@@ -367,7 +340,7 @@ mod tests {
             tally(AgentKind::Codex, 0.0, 1000),
             tally(AgentKind::Goose, 1.05, 0),
         ];
-        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &[None; 5], 1, Timestamp::UNIX_EPOCH);
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 5, &[None; 5], 1, Timestamp::UNIX_EPOCH);
         let order: Vec<usize> = ranking.order.iter().map(|(at, _)| *at).collect();
         assert_eq!(order, [2, 4, 0], "the count decides, not the format of the transcript");
     }

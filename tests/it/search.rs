@@ -79,6 +79,20 @@ fn a_session_is_found_by_its_title_and_by_what_only_a_sub_agent_said_with_all() 
 }
 
 #[test]
+fn a_pipe_has_the_order_of_the_json() {
+    let world = World::new();
+    let session = |number| Claude::session(id(number)).in_dir(APP);
+    world.add(session(1).turn("otter otter heron", "ok"));
+    world.add(session(2).turn("otter heron heron heron heron heron heron", "ok"));
+    (3..9).for_each(|number| drop(world.add(session(number).turn("a heron", "ok"))));
+    (9..60).for_each(|number| drop(world.add(session(number).turn("nothing", "ok"))));
+    let lines = world.rejoin(["search", "otter", "heron", "--sessions"]).code(0).stdout();
+    let piped: Vec<&str> = lines.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+    assert_eq!(piped, ids(&search(&world, &["otter", "heron"])));
+    assert_eq!(piped, [id(2), id(1)]);
+}
+
+#[test]
 fn roles_limits_and_filters_narrow_it() {
     let world = World::new();
     let long = Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z");

@@ -145,14 +145,12 @@ impl Agent for Claude {
         let mut repeats = Repeats::default();
         each_line(&copy.place.path, &mut |line| {
             let Some(line) = line else { return see(Said::Message(too_long())) };
-            if repeats.has(line) {
+            let interest = interest(line);
+            // A record and its repetition are of the same interest.
+            if interest == Interest::Nothing || repeats.has(line) {
                 return see(Said::Uninteresting(0));
             }
-            let count = match interest(line) {
-                Interest::Messages => None,
-                Interest::Count => Record::count_messages(line, shows_sidechains),
-                Interest::Nothing => Some(0),
-            };
+            let count = if interest == Interest::Count { Record::count_messages(line, shows_sidechains) } else { None };
             match count {
                 Some(count) => see(Said::Uninteresting(count)),
                 None => messages(line, shows_sidechains).into_iter().map(Said::Message).try_for_each(&mut *see),

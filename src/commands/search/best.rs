@@ -13,6 +13,7 @@ use crate::format::command_line;
 use crate::scan::nearest;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
+use crate::scan::sieve::Sieve;
 use crate::scan::{self, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::words::{self, Words};
@@ -36,6 +37,8 @@ type Counted = Result<(Option<u64>, Tally), Problem>;
 /// The sessions that are searched, in the order of their activity.
 struct Loaded<'a> {
     sessions: Vec<Session>,
+    /// Number of copies, with those that were not read because they have none of the words.
+    searched: usize,
     hidden: usize,
     problems: Vec<Problem>,
     archive: Option<(&'a Archive, Holdings)>,
@@ -53,17 +56,19 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         super::super::archive::must_be_there(archive, env)?;
     }
     let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env), env };
-    let loaded = best.load(&|agent, place| words.are_in_file(agent, place), ui);
-    let mut answer = best.count(&loaded, words, ui);
+    let sieve = Sieve::new(&words);
+    let loaded = best.load(&|agent, place| sieve.passes(agent, place), ui);
+    let mut answer = best.count(&loaded, &sieve, ui);
     let of_meant;
-    if let Some((words, replaced)) = best.meant(&answer, ui) {
+    if let Some((words, replaced)) = best.meant(&answer, &sieve, ui) {
+        let sieve = Sieve::new(&words);
         let loaded = if best.needs_all() {
             &loaded
         } else {
-            of_meant = best.load(&|agent, place| words.are_in_file(agent, place), ui);
+            of_meant = best.load(&|agent, place| sieve.passes(agent, place), ui);
             &of_meant
         };
-        answer = Answer { replaced, ..best.count(loaded, words, ui) };
+        answer = Answer { replaced, ..best.count(loaded, &sieve, ui) };
     }
     super::super::warn_of_problems(ui, &answer.problems);
     best.print(&answer, ui)?;
@@ -102,29 +107,31 @@ impl<'a> Best<'a> {
             sessions.extend(newest.map(|snapshot| snapshot.manifest.session()));
             let problems = std::mem::take(&mut holdings.problems);
             archive = Some((self.archive, holdings));
-            Loaded { sessions, hidden: 0, problems, archive, short: None }
+            Loaded { searched: sessions.len(), sessions, hidden: 0, problems, archive, short: None }
         } else {
             let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
             let showing = ui.watch("Reading");
             let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+            let searched = places.places.len();
             let scan = if self.needs_all() {
                 places.read_with_dirs(env, filter, wanted)
             } else {
                 places.read_with_text(env, filter, wanted, is_in_file)
             };
-            Loaded { sessions: scan.sessions, hidden: 0, problems: scan.problems, archive, short: None }
+            Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive, short: None }
         };
         loaded.short = super::wants_short(self.args, &self.env.terminal).then(|| ShortIds::of(&loaded.sessions));
         loaded.hidden = listing::put_in_order(&mut loaded.sessions, filter, SortKey::Active);
         loaded
     }
 
-    fn count<'l>(&self, loaded: &'l Loaded<'a>, words: Words, ui: &mut Ui) -> Answer<'l, 'a> {
+    fn count<'l>(&self, loaded: &'l Loaded<'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Answer<'l, 'a> {
+        let words = sieve.words;
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
         watcher.begin(loaded.sessions.len());
         let one = |session: &Session| {
-            let counted = self.count_one(session, &words, loaded.archive.as_ref());
+            let counted = self.count_one(session, sieve, loaded.archive.as_ref());
             watcher.done(1);
             counted
         };
@@ -133,7 +140,7 @@ impl<'a> Best<'a> {
         let keep = |counted: Counted| {
             let (state, mut tally) = counted.unwrap_or_else(|problem| {
                 problems.push(problem);
-                (None, Tally::without(&words))
+                (None, Tally::without(words))
             });
             problems.extend(tally.found.problem.take());
             (state, tally)
@@ -141,49 +148,50 @@ impl<'a> Best<'a> {
         let counted: Vec<(Option<u64>, Tally)> = counted.into_iter().map(keep).collect();
         let active: Vec<_> = loaded.sessions.iter().map(Session::active_at).collect();
         let tallies: Vec<&Tally> = counted.iter().map(|(_, tally)| tally).collect();
-        let mut ranking = rank(&tallies, &active, words.terms.len(), self.env.clock.now);
+        let mut ranking = rank(&tallies, loaded.searched, &active, words.terms.len(), self.env.clock.now);
         if self.args.sort == SearchOrder::Active {
             ranking.order.sort_by_key(|(at, _)| *at);
         }
-        Answer { words, loaded, counted, problems, ranking, replaced: Vec::new() }
+        Answer { words: words.clone(), loaded, counted, problems, ranking, replaced: Vec::new() }
     }
 
     /// Returns the words with the nearest ones in place of those that no session has; `None` if there is none to replace.
-    fn meant(&self, answer: &Answer<'_, 'a>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
+    fn meant(&self, answer: &Answer<'_, 'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
         let (words, missing) = (&answer.words, &answer.ranking.missing);
-        let near = nearest::near_bytes(words, missing);
-        if near.is_empty() || self.args.archived {
+        if self.args.archived || !sieve.has_near(missing) {
             return None;
         }
         let (loaded, counted);
-        let answer = if self.needs_all() {
+        let answer = if self.needs_all() || sieve.passed_near(missing) {
             answer
         } else {
-            // Only sessions with a word were read; one without any may have the word that was meant.
-            let may_be_near = |agent: &dyn Agent, place: &Located| nearest::may_be_in_file(&near, agent, place);
-            loaded = self.load(&|agent, place| words.are_in_file(agent, place) || may_be_near(agent, place), ui);
-            counted = self.count(&loaded, words.clone(), ui);
+            // The bytes have a word that no message has, so sessions with words near to it were not read.
+            let may_be_near = |agent: &dyn Agent, place: &Located| {
+                missing.iter().any(|term| sieve.near_may_be_in_copy(*term, agent, place))
+            };
+            loaded = self.load(&|agent, place| sieve.passes(agent, place) || may_be_near(agent, place), ui);
+            counted = self.count(&loaded, sieve, ui);
             &counted
         };
         let copies: Vec<&Copy> = answer.loaded.sessions.iter().map(Session::copy).collect();
         let tallies = answer.counted.iter().map(|(_, tally)| tally.clone()).collect();
         let (mut meant, mut replaced) = (words.clone(), Vec::new());
-        for (term, used) in nearest::meant(words, missing, tallies, &copies, &|| true) {
+        for (term, used) in nearest::meant(sieve, missing, tallies, &copies, &|| true) {
             meant = meant.with(term, &used);
             replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
         }
         (!replaced.is_empty()).then_some((meant, replaced))
     }
 
-    fn count_one(&self, session: &Session, words: &Words, archive: Option<&(&Archive, Holdings)>) -> Counted {
+    fn count_one(&self, session: &Session, sieve: &Sieve<'_>, archive: Option<&(&Archive, Holdings)>) -> Counted {
         let Some((archive, holdings)) = archive else {
-            return Ok((None, Tally::of(session.copy(), words, self.wish())));
+            return Ok((None, Tally::of(session.copy(), sieve, self.wish())));
         };
         let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
         let states = holdings.sessions.get(&(session.agent, session.id().to_owned()));
         let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
         let unpacked = Unpacked::of(&newest.manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
-        let mut tally = Tally::of(&newest.manifest.copy_in(unpacked.root()), words, self.wish());
+        let mut tally = Tally::of(&newest.manifest.copy_in(unpacked.root()), sieve, self.wish());
         // The directory that it was unpacked to is removed right after.
         tally.found.problem = tally.found.problem.map(|problem| fail(problem.reason));
         Ok((Some(newest.manifest.number), tally))

@@ -17,6 +17,7 @@ use crate::format::text;
 use crate::scan::nearest::meant;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search;
+use crate::scan::sieve::Sieve;
 use crate::session::matching::Quality;
 use crate::session::words::{Term, Words};
 use crate::session::{Copy, Session};
@@ -134,9 +135,10 @@ impl Background {
         let words: Vec<Term> = words.map(Term::new).collect();
         let (words, now) = (Words::all_of(words), env.clock.now);
         self.run(move |_, tell| {
+            let sieve = Sieve::new(&words);
             let (mut said, mut told, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
             for part in sessions.chunks(PART) {
-                let count = |session: &Arc<Session>| Tally::while_wanted(session.copy(), &words, WISH, &is_wanted);
+                let count = |session: &Arc<Session>| Tally::while_wanted(session.copy(), &sieve, WISH, &is_wanted);
                 let counted: Vec<Tally> = part.par_iter().map(count).collect();
                 if !is_wanted() {
                     return;
@@ -149,11 +151,11 @@ impl Background {
                 }
             }
             let active: Vec<_> = sessions.iter().map(|session| session.active_at()).collect();
-            let ranking = rank(&tallies.iter().collect::<Vec<_>>(), &active, words.terms.len(), now);
+            let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &active, words.terms.len(), now);
             let ranked = ranking.order.iter();
             let said = ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
             let has_all = ranking.matched == words.terms.len();
-            let no_match = (!has_all).then(|| no_match(&words, &ranking, tallies, &sessions, &is_wanted));
+            let no_match = (!has_all).then(|| no_match(&sieve, &ranking, tallies, &sessions, &is_wanted));
             if is_wanted() {
                 tell(News::Searched { said, no_match });
             }
@@ -216,19 +218,21 @@ fn said_in(session: &Session, tally: &Tally, score: f64) -> Option<(Key, Said)> 
 
 /// Says why no session has all words, and which words some have.
 fn no_match(
-    words: &Words,
+    sieve: &Sieve<'_>,
     ranking: &Ranking,
     tallies: Vec<Tally>,
     sessions: &[Arc<Session>],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> String {
     let copies: Vec<&Copy> = sessions.iter().map(|session| session.copy()).collect();
-    let typed = |term: usize| words.terms[term].text.as_str();
+    let typed = |term: usize| sieve.words.terms[term].text.as_str();
     let missing: Vec<String> = ranking.missing.iter().map(|term| format!("\"{}\"", typed(*term))).collect();
-    let near = meant(words, &ranking.missing, tallies, &copies, is_wanted);
+    let near = meant(sieve, &ranking.missing, tallies, &copies, is_wanted);
     let near: Vec<String> = near.iter().map(|(_, used)| format!("\"{used}\"")).collect();
     match (missing.is_empty(), near.is_empty()) {
-        (true, _) => format!("{} with {} of the {} words", ranking.order.len(), ranking.matched, words.terms.len()),
+        (true, _) => {
+            format!("{} with {} of the {} words", ranking.order.len(), ranking.matched, sieve.words.terms.len())
+        }
         (false, true) => format!("nothing has {}", missing.join(" or ")),
         (false, false) => format!("nothing has {}, but {} would match", missing.join(" or "), near.join(" and ")),
     }

@@ -1,0 +1,145 @@
+//! Finds the transcripts that may have the words of a search, or words that are near to them, from their bytes. Each file is
+//! read once.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::probe::{MAX_SEARCHED_FIRST, any_window};
+use crate::agent::Agent;
+use crate::session::Located;
+use crate::session::words::Words;
+use near::has_near;
+use pieces::{Pieces, Wanted};
+
+mod near;
+mod pieces;
+
+/// Bytes of one window that the next one repeats, so that a word at its end is seen whole.
+const OVERLAP: usize = 64;
+
+/// A filter for the files of a search.
+#[derive(Debug)]
+pub(crate) struct Sieve<'w> {
+    pub words: &'w Words,
+    /// Finds the words; `None` if bytes exclude nothing.
+    pieces: Option<Pieces>,
+    /// The words that some file has, so that words near to them are not needed; bit 0 is the first word.
+    seen: AtomicU32,
+    looked: Mutex<HashMap<PathBuf, Looked>>,
+}
+
+/// The words of a file; bit 0 of a mask is the first word.
+#[derive(Clone, Copy, Debug, Default)]
+struct Looked {
+    /// Set if it may have any word.
+    has_word: bool,
+    /// Words to which another in the file is near.
+    near: u32,
+    /// Words for which that was looked up in the whole file.
+    known: u32,
+}
+
+impl<'w> Sieve<'w> {
+    pub(crate) fn new(words: &'w Words) -> Self {
+        Self { words, pieces: Pieces::of(words), seen: AtomicU32::new(0), looked: Mutex::default() }
+    }
+
+    /// Makes a filter that lets everything pass.
+    #[cfg(test)]
+    pub(super) fn open(words: &'w Words) -> Self {
+        Self { pieces: None, ..Self::new(words) }
+    }
+
+    /// Returns whether a record may have any of the words. `small` is overwritten.
+    pub(super) fn may_be_in(&self, record: &[u8], small: &mut Vec<u8>) -> bool {
+        let has = |pieces: &Pieces| pieces.search(record, Wanted { words: self.all(), ..Wanted::default() }, small);
+        self.pieces.as_ref().map(has).is_none_or(|has| has.words != 0 || has.anything)
+    }
+
+    /// Returns whether the file of a copy may have any of the words.
+    pub(super) fn may_be_in_copy(&self, agent: &dyn Agent, place: &Located) -> bool {
+        agent.verbatim(place).is_none_or(|file| self.look(&file, u64::MAX).has_word)
+    }
+
+    /// Returns whether a session must be read: its file has a word, or one that is near to a word that no file had so far. A
+    /// large file is searched after its session was read.
+    pub(crate) fn passes(&self, agent: &dyn Agent, place: &Located) -> bool {
+        let looked = |file: PathBuf| self.look(&file, MAX_SEARCHED_FIRST);
+        agent.verbatim(place).map(looked).is_none_or(|looked| looked.has_word || looked.near != 0)
+    }
+
+    /// Returns whether [`Sieve::passes`] let through every session with a word near to one of these.
+    pub(crate) fn passed_near(&self, terms: &[usize]) -> bool {
+        let Some(pieces) = &self.pieces else { return true };
+        let seen = self.seen.load(Ordering::Relaxed);
+        let is_known = |term: usize| !self.has_near(&[term]) || pieces.finds_near(term) && seen & 1 << term == 0;
+        terms.iter().all(|term| is_known(*term))
+    }
+
+    /// Returns whether words near to one of these are searched for.
+    pub(crate) fn has_near(&self, terms: &[usize]) -> bool {
+        terms.iter().any(|term| self.words.terms[*term].word().is_some_and(has_near))
+    }
+
+    /// Returns whether the file of a copy may have a word near to a word.
+    pub(crate) fn near_may_be_in_copy(&self, term: usize, agent: &dyn Agent, place: &Located) -> bool {
+        let Some(file) = agent.verbatim(place) else { return true };
+        let (known, bit) = (self.lock().get(&file).copied().unwrap_or_default(), 1 << term);
+        if known.known & bit != 0 {
+            return known.near & bit != 0;
+        }
+        let mut small = Vec::new();
+        let is_near = any_window(&file, u64::MAX, OVERLAP, &mut |bytes| self.near_may_be_in(term, bytes, &mut small));
+        if let Some(looked) = self.lock().get_mut(&file) {
+            looked.known |= bit;
+            looked.near |= u32::from(is_near) << term;
+        }
+        is_near
+    }
+
+    /// Returns whether bytes may have a word near to a word. `small` is overwritten.
+    pub(super) fn near_may_be_in(&self, term: usize, bytes: &[u8], small: &mut Vec<u8>) -> bool {
+        let pieces = self.pieces.as_ref().filter(|pieces| pieces.finds_near(term));
+        let has = |pieces: &Pieces| pieces.search(bytes, Wanted { near: 1 << term, ..Wanted::default() }, small);
+        pieces.map(has).is_none_or(|has| has.near != 0 || has.anything)
+    }
+
+    fn look(&self, file: &Path, most: u64) -> Looked {
+        let Some(pieces) = &self.pieces else { return Looked { has_word: true, ..Looked::default() } };
+        if let Some(looked) = self.lock().get(file) {
+            return *looked;
+        }
+        let is_near_found = |term: &usize| pieces.finds_near(*term);
+        let with_near = (0..self.words.terms.len()).filter(is_near_found).fold(0, |terms, term| terms | 1 << term);
+        let unseen = self.all() & !self.seen.load(Ordering::Relaxed);
+        let (mut looked, mut small) = (Looked { known: unseen & with_near, ..Looked::default() }, Vec::new());
+        let is_found = any_window(file, most, OVERLAP.max(pieces.longest()), &mut |bytes| {
+            let wanted = Wanted { words: self.all(), unseen, near: looked.known };
+            let has = pieces.search(bytes, wanted, &mut small);
+            self.seen.fetch_or(has.words, Ordering::Relaxed);
+            looked.near |= has.near;
+            looked.has_word = has.words != 0 || has.anything;
+            looked.has_word
+        });
+        if is_found && !looked.has_word {
+            // It is too long, or cannot be read.
+            return Looked { has_word: true, ..Looked::default() };
+        }
+        if looked.has_word {
+            looked.known = 0;
+        }
+        self.lock().insert(file.to_owned(), looked);
+        looked
+    }
+
+    /// Returns the mask of all words.
+    fn all(&self) -> u32 {
+        self.words.terms.iter().enumerate().fold(0, |terms, (term, _)| terms | 1 << term)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Looked>> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

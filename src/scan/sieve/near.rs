@@ -1,0 +1,88 @@
+//! Words that are near to one in the bytes of a transcript.
+
+use std::ops::Range;
+
+use crate::format::nearly::{most_slips, slips};
+use crate::session::words::fold::{folded, parts, tokens};
+
+/// A shorter word is near to too many.
+const SHORTEST: usize = 4;
+/// Length of an escape in JSON that is directly before a word, such as `u00e4`.
+const ESCAPE: usize = 5;
+
+/// A filter for words that are near to one of ASCII.
+#[derive(Debug)]
+pub(super) struct NearWord {
+    word: String,
+    letters: u64,
+}
+
+impl NearWord {
+    /// Makes the filter for a word; `None` unless it is ASCII, because any other may be escaped in many ways.
+    pub(super) fn of(word: &str) -> Option<Self> {
+        let is_possible = has_near(word) && word.is_ascii();
+        is_possible.then(|| Self { word: word.to_owned(), letters: letters(word.as_bytes()) })
+    }
+
+    /// Returns pieces of the word; each near word has at least one of them as it is.
+    ///
+    /// The word is cut into one piece more than the slips that a near word may have, so each slip changes one piece and one is
+    /// left, unless two letters changed places across a cut. Another piece has these letters in that order.
+    pub(super) fn pieces(&self) -> Vec<Vec<u8>> {
+        let word = self.word.as_bytes();
+        let cuts = cuts(word.len(), most_slips(&self.word) + 1);
+        let mut pieces: Vec<Vec<u8>> = cuts.iter().map(|cut| word[cut.clone()].to_vec()).collect();
+        for (at, pair) in cuts.windows(2).enumerate() {
+            let cut = pair[1].start;
+            // The letters at the other cuts may have changed places, too.
+            let start = pair[0].start + usize::from(at > 0);
+            let end = pair[1].end - usize::from(at + 2 < cuts.len());
+            let mut swapped = word.to_vec();
+            swapped.swap(cut - 1, cut);
+            pieces.push(swapped[start..end].to_vec());
+        }
+        pieces
+    }
+
+    /// Returns whether letters and digits of ASCII at a place have a near word. Names of JSON members have none.
+    pub(super) fn is_near(&self, bytes: &[u8], token: &Range<usize>) -> bool {
+        // A letter behind a backslash is part of an escape, such as that of the end of a line.
+        let is_escape = token.start > 0 && bytes[token.start - 1] == b'\\';
+        let escape = match bytes[token.start] {
+            b'u' if is_escape => ESCAPE,
+            _ => usize::from(is_escape),
+        };
+        let word = &bytes[(token.start + escape).min(token.end)..token.end];
+        // A slip takes at most one letter away.
+        let missing = (self.letters & !letters(word)).count_ones() as usize;
+        if missing > most_slips(&self.word) || bytes[token.end..].starts_with(b"\":") {
+            return false;
+        }
+        let near = |token: &str| slips(&folded(token), &self.word).is_some();
+        let any = |token: &str| near(token) || parts(token).any(|part| near(&token[part]));
+        str::from_utf8(word).is_ok_and(|text| tokens(text).any(|token| any(&text[token])))
+    }
+}
+
+/// Returns whether words near to a word are searched for.
+pub(super) fn has_near(word: &str) -> bool {
+    word.chars().count() >= SHORTEST
+}
+
+/// Returns the letters and digits of ASCII around a place.
+pub(super) fn token_at(bytes: &[u8], at: usize) -> Range<usize> {
+    let is_in_word = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let before = bytes[..at].iter().rev().take_while(is_in_word).count();
+    let after = bytes[at..].iter().take_while(is_in_word).count();
+    at - before..at + after
+}
+
+/// Returns the parts of a length, which are as long as each other as far as possible.
+fn cuts(length: usize, parts: usize) -> Vec<Range<usize>> {
+    (0..parts).map(|part| part * length / parts..(part + 1) * length / parts).collect()
+}
+
+/// Returns a bit for each letter and digit, in any case.
+fn letters(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |letters, byte| letters | 1 << (byte.to_ascii_lowercase() & 63))
+}

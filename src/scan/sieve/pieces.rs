@@ -1,0 +1,264 @@
+//! Searches bytes for the words of a search and for words near to them, all at once.
+
+use aho_corasick::packed::Searcher;
+use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
+
+use super::near::{NearWord, token_at};
+use crate::scan::probe::{Probe, frequency, has_accents, is_escaped};
+use crate::session::words::Words;
+
+/// Bytes of a piece that are searched for.
+const PIECE: usize = 3;
+/// Digits of an escape, such as `\u00e9`. With one of them, the beginning is as long as a piece, which is faster than two bytes.
+const DIGITS: &[u8] = b"0123456789abcdef";
+
+/// A search for pieces of words in bytes in small letters.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    /// Finds pieces of the words.
+    words: Automaton,
+    /// Finds pieces of near words, too.
+    all: Automaton,
+    /// Pieces of words, then those of near words.
+    pieces: Vec<Piece>,
+    near_from: usize,
+    near: Vec<Option<NearWord>>,
+}
+
+/// A piece to search for.
+#[derive(Debug)]
+struct Piece {
+    bytes: Vec<u8>,
+    meaning: Meaning,
+}
+
+/// The meaning of a piece in some bytes.
+#[derive(Debug)]
+enum Meaning {
+    /// A run of letters that a word has: the number of the word, the run, and the start of the piece in it.
+    Word(usize, Vec<u8>, usize),
+    /// A word may be near to it.
+    Near,
+    /// A letter may be escaped.
+    Escape,
+}
+
+/// The words that some bytes may have; bit 0 is the first word.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Has {
+    pub words: u32,
+    pub near: u32,
+    /// Set if any word may be there: a letter is escaped, or has an accent.
+    pub anything: bool,
+}
+
+/// The words that are searched for; bit 0 is the first word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// Words that end the search, any of them.
+    pub words: u32,
+    /// Those of them that must be found for that.
+    pub unseen: u32,
+    /// Words to which another one may be near.
+    pub near: u32,
+}
+
+impl Wanted {
+    fn is_met(self, has: Has) -> bool {
+        let Self { words, unseen, near } = self;
+        has.anything || has.words != 0 && unseen & !has.words == 0 || words == 0 && near & !has.near == 0
+    }
+}
+
+impl Pieces {
+    /// Makes the automaton; `None` if bytes exclude nothing.
+    pub(super) fn of(words: &Words) -> Option<Self> {
+        let probes: Option<Vec<Probe>> = words.terms.iter().map(Probe::for_term).collect();
+        // Every message may have a word that must not be there.
+        let probes = probes.filter(|_| !words.has_excluded())?;
+        let escape =
+            |digit: &u8| Piece { bytes: [b"\\u", std::slice::from_ref(digit)].concat(), meaning: Meaning::Escape };
+        let mut pieces: Vec<Piece> = DIGITS.iter().map(escape).collect();
+        for (term, probe) in probes.into_iter().enumerate() {
+            let run = probe.into_run();
+            let (start, bytes) = rarest(&run);
+            pieces.push(Piece { bytes, meaning: Meaning::Word(term, run, start) });
+        }
+        let near_from = pieces.len();
+        let near: Vec<Option<NearWord>> = words.terms.iter().map(|term| term.word().and_then(NearWord::of)).collect();
+        let near_pieces = near.iter().flatten().flat_map(NearWord::pieces);
+        pieces.extend(near_pieces.map(|piece| Piece { bytes: rarest(&piece).1, meaning: Meaning::Near }));
+        let (words, all) = (Automaton::of(&pieces[..near_from])?, Automaton::of(&pieces)?);
+        Some(Self { words, all, pieces, near_from, near })
+    }
+
+    /// Returns the length of the longest run of letters that a word has.
+    pub(super) fn longest(&self) -> usize {
+        let runs = self.pieces.iter().map(|piece| match &piece.meaning {
+            Meaning::Word(_, run, _) => run.len(),
+            Meaning::Near | Meaning::Escape => 0,
+        });
+        runs.max().unwrap_or(0)
+    }
+
+    /// Returns whether words near to a word are found.
+    pub(super) fn finds_near(&self, term: usize) -> bool {
+        self.near[term].is_some()
+    }
+
+    /// Searches some bytes until what is wanted is found. `small` is overwritten.
+    pub(super) fn search(&self, bytes: &[u8], wanted: Wanted, small: &mut Vec<u8>) -> Has {
+        let mut has = Has { anything: has_accents(bytes), ..Has::default() };
+        small.clear();
+        small.extend(bytes.iter().map(u8::to_ascii_lowercase));
+        let (automaton, pieces) =
+            if wanted.near == 0 { (&self.words, &self.pieces[..self.near_from]) } else { (&self.all, &*self.pieces) };
+        let (mut from, mut looked_up_to) = (0, 0);
+        while !wanted.is_met(has) {
+            let Some(at) = automaton.find(small, from) else { break };
+            // Other pieces may begin at the same place, or inside of this one.
+            from = at + 1;
+            for piece in pieces.iter().filter(|piece| small[at..].starts_with(&piece.bytes)) {
+                match &piece.meaning {
+                    Meaning::Word(term, run, start) => {
+                        let is_there = at.checked_sub(*start).is_some_and(|at| small[at..].starts_with(run));
+                        has.words |= u32::from(is_there) << term & wanted.words;
+                    }
+                    Meaning::Near if at >= looked_up_to => {
+                        let token = token_at(bytes, at);
+                        let is_near =
+                            |word: &Option<NearWord>| word.as_ref().is_some_and(|word| word.is_near(bytes, &token));
+                        for (term, _) in self.near.iter().enumerate().filter(|(_, word)| is_near(word)) {
+                            has.near |= 1 << term & wanted.near;
+                        }
+                        looked_up_to = token.end;
+                    }
+                    Meaning::Near => {}
+                    Meaning::Escape => has.anything |= is_escaped(bytes, at),
+                }
+            }
+        }
+        has
+    }
+}
+
+/// Finds the next place at which any of several pieces begins.
+#[derive(Debug)]
+enum Automaton {
+    /// A search with SIMD, for up to 128 pieces; an [`AhoCorasick`] prefers single bytes, which are more frequent.
+    Packed(Searcher),
+    Any(AhoCorasick),
+}
+
+impl Automaton {
+    fn of(pieces: &[Piece]) -> Option<Self> {
+        let bytes = || pieces.iter().map(|piece| &piece.bytes);
+        let packed = Searcher::new(bytes()).map(Self::Packed);
+        let any = || AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(bytes());
+        packed.or_else(|| any().ok().map(Self::Any))
+    }
+
+    fn find(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let found = match self {
+            Self::Packed(searcher) => searcher.find_in(bytes, Span { start: from, end: bytes.len() }),
+            Self::Any(automaton) => automaton.find(Input::new(bytes).range(from..)),
+        };
+        found.map(|found| found.start())
+    }
+}
+
+/// Returns the rarest bytes of a text, and their start.
+fn rarest(text: &[u8]) -> (usize, Vec<u8>) {
+    let often = |(_, bytes): &(usize, &[u8])| bytes.iter().map(|byte| frequency(*byte)).sum::<usize>();
+    let rarest = text.windows(PIECE.min(text.len())).enumerate().min_by_key(often);
+    rarest.map_or_else(|| (0, text.to_vec()), |(start, bytes)| (start, bytes.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::format::nearly::slips;
+    use crate::session::words::fold::folded;
+
+    fn near(word: &str, bytes: &str) -> bool {
+        let words = Words::parse(&[word.to_owned()]);
+        let wanted = Wanted { near: 1, ..Wanted::default() };
+        let has = Pieces::of(&words).expect("pieces").search(bytes.as_bytes(), wanted, &mut Vec::new());
+        has.near == 1 || has.anything
+    }
+
+    #[test]
+    fn near_words_are_seen_in_the_bytes_of_json() {
+        for (word, json) in [
+            ("realy", r#"{"text":"the relay is"}"#),
+            ("rlay", r#"{"text":"The RELAY"}"#),
+            ("realy", r#"{"text":"one\nrelay"}"#),
+            ("realy", r#"{"text":"\u00e4relay"}"#),
+            ("realy", r#"{"text":"r\u00e9lay"}"#),
+            ("realy", r#"{"text":"a rélay"}"#),
+            ("realy", r#"{"text":"the relay—not…"}"#),
+            ("realy", r#"{"text":"„relayQueue“"}"#),
+            ("budgte", r#"{"text":"let retryBudget"}"#),
+            ("certficaet", r#"{"text":"certificate"}"#),
+        ] {
+            assert!(near(word, json), "{word} in {json}");
+        }
+        for (word, json) in [("conten", r#"{"content":"x"}"#), ("qqzz", "a zz"), ("realy", r#"{"text":"a player"}"#)] {
+            assert!(!near(word, json), "{word} in {json}");
+        }
+    }
+
+    #[test]
+    fn all_words_are_found_in_one_pass() {
+        let words = Words::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
+        let pieces = Pieces::of(&words).expect("pieces");
+        let search = |text: &str, unseen| {
+            pieces.search(text.as_bytes(), Wanted { words: 0b1111, unseen, near: 0b1000 }, &mut Vec::new())
+        };
+        assert_eq!(search("the Relay", 0b1111), Has { words: 0b0011, near: 0b1000, anything: false });
+        assert_eq!(search("mAil relay", 0), Has { words: 0b0100, ..Has::default() });
+        assert_eq!(search("mAil relay", 0b0010), Has { words: 0b0111, near: 0b1000, anything: false });
+        assert!(search(r"m\u0061il", 0).anything);
+    }
+
+    #[test]
+    fn more_pieces_than_a_packed_search_takes_are_found() {
+        let letters = ["ba", "ke", "lo", "mu", "na", "po"].map(str::to_owned);
+        let pairs = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}xquzbar")));
+        let texts: Vec<String> = pairs.take(crate::session::words::MOST).collect();
+        let (words, mut small) = (Words::parse(&texts), Vec::new());
+        let pieces = Pieces::of(&words).expect("pieces");
+        assert!(matches!(pieces.all, Automaton::Any(_)), "{:?}", pieces.all);
+        for (term, text) in texts.iter().enumerate() {
+            let wanted = Wanted { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
+            assert_eq!(pieces.search(text.as_bytes(), wanted, &mut small).words, 1 << term, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_near_word_is_never_passed_over(
+            word in "[abc]{4,12}",
+            edits in prop::collection::vec((0_u8..4, 0_usize..12, "[abcBé]"), 0..3),
+            before in "( |\\\\n|Ab|é|. ){0,2}",
+        ) {
+            let mut edited: Vec<char> = word.chars().collect();
+            for (kind, at, letter) in edits {
+                let (at, letter) = (at % edited.len(), letter.chars().next().expect("a letter"));
+                match kind {
+                    0 => edited[at] = letter,
+                    1 => edited.insert(at, letter),
+                    2 if at + 1 < edited.len() => edited.swap(at, at + 1),
+                    _ if edited.len() > 1 => drop(edited.remove(at)),
+                    _ => {}
+                }
+            }
+            let edited: String = edited.into_iter().collect();
+            let text = format!("{before} {edited}.");
+            prop_assume!(slips(&folded(&edited), &word).is_some());
+            prop_assert!(near(&word, &text), "{word} in {text}");
+        }
+    }
+}
