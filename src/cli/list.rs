@@ -15,7 +15,7 @@ use crate::session::stats::StatsKey;
 pub(crate) struct ListArgs {
     /// Only sessions with each of these words in their title, first prompt, directory, agent, id or marks
     ///
-    /// `agent:claude`, `dir:shop`, `since:7d` and `before:2026-11` are filters here as in the picker.
+    /// `agent:claude`, `dir:shop`, `since:7d`, `before:2026-11`, `is:pinned` and `!WORD` are filters here as in the picker.
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 

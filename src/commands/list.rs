@@ -39,11 +39,11 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let pins = super::pins(env, ui);
     let Scan { mut sessions, mut dangling, problems } = scan;
     let read = sessions.len();
+    pins.mark(&mut sessions);
     sessions.retain(is_meant);
     let hidden = put_in_order(&mut sessions, &filter, args.order());
     let beyond_limit = cut(&mut sessions, args, env);
     for session in &mut sessions {
-        session.is_pinned = pins.has(session.agent, session.id());
         session.kin = filter.kin_of(session);
     }
 

@@ -182,9 +182,9 @@ impl Tally {
         best.truncate(wish.most);
     }
 
-    /// Returns the worth of the match of the word that matches worst; `None` if a word is missing.
+    /// Returns the worth of the match of the word that matches worst; `None` if a word is missing, or an excluded one is there.
     pub(crate) fn worst(&self) -> Option<f32> {
-        let has_all = self.terms().count() == self.counts.len();
+        let has_all = !self.is_excluded && self.terms().count() == self.counts.len();
         self.best.iter().copied().min_by(f32::total_cmp).filter(|_| has_all)
     }
 

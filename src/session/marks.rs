@@ -159,6 +159,15 @@ pub(crate) fn letters(session: &Session) -> String {
     Mark::of(session).into_iter().map(Mark::letter).collect()
 }
 
+/// Returns the name of a mark in the filter `is:`, from its word: `dir-gone`, `several-copies`.
+pub(crate) fn name(word: &str) -> String {
+    let is_number = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
+    match word.strip_suffix(" copies").filter(|number| is_number(number)) {
+        Some(_) => "several-copies".to_owned(),
+        None => word.replace(' ', "-"),
+    }
+}
+
 /// Returns the words of a session's marks; of several copies it is told how many.
 pub(crate) fn words(session: &Session) -> Vec<String> {
     let word = |mark| match mark {

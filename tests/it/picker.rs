@@ -120,7 +120,7 @@ fn letters_that_match_are_highlighted_and_filters_are_typed_with_the_words() {
         seat.shows(&format!("\n{count} of 61 sessions"));
     }
     seat.types("\x15since:soon");
-    seat.shows("soon is no age and no date");
+    seat.shows("soon is neither an age nor a date");
     leaves(seat, "\x1b", 130);
 }
 
@@ -411,6 +411,10 @@ fn what_is_pinned_says_so_and_is_not_deleted() {
     seat.types("\x14");
     seat.shows("1 session pinned.");
     seat.shows("Fix the parser  pinned");
+    seat.types("is:pinned");
+    seat.shows("1 of 2 sessions");
+    seat.types("\x15");
+    seat.shows("2 of 2 sessions");
     assert!(world.rejoin(["pin", "--list"]).code(0).stdout().contains(&id(1)));
     seat.types("\x18");
     seat.shows("is pinned");

@@ -204,6 +204,8 @@ fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
         "agent:claude",
         "dir:shop",
         "since:7d before:2026-03-01",
+        "is:pinned is:dir-gone",
+        "!draft -draft",
         "^S",
         "^G",
         "shift-up shift-down",
@@ -249,6 +251,9 @@ fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
         ("\x15agent:claude,amplifier", "\n62 of 62 sessions"),
         ("\x15dir:shop", "\n32 of 62 sessions"),
         ("\x15since:7d", "\n1 of 62 sessions"),
+        ("\x15is:pinned", "\n0 of 62 sessions"),
+        ("\x15is:", "\n62 of 62 sessions"),
+        ("\x15!basket", "\n61 of 62 sessions"),
         ("\x15before:2026-02-15", "\n60 of 62 sessions"),
     ] {
         seat.types(keys);

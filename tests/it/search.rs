@@ -341,6 +341,37 @@ fn on_a_terminal_a_line_fits_and_nothing_hostile_reaches_it() {
 }
 
 #[test]
+fn filters_are_words_of_search_and_list() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("the relay", "ok"));
+    world.add(Pi::session(id(2)).in_dir("/usr/lib").at("2026-02-10T10:00:00Z").turn("the relay", "lost mails"));
+    world.rejoin(["pin", &id(1)]).code(0);
+    for (filter, found) in [
+        ("agent:pi", id(2)),
+        ("agent:CLAUDE", id(1)),
+        ("dir:usr/bin", id(1)),
+        ("since:2026-02-05 10:00", id(2)),
+        ("before:2026-02-05 10:00", id(1)),
+        ("is:pinned", id(1)),
+        ("is:pin", id(1)),
+    ] {
+        assert_eq!(ids(&search(&world, &["relay", filter])), [&found], "{filter}");
+        let piped = world.rejoin(["search", "relay", "--sessions", filter]).code(0).stdout();
+        assert!(piped.contains(&found) && piped.lines().count() == 1, "{filter}: {piped}");
+        let listed = world.rejoin(["list", "relay", filter]).code(0).stdout();
+        assert!(listed.contains(&found) && listed.lines().count() == 1, "{filter}: {listed}");
+    }
+    assert_eq!(ids(&search(&world, &["relay", "!mail"])), [id(1)]);
+    assert_eq!(world.rejoin(["list", "pinned"]).code(0).stdout().lines().count(), 1);
+    assert_eq!(world.rejoin(["list", "relay", "!usr/lib"]).code(0).stdout().lines().count(), 1);
+    for command in ["search", "list"] {
+        let refused = world.rejoin([command, "relay", "is:lost"]).code(2);
+        refused.stderr_eq("error: no mark is called lost; `rejoin help marks` lists them\n");
+        world.rejoin([command, "relay", "since:soon"]).code(2).stderr_eq("error: soon is neither an age nor a date\n");
+    }
+}
+
+#[test]
 fn wrong_arguments_are_refused_with_what_is_right() {
     let world = World::new();
     world.rejoin(["search"]).code(2);

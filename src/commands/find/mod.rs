@@ -279,6 +279,9 @@ impl<'a> Finder<'a> {
 /// Finds the sessions that have every word of a text somewhere, the newest first.
 fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
     let query = words::query(text, &env.clock);
+    if query.only_excludes() {
+        return Vec::new();
+    }
     let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && words::are_in(&query, &sessions[*at], env);
     let mut found: Vec<usize> = (0..sessions.len()).filter(is_meant).collect();
     found.sort_by_key(|at| Reverse(sessions[*at].recency()));

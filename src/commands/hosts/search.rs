@@ -79,7 +79,8 @@ fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, Row)> {
 
 pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
-    let (words, pattern) = (Words::parse(&args.text), if args.is_ranked() { None } else { Some(pattern(args)?) });
+    let (_, texts) = super::super::words::filters(&args.text, &env.clock)?;
+    let (words, pattern) = (Words::parse(&texts), if args.is_ranked() { None } else { Some(pattern(args)?) });
     let wanted = pattern.as_ref().map_or(search::Wanted::Words(&words), search::Wanted::Pattern);
     let words = of_others(
         &env.invocation.words,

@@ -15,6 +15,7 @@ use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
 use crate::scan::sieve::Sieve;
 use crate::scan::{self, Wanted};
+use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::words::{self, Words};
 use crate::session::{Copy, Located, Problem, Session};
@@ -28,6 +29,8 @@ struct Best<'a> {
     args: &'a SearchArgs,
     archive: &'a Archive,
     filter: Filter,
+    /// Filters among the words.
+    query: Query,
     env: &'a Env,
 }
 
@@ -47,7 +50,8 @@ struct Loaded<'a> {
 }
 
 pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let words = Words::parse(&args.text);
+    let (query, texts) = super::super::words::filters(&args.text, &env.clock)?;
+    let words = Words::parse(&texts);
     if words.terms.is_empty() || words.terms.len() > words::MOST {
         let why = format!("a search takes 1 to {} words, not {}", words::MOST, words.terms.len());
         return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why).hint("name words that the session has").into());
@@ -55,7 +59,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     if args.archived {
         super::super::archive::must_be_there(archive, env)?;
     }
-    let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env), env };
+    let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env), query, env };
     let sieve = Sieve::new(&words);
     let loaded = best.load(&|agent, place| sieve.passes(agent, place), ui);
     let mut answer = best.count(&loaded, &sieve, ui);
@@ -120,6 +124,12 @@ impl<'a> Best<'a> {
             };
             Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive, short: None }
         };
+        if self.query.has_marks() {
+            super::super::pins(env, ui).mark(&mut loaded.sessions);
+        }
+        if !self.query.is_empty() {
+            loaded.sessions.retain(|session| super::super::words::are_in(&self.query, session, env));
+        }
         loaded.short = super::wants_short(self.args, &self.env.terminal).then(|| ShortIds::of(&loaded.sessions));
         loaded.hidden = listing::put_in_order(&mut loaded.sessions, filter, SortKey::Active);
         loaded

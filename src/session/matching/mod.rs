@@ -1,6 +1,5 @@
 //! Whether, and how well, a session matches what a person typed: words, and filters such as `agent:claude`. Pure.
 
-use clap::ValueEnum as _;
 use jiff::Timestamp;
 use memchr::memmem::Finder;
 use nucleo_matcher::chars::{normalize, to_lower_case};
@@ -9,7 +8,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::session::words::fold::folded;
 use crate::session::words::{self, Term, Words};
-use crate::session::{AgentKind, Session};
+use crate::session::{AgentKind, Session, marks};
 
 /// How many characters of a first prompt are searched.
 const PROMPT: usize = 2000;
@@ -89,6 +88,8 @@ pub(crate) struct Subject {
     dir: Text,
     /// Agent and marks.
     labels: Text,
+    /// Names of the marks, for filters.
+    marks: Vec<String>,
     id: String,
     /// The first prompt, and the directory from the root.
     prompt: Text,
@@ -111,7 +112,8 @@ impl Subject {
             active_at: session.active_at(),
             title: Text::new(title),
             dir: Text::new(dir),
-            labels: Text::new(&format!("{} {}", session.agent, marks.join(" "))),
+            labels: labels(session.agent, marks),
+            marks: marks.iter().map(|mark| marks::name(mark)).collect(),
             id: folded(session.id()),
             prompt: Text::new(&prompt),
             dirs: copy.directories().map(|dir| folded(&dir.to_string_lossy())).collect(),
@@ -119,7 +121,18 @@ impl Subject {
     }
 }
 
+/// Returns the text of the agent and the marks.
+fn labels(agent: AgentKind, marks: &[String]) -> Text {
+    Text::new(&format!("{agent} {}", marks.join(" ")))
+}
+
 impl Subject {
+    /// Replaces the marks.
+    pub(crate) fn set_marks(&mut self, marks: &[String]) {
+        self.labels = labels(self.agent, marks);
+        self.marks = marks.iter().map(|mark| marks::name(mark)).collect();
+    }
+
     /// Returns what names it.
     fn named(&self) -> [&Text; 3] {
         [&self.title, &self.dir, &self.labels]
@@ -170,99 +183,15 @@ impl Word {
         }
     }
 
+    /// Returns whether a session has it in any form.
+    fn is_in(&self, subject: &Subject) -> bool {
+        let texts = subject.named().into_iter().chain([&subject.prompt]);
+        let mut weights = texts.filter_map(|text| self.any_form.weight_in(&text.text, &text.folded));
+        weights.any(|weight| weight >= words::FORM)
+    }
+
     fn begins(&self, folded: &str) -> bool {
         self.letters >= SHORTEST && folded.as_bytes().starts_with(self.part.needle())
-    }
-}
-
-/// What was typed, understood.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Query {
-    words: Vec<Word>,
-    agents: Option<Vec<AgentKind>>,
-    dirs: Vec<String>,
-    since: Option<Timestamp>,
-    before: Option<Timestamp>,
-    /// What of it is not understood, for people; it filters nothing.
-    pub problem: Option<String>,
-}
-
-impl Query {
-    /// Understands words, phrases in quotes, and the filters `agent:`, `dir:`, `since:` and `before:`; `time` reads an
-    /// age or a date.
-    pub(crate) fn parse(text: &str, time: impl Fn(&str) -> Option<Timestamp>) -> Self {
-        let mut query = Self::default();
-        for part in parts(text) {
-            let (name, value) = part.split_once(':').unwrap_or((&part, ""));
-            match name {
-                // A filter that is still being typed filters nothing yet.
-                "agent" | "dir" | "since" | "before" if part.ends_with(':') => {}
-                "agent" if !value.is_empty() => {
-                    let mut agents: Vec<AgentKind> = value.split(',').flat_map(agents_called).collect();
-                    if agents.is_empty() {
-                        query.problem = Some(format!("no agent is called {value}"));
-                    }
-                    query.agents.get_or_insert_default().append(&mut agents);
-                }
-                "dir" if !value.is_empty() => query.dirs.push(folded(value)),
-                "since" | "before" if !value.is_empty() => match time(value) {
-                    Some(at) if name == "since" => query.since = Some(at),
-                    Some(at) => query.before = Some(at),
-                    None => query.problem = Some(format!("{value} is no age and no date")),
-                },
-                _ => query.words.push(Word::new(&part)),
-            }
-        }
-        query
-    }
-
-    /// Returns the words that are no filters.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
-        self.words.iter().map(|word| word.text.as_str())
-    }
-
-    /// Returns whether a session passes the filters, and every word stands somewhere in it as it was typed.
-    pub(crate) fn is_answered_by(&self, subject: &Subject) -> bool {
-        self.lets_pass(subject) && self.words.iter().all(|word| word.best_in(subject).is_some())
-    }
-
-    /// Returns whether a session passes the filters, whatever the words are.
-    pub(crate) fn lets_pass(&self, subject: &Subject) -> bool {
-        let at = subject.active_at;
-        let is_of = |agents: &Vec<AgentKind>| {
-            agents.contains(&subject.agent) || subject.agents.iter().any(|agent| agents.contains(agent))
-        };
-        self.agents.as_ref().is_none_or(is_of)
-            && self.dirs.iter().all(|dir| subject.dirs.iter().any(|recorded| recorded.contains(dir)))
-            && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
-            && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
-    }
-}
-
-/// Splits at blanks, but not between quotes; one that is still open ends with the text.
-fn parts(text: &str) -> Vec<String> {
-    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
-    for c in text.chars() {
-        match c {
-            '"' => is_quoted = !is_quoted,
-            c if c.is_whitespace() && !is_quoted => parts.push(std::mem::take(&mut part)),
-            c => part.push(c),
-        }
-    }
-    parts.push(part);
-    parts.retain(|part| !part.trim().is_empty());
-    parts
-}
-
-/// Returns the agent of that name, or else those whose names begin so.
-fn agents_called(name: &str) -> Vec<AgentKind> {
-    let name = name.to_lowercase();
-    let all = AgentKind::value_variants().iter().copied();
-    let exact: Vec<AgentKind> = all.clone().filter(|agent| agent.name() == name).collect();
-    if exact.is_empty() {
-        all.filter(|agent| !name.is_empty() && agent.name().starts_with(&name)).collect()
-    } else {
-        exact
     }
 }
 
@@ -351,5 +280,8 @@ impl Matching {
     }
 }
 
+pub(crate) use query::Query;
+
+mod query;
 #[cfg(test)]
 mod tests;

@@ -89,11 +89,19 @@ fn filters_are_part_of_what_is_typed() {
         ("since:2026-03-02T00:00:00Z", false),
         ("before:2026-03-02T00:00:00Z", true),
         ("before:2026-03-01T00:00:00Z", false),
+        ("is:", true),
+        ("is:pinned", false),
+        ("fix -parser", false),
+        ("fix -pars", true),
+        ("fix !parsers", false),
+        ("-", false),
     ] {
         assert_eq!(rank(text, "Fix the parser").is_some(), expected, "{text}");
     }
-    assert_eq!(query("since:soon x").problem.as_deref(), Some("soon is no age and no date"));
+    assert_eq!(query("since:soon x").problem.as_deref(), Some("soon is neither an age nor a date"));
     assert_eq!(query("agent:nobody").problem.as_deref(), Some("no agent is called nobody"));
+    assert_eq!(query("is:lost").problem.as_deref(), Some("no mark is called lost; `rejoin help marks` lists them"));
+    assert_eq!(query("fix -parser !x is:dir-gone").texts(), ["fix", "-parser", "-x"]);
     assert_eq!(query("agent:claude fix \"two words\" dir:x").words().collect::<Vec<_>>(), ["fix", "two words"]);
 }
 

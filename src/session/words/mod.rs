@@ -14,7 +14,7 @@ pub(crate) const MOST: usize = 32;
 /// The word itself.
 pub(crate) const WORD: f32 = 1.0;
 /// A form of the word, or the word as a part of an identifier.
-const FORM: f32 = 0.95;
+pub(crate) const FORM: f32 = 0.95;
 /// A longer word that begins with it.
 pub(crate) const PREFIX: f32 = 0.5;
 /// A word that contains it.
@@ -62,12 +62,12 @@ pub(crate) struct Place {
 }
 
 impl Words {
-    /// Parses the texts of a command: a text of letters and digits is a word, any other is a phrase, and one behind `-` must
-    /// not be there.
+    /// Parses the texts of a command: a text of letters and digits is a word, any other is a phrase, and one behind `-` or
+    /// `!` must not be there.
     pub(crate) fn parse(texts: &[String]) -> Self {
         let (mut terms, mut excluded): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
         for text in texts {
-            let (list, text) = match text.strip_prefix('-').filter(|text| !text.is_empty()) {
+            let (list, text) = match text.strip_prefix(['-', '!']).filter(|text| !text.is_empty()) {
                 Some(text) => (&mut excluded, text),
                 None => (&mut terms, text.as_str()),
             };

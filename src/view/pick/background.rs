@@ -19,7 +19,7 @@ use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search;
 use crate::scan::sieve::Sieve;
 use crate::session::matching::Quality;
-use crate::session::words::{Term, Words};
+use crate::session::words::Words;
 use crate::session::{Copy, Session};
 use crate::system::env::Env;
 use crate::system::terminal::Waker;
@@ -128,12 +128,11 @@ impl Background {
     }
 
     /// Searches whole sessions for words in any form, until something else is typed.
-    pub(super) fn search<'w>(&self, words: impl Iterator<Item = &'w str>, mut sessions: Vec<Arc<Session>>, env: &Env) {
+    pub(super) fn search(&self, texts: &[String], mut sessions: Vec<Arc<Session>>, env: &Env) {
         // Sessions of other hosts are searched with `rejoin search --host`.
         sessions.retain(|session| session.host().is_none());
         let is_wanted = self.search.anew();
-        let words: Vec<Term> = words.map(Term::new).collect();
-        let (words, now) = (Words::all_of(words), env.clock.now);
+        let (words, now) = (Words::parse(texts), env.clock.now);
         self.run(move |_, tell| {
             let sieve = Sieve::new(&words);
             let (mut said, mut told, mut tallies) = (Vec::new(), Instant::now(), Vec::new());

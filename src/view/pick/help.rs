@@ -58,6 +58,8 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         ("agent:claude", "sessions of one agent; agent:claude,codex of two"),
         ("dir:shop", "sessions whose directory contains it"),
         ("since:7d before:2026-03-01", "sessions active since then, or before"),
+        ("is:pinned is:dir-gone", "sessions with that mark"),
+        ("!draft -draft", "sessions without that word"),
     ]);
     vec![("ACT", actions), ("MOVE", go), ("TYPE", edit), ("FIND", words), ("LOOK", look)]
 }

@@ -350,7 +350,7 @@ impl Picker<'_> {
         let passing = self.state.items.iter().zip(&self.sessions);
         let passing = passing.filter(|(item, _)| self.state.query.lets_pass(&item.subject));
         let passing = passing.map(|(_, session)| Arc::clone(session)).collect();
-        self.background.search(self.state.query.words(), passing, self.env);
+        self.background.search(&self.state.query.texts(), passing, self.env);
         self.state.is_searching = true;
     }
 

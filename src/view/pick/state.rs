@@ -176,6 +176,8 @@ impl State {
             if is_pinned {
                 item.marks.push(super::item::Mark { word: PINNED.to_owned(), is_in_the_way: false });
             }
+            let words: Vec<String> = item.marks.iter().map(|mark| mark.word.clone()).collect();
+            item.subject.set_marks(&words);
         }
     }
 

@@ -1,0 +1,169 @@
+//! The words and filters that a user types.
+
+use clap::ValueEnum as _;
+use jiff::Timestamp;
+
+use super::{Subject, Word};
+use crate::session::AgentKind;
+use crate::session::marks::{self, Mark};
+use crate::session::words::fold::folded;
+
+/// Words, phrases in quotation marks, words that must not be there (`-word`, `!word`), and filters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query {
+    pub(super) words: Vec<Word>,
+    excluded: Vec<Word>,
+    agents: Option<Vec<AgentKind>>,
+    dirs: Vec<String>,
+    since: Option<Timestamp>,
+    before: Option<Timestamp>,
+    /// Names of marks, as [`marks::names`] gives them.
+    marks: Vec<String>,
+    /// A filter that is not understood, for the user; it filters nothing.
+    pub problem: Option<String>,
+}
+
+/// Names of filters, such as `agent` in `agent:claude`.
+const FILTERS: [&str; 5] = ["agent", "dir", "since", "before", "is"];
+
+impl Query {
+    /// Parses a text; `time` reads an age or a date.
+    pub(crate) fn parse(text: &str, time: impl Fn(&str) -> Option<Timestamp>) -> Self {
+        let mut query = Self::default();
+        parts(text).iter().for_each(|part| query.add(part, &time));
+        query
+    }
+
+    /// Parses the arguments of a command: an argument is a filter, whose value may have blanks, or a text as for [`Query::parse`].
+    pub(crate) fn from_arguments(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> Self {
+        let mut query = Self::default();
+        for text in texts {
+            let parts = if filter(text).is_some() { vec![text.clone()] } else { parts(text) };
+            parts.iter().for_each(|part| query.add(part, &time));
+        }
+        query
+    }
+
+    /// Parses the filters among the arguments of a command, and returns the other arguments.
+    pub(crate) fn split_filters(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> (Self, Vec<String>) {
+        let (filters, others) = texts.iter().cloned().partition::<Vec<_>, _>(|text| filter(text).is_some());
+        (Self::from_arguments(&filters, time), others)
+    }
+
+    fn add(&mut self, part: &str, time: &impl Fn(&str) -> Option<Timestamp>) {
+        let Some((name, value)) = filter(part) else {
+            match part.strip_prefix(['-', '!']).filter(|word| !word.is_empty()) {
+                Some(word) => self.excluded.push(Word::new(word)),
+                None => self.words.push(Word::new(part)),
+            }
+            return;
+        };
+        match name {
+            // A filter that is still being typed filters nothing yet.
+            _ if value.is_empty() => {}
+            "agent" => {
+                let mut agents: Vec<AgentKind> = value.split(',').flat_map(agents_called).collect();
+                if agents.is_empty() {
+                    self.problem = Some(format!("no agent is called {value}"));
+                }
+                self.agents.get_or_insert_default().append(&mut agents);
+            }
+            "dir" => self.dirs.push(folded(value)),
+            "is" => {
+                let mark = folded(value).replace(' ', "-");
+                let is_known = |known: &Mark| marks::name(known.word()).starts_with(&mark);
+                if !Mark::ALL.iter().any(is_known) {
+                    self.problem = Some(format!("no mark is called {value}; `rejoin help marks` lists them"));
+                }
+                self.marks.push(mark);
+            }
+            _ => match time(value) {
+                Some(at) if name == "since" => self.since = Some(at),
+                Some(at) => self.before = Some(at),
+                None => self.problem = Some(format!("{value} is neither an age nor a date")),
+            },
+        }
+    }
+
+    /// Returns the words that are no filters.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| word.text.as_str())
+    }
+
+    /// Returns the words, and the excluded ones behind a hyphen.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let excluded = self.excluded.iter().map(|word| format!("-{}", word.text));
+        self.words().map(str::to_owned).chain(excluded).collect()
+    }
+
+    /// Returns whether every session answers it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.excluded.is_empty() && !self.has_filters()
+    }
+
+    /// Returns whether it names no session, and only excludes some.
+    pub(crate) fn only_excludes(&self) -> bool {
+        self.words.is_empty() && !self.excluded.is_empty() && !self.has_filters()
+    }
+
+    fn has_filters(&self) -> bool {
+        let has_times = self.since.is_some() || self.before.is_some();
+        has_times || self.agents.is_some() || !self.dirs.is_empty() || !self.marks.is_empty()
+    }
+
+    /// Returns whether sessions are filtered by their marks.
+    pub(crate) fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// Returns whether a session passes the filters, and has every word somewhere.
+    pub(crate) fn is_answered_by(&self, subject: &Subject) -> bool {
+        self.lets_pass(subject) && self.words.iter().all(|word| word.best_in(subject).is_some())
+    }
+
+    /// Returns whether a session passes the filters and has no excluded word, whatever the other words are.
+    pub(crate) fn lets_pass(&self, subject: &Subject) -> bool {
+        let at = subject.active_at;
+        let is_of = |agents: &Vec<AgentKind>| {
+            agents.contains(&subject.agent) || subject.agents.iter().any(|agent| agents.contains(agent))
+        };
+        self.agents.as_ref().is_none_or(is_of)
+            && self.dirs.iter().all(|dir| subject.dirs.iter().any(|recorded| recorded.contains(dir)))
+            && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
+            && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
+            && self.marks.iter().all(|mark| subject.marks.iter().any(|known| known.starts_with(mark)))
+            && !self.excluded.iter().any(|word| word.is_in(subject))
+    }
+}
+
+/// Returns the name and the value of a filter.
+fn filter(text: &str) -> Option<(&str, &str)> {
+    text.split_once(':').filter(|(name, _)| FILTERS.contains(name))
+}
+
+/// Splits at blanks, but not between quotation marks; those that are still open end with the text.
+fn parts(text: &str) -> Vec<String> {
+    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
+    for c in text.chars() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            c if c.is_whitespace() && !is_quoted => parts.push(std::mem::take(&mut part)),
+            c => part.push(c),
+        }
+    }
+    parts.push(part);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// Returns the agent with a name, or else those whose names begin with it.
+fn agents_called(name: &str) -> Vec<AgentKind> {
+    let name = name.to_lowercase();
+    let all = AgentKind::value_variants().iter().copied();
+    let exact: Vec<AgentKind> = all.clone().filter(|agent| agent.name() == name).collect();
+    if exact.is_empty() {
+        all.filter(|agent| !name.is_empty() && agent.name().starts_with(&name)).collect()
+    } else {
+        exact
+    }
+}
