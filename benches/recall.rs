@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench recall` prints the tables of docs/finding.md. `-- --check FILE` compares the figures with those of a
 //! file, which `-- --keep FILE` writes; the same seed always gives the same figures. `-- --program PATH`
-//! searches with another build, `-- --size N` in N sessions, `-- --queries N` for N queries of each kind, and `-- --missed`
+//! searches with another program, `-- --agents NAMES` for sessions of these agents, `-- --size N` in N sessions, `-- --queries N` for N queries of each kind, and `-- --missed`
 //! prints the queries whose session was not first. Without `--bench`, which only
 //! `cargo bench` passes, a small home is searched to see that all works. The sessions and the queries are invented in
 //! tests/it/recall, which has a test of a small home.
@@ -56,7 +56,9 @@ fn main() -> io::Result<()> {
     let (sessions, queries) = (number("--size", SESSIONS, 20), number("--queries", QUERIES_OF_EACH_KIND, 1));
     let home = tempfile::Builder::new().prefix("rejoin-recall-").tempdir()?;
     let program = file("--program").unwrap_or(Path::new(env!("CARGO_BIN_EXE_rejoin")));
-    let recall = figures::measure(program, home.path(), sessions, queries, SEED);
+    let agents = file("--agents").and_then(Path::to_str).unwrap_or_default();
+    let agents: Vec<&str> = agents.split(',').filter(|agent| !agent.is_empty()).collect();
+    let recall = figures::measure(program, home.path(), sessions, queries, SEED, &agents);
     print(&recall);
     if has("--missed") {
         recall.missed.iter().for_each(|missed| println!("{missed}"));

@@ -53,15 +53,23 @@ impl Recall {
     }
 }
 
-/// Writes sessions into a home and searches them, with this program.
-pub(crate) fn measure(program: &Path, home: &Path, sessions: usize, of_each: usize, seed: u64) -> Recall {
+/// Writes sessions into a home and searches for those of some agents, or of all if none is named, with a program.
+pub(crate) fn measure(
+    program: &Path,
+    home: &Path,
+    sessions: usize,
+    of_each: usize,
+    seed: u64,
+    agents: &[&str],
+) -> Recall {
     let mut random = Random(seed);
     let sessions = corpus::sessions(sessions, &mut random);
     let queries = corpus::queries(&sessions, of_each, &mut random);
     let written: Vec<(&str, String)> =
         sessions.iter().enumerate().map(|(number, session)| writers::write(home, number, session)).collect();
     let mut recall = Recall::default();
-    for query in queries {
+    let is_wanted = |query: &corpus::Query| agents.is_empty() || agents.contains(&written[query.session].0);
+    for query in queries.into_iter().filter(is_wanted) {
         let found = search(program, home, &query.words);
         let (agent, id) = &written[query.session];
         let rank = found.iter().position(|(other, found)| (other.as_str(), found) == (*agent, id));
