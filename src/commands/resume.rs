@@ -99,7 +99,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     let refusals = resume.check(&options, env);
     if args.json {
         ui.answer(Format::Json, env, &Planned { resume: &resume, refusals: &refusals, env })?;
-        return Ok(Exit::Ok);
+        return Ok(refusals.first().map_or(Exit::Ok, |refusal| refusal.exit));
     }
     for warning in &resume.warnings {
         ui.warn(warning);

@@ -46,6 +46,17 @@ pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Pl
     Ok(Plan { argv: command.argv, dir, unset, set, then_type: command.then_type, has_prompt })
 }
 
+/// Returns whether `resume` would start a session, as far as a list knows: its copy is decided, its directory exists and belongs to
+/// its project, and no process holds it.
+pub(crate) fn starts(session: &Session) -> bool {
+    let joins = (agent::about(session.agent).joins)(session.copy());
+    session.choice.is_decided
+        && session.launch_dir_exists == Some(true)
+        && (joins || checks::check_liveness(session).is_ok())
+        && checks::check_origin(session).is_ok()
+        && checks::check_trust(session).is_ok()
+}
+
 /// Finds the agent's program.
 pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
     let name = plan.argv.first().map_or("", String::as_str);

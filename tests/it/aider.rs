@@ -86,7 +86,7 @@ fn it_is_resumed_in_its_own_directory() {
     let (app, other) = (world.dir("home/app"), world.dir("home/other"));
     let path = Aider::history().turn("look", "ok").write_in_repository(&app);
     let name = path.to_str().expect("a path");
-    let plan: ResumePlan = world.rejoin(["resume", name, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", name, "--json"]).plan();
     assert_eq!(plan.resume.argv, ["aider", "--restore-chat-history"]);
     world.rejoin(["resume", &format!("aider:{name}"), "--prompt", "-go on"]).code(0);
     let launch = world.launched().expect("a launch");

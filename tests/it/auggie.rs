@@ -95,7 +95,7 @@ fn it_is_resumed_in_its_workspace_with_a_prompt_or_without() {
     world.install("auggie", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
     write(&world.home(), ID, &[exchange(&app, "look", "Done.")], &[]);
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     let argv: Vec<String> = ["auggie", "--resume", ID].map(str::to_owned).to_vec();
     assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (argv, app.to_str()));
     for (prompt, option) in [("go on", &["-i", "go on"][..]), ("-go", &["--instruction=-go"])] {

@@ -137,7 +137,7 @@ fn a_launch_directory_that_is_gone_is_refused_with_what_is_left_of_it() {
     assert!(text.contains("does not exist"), "{text}");
     let offered = format!("--in {}`  (the main checkout of that worktree)", repository.display());
     assert!(text.contains(&offered), "{text}");
-    let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.launch_dir.expect("a directory").exists, Some(false));
     assert_eq!(plan.refusals[0].code, "missing-directory");
     world.rejoin(["resume", &id(1), "--in", repository.to_str().expect("a path")]).code(0);

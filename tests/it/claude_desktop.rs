@@ -44,7 +44,7 @@ fn tasks_are_listed_searched_and_resumed_in_their_own_configuration_directory() 
 
     let answer = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
     assert!(answer.contains("Claude Desktop started this session"), "{answer}");
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.argv, ["claude", "--resume", &id(1)]);
     let set = plan.resume.set.get("CLAUDE_CONFIG_DIR").expect("the variable");
     assert_eq!(*set, task(&world, "", "local_a").join(".claude").display().to_string());

@@ -135,7 +135,7 @@ fn it_is_resumed_in_its_directory_and_only_in_a_terminal() {
     world.install("cline", "");
     let dir = world.dir("app");
     add(&world, ID, &json!({"cwd": dir}), &[typed("look"), reply("ok")]);
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     assert_eq!(
         (plan.resume.argv, plan.resume.dir.as_deref()),
         (["cline", "--id", ID].map(str::to_owned).to_vec(), dir.to_str())

@@ -67,7 +67,7 @@ fn a_task_is_shown_searched_and_opened_in_its_editor() {
         world.install(program, "");
         let answer = world.rejoin(["resume", id, "--print"]).code(0).stderr();
         assert!(answer.contains("click History in Cline's panel, and then the task \"count the files\""), "{answer}");
-        let plan: ResumePlan = world.rejoin(["resume", id, "--json"]).code(0).json();
+        let plan: ResumePlan = world.rejoin(["resume", id, "--json"]).plan();
         assert_eq!(
             (plan.resume.argv, plan.resume.dir.as_deref()),
             (vec![program.to_owned(), ".".to_owned()], app.to_str())

@@ -30,7 +30,7 @@ fn counts(session: &Session) -> (Option<u64>, Option<u64>) {
 }
 
 fn plan<const N: usize>(world: &World, args: [&str; N]) -> ResumePlan {
-    world.rejoin(["resume", "--json"].into_iter().chain(args)).code(0).json()
+    world.rejoin(["resume", "--json"].into_iter().chain(args)).plan()
 }
 
 fn transcript(answer: &Answer) -> Vec<String> {
@@ -693,7 +693,7 @@ fn without_a_lock_who_has_the_rollout_open_is_using_it() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
     let open = std::fs::File::options().append(true).open(&path).expect("a file");
-    let refused = world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>();
+    let refused = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(refused.refusals[0].code, "live");
     drop(open);
     assert!(plan(&world, [&id(1)]).refusals.is_empty());

@@ -81,7 +81,7 @@ fn answers_of_tools_and_messages_of_the_program_are_not_prompts() {
     assert!(shown.contains("→ a b") && shown.contains("Two."), "{shown}");
 
     world.install("command-code", "");
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--prompt", "-x", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--prompt", "-x", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["command-code", "--resume", ID, "--print=-x"]);
 }
 

@@ -105,7 +105,7 @@ fn only_what_was_changed_last_is_resumed() {
 
     touch(&first, 2);
     touch(&path(&world, "sessions"), 3);
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!((plan.resume.argv, plan.refusals.len()), (vec!["cn".to_owned(), "--resume".to_owned()], 0));
     world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(0);
     let launch = world.launched().expect("a launch");

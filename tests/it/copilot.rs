@@ -22,7 +22,7 @@ fn shown(world: &World, session: &str) -> Details {
 }
 
 fn plan(world: &World, args: &[&str]) -> ResumePlan {
-    world.rejoin(["resume", "--json"].iter().chain(args)).code(0).json()
+    world.rejoin(["resume", "--json"].iter().chain(args)).plan()
 }
 
 #[test]
@@ -208,8 +208,7 @@ fn another_home_of_the_client_is_a_store_and_is_named_to_it() {
     let (app, other) = (world.dir("app"), world.dir("other"));
     world.add(Copilot::session(id(1)).in_dir(&app).turn("usual", "b"));
     world.add(Copilot::session(id(2)).in_dir(&app).root(&other).turn("chosen", "b"));
-    let plan =
-        |n| -> ResumePlan { world.with("COPILOT_HOME", &other).rejoin(["resume", &id(n), "--json"]).code(0).json() };
+    let plan = |n| -> ResumePlan { world.with("COPILOT_HOME", &other).rejoin(["resume", &id(n), "--json"]).plan() };
     let (usual, chosen) = (plan(1), plan(2));
     assert_eq!((usual.resume.unset, usual.resume.set.len()), (vec!["COPILOT_HOME".to_owned()], 0));
     assert!(chosen.resume.unset.is_empty());
@@ -286,7 +285,7 @@ fn no_value_of_any_type_stops_a_listing() {
         assert_eq!(listed[0].first_prompt.as_deref(), Some("first"), "{value}");
         assert_eq!(listed[0].launch_path(), Some("/home/ana/app"), "{value}");
         world.rejoin(["show", &id(1), "--transcript"]).code(0);
-        world.rejoin(["resume", &id(1), "--json"]).code(0);
+        world.rejoin(["resume", &id(1), "--json"]).plan();
     }
 }
 

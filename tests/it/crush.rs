@@ -76,7 +76,7 @@ fn it_is_resumed_in_the_directory_of_its_database() {
     Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));
     Crush::session(id(2)).turn("a", "b").write_in(&data);
     register_crush(&world.home(), &[(&app, &app.join(".crush")), (&app, &data)]);
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.argv, ["crush", "--session", &id(1)]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(0);
@@ -84,7 +84,7 @@ fn it_is_resumed_in_the_directory_of_its_database() {
     assert_eq!(launch.argv, ["crush", "run", "--session", &id(1), "go on"]);
     assert_eq!(launch.cwd, app);
     // A directory of data elsewhere must be named.
-    let plan: ResumePlan = world.rejoin(["resume", &id(2), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(2), "--json"]).plan();
     assert_eq!(plan.resume.argv, ["crush", "--session", &id(2), "--data-dir", data.to_str().expect("a path")]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
 }
@@ -121,7 +121,7 @@ fn a_database_that_came_with_a_directory_is_neither_latest_nor_resumed_unasked()
         assert_eq!(refused.stdout(), "");
     }
     assert!(world.launched().is_none());
-    let plan: ResumePlan = world.from(&cloned).rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.from(&cloned).rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!((plan.refusals.len(), plan.refusals[0].code.as_str(), plan.refusals[0].exit), (1, "planted", 7));
     let shown = world.from(&cloned).rejoin(["show", &id(1)]).code(0).stdout();
     assert!(

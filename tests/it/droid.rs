@@ -117,7 +117,7 @@ fn it_is_resumed_where_it_worked_last_and_nowhere_else() {
     world.install("droid", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
     write(&world.home(), "-w-app", ID, &[start(&app, &json!({})), typed(1, "look")]);
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     let argv: Vec<String> = ["droid", "--resume", ID].map(str::to_owned).to_vec();
     assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (argv, app.to_str()));
     world.from(&other).rejoin(["resume", ID, "--prompt", "go on"]).code(0);

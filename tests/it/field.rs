@@ -239,7 +239,7 @@ fn chats_that_were_saved_in_gemini_are_sessions() {
     assert!(latest.contains(&id(1)), "a saved chat does not say when it was active: {latest}");
 
     world.install("gemini", "");
-    let plan: ResumePlan = world.rejoin(["resume", "draft one", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", "draft one", "--json"]).plan();
     assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (vec!["gemini".to_owned()], app.to_str()));
     assert_eq!(plan.resume.then_type.as_deref(), Some("/chat resume draft one"));
     let refused = world.rejoin(["resume", "draft one", "--prompt", "go on"]).code(7).stderr();

@@ -174,7 +174,7 @@ fn the_stub_that_a_resume_leaves_is_a_copy_and_not_the_one() {
     assert_eq!(sessions[0].copies[0].path, real.to_str().expect("a path"));
     assert_eq!(sessions[0].copies[0].why.as_deref(), Some("it is the only copy with a conversation"));
     assert_eq!(sessions[0].copies[1].path, stub.to_str().expect("a path"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.path.as_deref(), real.to_str());
 }
 
@@ -188,7 +188,7 @@ fn copies_of_two_generations_are_compared_by_what_was_said() {
     world.add(old.clone().document().hashed());
     world.add(old.clone().document());
     world.add(old.clone().resumed());
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
     assert_eq!(details.session.copies.len(), 3);
@@ -198,7 +198,7 @@ fn copies_of_two_generations_are_compared_by_what_was_said() {
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
     assert_eq!(details.session.copies[0].path, longer.to_str().expect("a path"));
     assert_eq!(details.session.copies[0].why.as_deref(), Some("it continues where the other copies end"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.path.as_deref(), longer.to_str());
 }
 
@@ -276,7 +276,7 @@ fn a_project_named_by_a_hash_is_found_among_the_directories_that_are_known() {
         let session = sessions.iter().find(|session| session.id == id(1)).expect("a session");
         assert_eq!((session.launch_path(), session.launch_source()), (app.to_str(), Some("known")));
     }
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
 }
@@ -289,8 +289,8 @@ fn a_hash_that_nobody_knows_leaves_the_directory_unknown_unless_the_caller_stand
     world.add(Gemini::session(id(1)).in_dir(&app).document().hashed().turn("x", "y"));
     let session = all(&world).remove(0);
     assert!(session.launch_dir.is_none() && session.health.contains(&"unknown-directory".to_owned()));
-    assert_eq!(world.from(&other).rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>().refusals.len(), 1);
-    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(world.from(&other).rejoin(["resume", &id(1), "--json"]).plan().refusals.len(), 1);
+    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(
         (plan.resume.dir.as_deref(), plan.launch_dir.expect("a directory").source),
         (app.to_str(), "caller".to_owned())
@@ -303,7 +303,7 @@ fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
     world.install("gemini", "");
     let app = world.dir("app");
     world.add(Gemini::session(id(1)).in_dir(&app).turn("x", "y"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1)[..8], "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1)[..8], "--json"]).plan();
     assert_eq!(plan.resume.argv, ["gemini", "--resume", &id(1)]);
     assert_eq!((plan.resume.dir.as_deref(), plan.resume.set.len()), (app.to_str(), 0));
     assert!(plan.refusals.is_empty());
@@ -316,7 +316,7 @@ fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
     assert_eq!((launch.argv, launch.cwd), (["gemini", "--resume", &id(1)].map(str::to_owned).to_vec(), app));
 
     let with = |prompt: &str| -> Vec<String> {
-        let plan: ResumePlan = world.rejoin(["resume", &id(1), "--prompt", prompt, "--json"]).code(0).json();
+        let plan: ResumePlan = world.rejoin(["resume", &id(1), "--prompt", prompt, "--json"]).plan();
         plan.resume.argv[3..].to_vec()
     };
     assert_eq!(with("go on"), ["-p", "go on"]);
@@ -329,9 +329,8 @@ fn another_home_of_the_client_is_its_store_and_the_client_is_led_there() {
     let other = world.dir("other");
     Gemini::session(id(1)).in_dir(world.dir("app")).turn("x", "y").write_to(&other);
     world.add(Gemini::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
-    let plan = |id: &str| -> ResumePlan {
-        world.with("GEMINI_CLI_HOME", &other).rejoin(["resume", id, "--json"]).code(0).json()
-    };
+    let plan =
+        |id: &str| -> ResumePlan { world.with("GEMINI_CLI_HOME", &other).rejoin(["resume", id, "--json"]).plan() };
     let (set, unset) = (plan(&id(1)).resume.set, plan(&id(2)).resume.unset);
     assert_eq!(set.get("GEMINI_CLI_HOME").map(String::as_str), other.to_str());
     assert_eq!(unset, ["GEMINI_CLI_HOME"]);

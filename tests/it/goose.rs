@@ -81,7 +81,7 @@ fn it_is_resumed_in_its_working_directory_by_its_full_id() {
     let app = world.dir("app");
     world.add(Goose::session("20260201_1").in_dir(&app).turn("a", "b"));
     world.add(Goose::session("20260201_12").in_dir(&app).turn("a", "b"));
-    let plan: ResumePlan = world.rejoin(["resume", "20260201_1", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", "20260201_1", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["goose", "session", "--resume", "--session-id", "20260201_1"]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     for (prompt, last) in [("go on", &["-t", "go on"][..]), ("-v", &["--text=-v"])] {

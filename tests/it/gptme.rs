@@ -94,7 +94,7 @@ fn it_is_resumed_by_its_full_name_and_what_was_made_without_a_terminal_only_with
     world.install("gptme", "");
     let app = world.dir("app");
     world.add(Gptme::session(ID).in_dir(&app).turn("a", "b"));
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     assert_eq!(plan.resume.argv, ["gptme", "--resume", "--name", ID]);
     for (prompt, last) in [("go on", &["go on"][..]), ("-v", &["--", "-v"])] {
         world.rejoin(["resume", ID, &format!("--prompt={prompt}")]).code(0);

@@ -70,7 +70,7 @@ fn the_log_says_what_was_said_and_the_summary_everything_else() {
     let shown = world.rejoin(["show", ID, "--transcript"]).code(0).stdout();
     assert!(shown.contains(r#"shell {"command":"ls"}"#) && shown.contains("→ a b"), "{shown}");
     world.install("grok", "");
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--prompt", "-x", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--prompt", "-x", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["grok", "--resume", ID, "--single=-x"]);
 }
 

@@ -82,7 +82,7 @@ fn it_is_resumed_by_its_full_id_with_words_that_take_the_id() {
     let app = world.dir("app");
     world.add(Hermes::session(hermes_id(1)).in_dir(&app).turn("a", "b"));
     let id = hermes_id(1);
-    let plan: ResumePlan = world.rejoin(["resume", &id, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id, "--json"]).plan();
     assert_eq!(plan.resume.argv, ["hermes", "--resume", &id]);
     for (prompt, last) in [("go on", &["-q", "go on"][..]), ("-v", &["--query=-v"])] {
         world.rejoin(["resume", &id, &format!("--prompt={prompt}")]).code(0);

@@ -60,7 +60,7 @@ fn an_unsigned_session_is_accepted_with_a_note() {
     let details: Details = world.rejoin(["show", "latest", "--json"]).code(0).json();
     assert_eq!(details.session.health, ["unsigned"]);
     assert!(details.session.resumable);
-    let plan: ResumePlan = world.rejoin(["resume", "latest", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", "latest", "--json"]).plan();
     assert!(plan.refusals.is_empty());
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
 }
@@ -145,7 +145,7 @@ fn it_is_resumed_by_its_own_command_which_is_said() {
     let app = world.dir("app");
     let path = world.add(Jido::session(id(1)).in_dir(&app));
     let before = std::fs::read(&path).expect("a session");
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.argv, ["jido_code"]);
     assert_eq!(plan.resume.then_type, Some(format!("/resume {}", id(1))));
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());

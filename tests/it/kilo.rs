@@ -58,7 +58,7 @@ fn it_is_resumed_by_its_full_id_and_nowhere_but_in_its_own_directory() {
     let (app, other) = (world.dir("app"), world.dir("other"));
     world.add(OpenCode::of_kilo(opencode_id(1)).in_dir(&app).turn("a", "b"));
     let id = opencode_id(1);
-    let plan: ResumePlan = world.rejoin(["resume", "ses_e001", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", "ses_e001", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["kilo", "--session", &id]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     for (prompt, last) in [("go on", &["go on"][..]), ("-v", &["--", "-v"])] {

@@ -120,7 +120,7 @@ fn a_resume_gets_the_full_id_and_the_directory_of_the_project() {
     world.install_python("kimi", "kimi_cli", "1.45.0", "");
     let app = world.dir("my app");
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
     assert_eq!(plan.resume.argv, ["kimi", "--session", &id(1)]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
@@ -145,7 +145,7 @@ fn a_program_that_cannot_resume_it_is_not_started() {
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
     let refused = || {
-        let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+        let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
         assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["wrong-program"]);
         let answer = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7).stderr();
         assert!(world.launched().is_none());
@@ -221,8 +221,7 @@ fn nothing_is_started_where_the_agent_would_begin_anew() {
     let (app, other) = (world.dir("app"), world.dir("other"));
     let path = world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
     let refused = |args: &[&str]| {
-        let answer = world.rejoin([&["resume", id(1).as_str(), "--json"], args].concat()).code(0);
-        let plan: ResumePlan = answer.json();
+        let plan = world.rejoin([&["resume", id(1).as_str(), "--json"], args].concat()).plan();
         let answer = world.rejoin([&["resume", id(1).as_str()], args].concat()).code(7);
         assert!(world.launched().is_none());
         assert!(answer.stderr().contains("cannot be resumed in"), "{}", answer.stderr());
@@ -264,7 +263,7 @@ fn a_session_that_is_gone_is_not_begun_anew() {
     let app = world.dir("app");
     let path = world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
     world.install("kimi", "");
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert!(plan.refusals.is_empty());
     std::fs::remove_dir_all(&path).expect("a directory to remove");
     world.rejoin(["resume", &id(1)]).code(5);
@@ -303,9 +302,9 @@ fn the_callers_directory_is_tried_where_nothing_else_is_known() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).unlisted().without("context.jsonl").turn("x", "y"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.dir, None);
-    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     // It is the right one, but the agent would not know it.
     assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-start-anew"]);

@@ -104,7 +104,7 @@ fn it_is_resumed_in_its_own_directory_alone_and_the_older_program_is_warned_of()
     let (app, other) = (world.dir("app"), world.dir("other"));
     let path = write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
     world.install("kimi", &format!("echo '{{}}' >> '{}'", path.join("agents/main/wire.jsonl").display()));
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     assert_eq!(
         (plan.resume.argv, plan.resume.dir.as_deref()),
         (vec!["kimi".into(), "--session".into(), ID.into()], app.to_str())
@@ -209,6 +209,6 @@ fn a_move_names_the_new_directory_where_it_looks_and_changes_no_other_byte() {
     world.rejoin(["move".as_ref(), app.as_os_str(), new.as_os_str(), "--yes".as_ref()]).code(0);
     let after = std::fs::read_to_string(&path).expect("a state");
     assert_eq!(after, before.replace(app.to_str().expect("a path"), new.to_str().expect("a path")));
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     assert_eq!(plan.resume.dir.as_deref(), new.to_str());
 }

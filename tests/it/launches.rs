@@ -21,7 +21,7 @@ fn a_loop_of_resumes_is_stopped() {
     world.rejoin(["resume", &id(1)]).code(7);
     assert!(world.launched().is_none());
     world.rejoin(["resume", &id(1), "--print"]).code(0);
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.refusals[0].exit, 7);
 
     world.rejoin(["resume", &id(2)]).code(0);
@@ -125,7 +125,7 @@ fn a_session_is_named_by_its_title_or_its_place_in_the_list() {
         .add(Claude::session(id(2)).in_dir(&app).at("2026-02-02T10:00:00Z").title("Prices of the shop").turn("x", "y"));
     world.add(Claude::session(id(3)).in_dir(&app).at("2026-02-01T10:00:00Z").title("Prices").turn("x", "y"));
     for (selector, n) in [("Dark mode", 1), ("of the shop", 2), ("Prices", 3), ("1", 1), ("3", 3)] {
-        let plan: ResumePlan = world.rejoin(["resume", selector, "--json"]).code(0).json();
+        let plan: ResumePlan = world.rejoin(["resume", selector, "--json"]).plan();
         assert_eq!(plan.id, Some(id(n)), "{selector}");
     }
     world.rejoin(["resume", "9", "--json"]).code(5);
@@ -145,7 +145,7 @@ fn one_of_several_copies_is_named_by_its_number() {
     for candidate in &error.candidates {
         let number = candidate.copy.expect("a number").to_string();
         for name in [number.as_str(), candidate.path.as_str()] {
-            let plan: ResumePlan = world.rejoin(["resume", &id(1), "--copy", name, "--json"]).code(0).json();
+            let plan: ResumePlan = world.rejoin(["resume", &id(1), "--copy", name, "--json"]).plan();
             assert_eq!(plan.path.as_deref(), Some(candidate.path.as_str()));
             assert_eq!(plan.resume.dir, candidate.dir);
         }

@@ -120,7 +120,7 @@ fn it_is_resumed_by_its_id_as_long_as_its_agent_is_there() {
     let world = World::new();
     world.install("letta", "");
     turn(&world, 1);
-    let plan: ResumePlan = world.rejoin(["resume", "local-conv-1", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", "local-conv-1", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["letta", "--backend", "local", "--conversation", "local-conv-1"]);
     world.rejoin(["resume", "local-conv-1", "--prompt", "go on"]).code(0);
     let launch = world.launched().expect("a launch");

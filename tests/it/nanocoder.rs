@@ -78,7 +78,7 @@ fn what_resumes_it_is_typed_in_its_directory() {
     let world = World::new();
     world.install("nanocoder", "");
     turn(&world, 1);
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (vec!["nanocoder".to_owned()], Some(APP)));
     assert_eq!(plan.resume.then_type, Some(format!("/resume {}", id(1))));
     let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7);
@@ -90,7 +90,7 @@ fn what_resumes_it_is_typed_in_its_directory() {
 fn a_version_that_takes_an_id_is_given_it() {
     let world = World::new();
     turn(&world, 1);
-    let plan = || world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>().resume;
+    let plan = || world.rejoin(["resume", &id(1), "--json"]).plan().resume;
     for (version, takes_it) in [("1.28.1", false), ("1.29.0", true), ("1.30.0", true), ("2.0.0-beta.1", true)] {
         world.install_npm("nanocoder", "@nanocollective/nanocoder", version, "");
         let expected = if takes_it {

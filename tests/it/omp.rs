@@ -117,7 +117,7 @@ fn it_is_resumed_by_its_whole_id() {
     world.install("omp", "");
     let dir = world.dir("home/app");
     add(&world, "-app", &id(1), &turn(&id(1), dir.to_str().expect("a path")));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1)[..10], "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1)[..10], "--json"]).plan();
     assert_eq!(plan.resume.argv, ["omp", "--resume", &id(1)]);
     assert_eq!(plan.resume.dir.as_deref(), dir.to_str());
     let elsewhere = world.with("PI_CODING_AGENT_DIR", world.dir("both")).rejoin(["resume", &id(1), "--json"]);
@@ -136,7 +136,7 @@ fn a_profile_is_a_store_of_its_own() {
     let path =
         world.home().join(".omp/profiles/night/agent/sessions/--usr-bin--").join(format!("{STAMP}_{}.jsonl", id(1)));
     put(&path, lines(&turn(&id(1), APP)));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.set.get("OMP_PROFILE").map(String::as_str), Some("night"));
 }
 

@@ -106,7 +106,7 @@ fn it_is_resumed_in_the_sessions_directory_by_its_full_id() {
     let app = world.dir("app");
     world.add(OpenCode::session(opencode_id(1)).in_dir(&app).turn("a", "b"));
     let id = opencode_id(1);
-    let plan: ResumePlan = world.rejoin(["resume", "ses_e001", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", "ses_e001", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["opencode", "--session", &id]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     for (prompt, last) in [("go on", &["go on"][..]), ("-v", &["--", "-v"])] {
@@ -524,6 +524,6 @@ fn one_prompt_is_asked_only_in_the_directory_that_the_database_names() {
     let home = home.to_str().expect("a path");
     let answer = world.rejoin(["--home", home, "resume", &id, "--prompt", "x"]).code(7).stderr();
     assert!(answer.contains(&format!("env HOME={home} opencode export {id}")), "{answer}");
-    let plan: ResumePlan = world.rejoin(["resume", &id, "--prompt", "x", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id, "--prompt", "x", "--json"]).plan();
     assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-not-end"]);
 }

@@ -89,7 +89,7 @@ fn it_is_resumed_in_its_last_directory_by_its_full_id() {
     let app = world.dir("app");
     world.add(OpenHands::session(openhands_id(1)).resumed_in(&app).turn("a", "b"));
     let id = openhands_id(1);
-    let plan: ResumePlan = world.rejoin(["resume", "00000001", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", "00000001", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["openhands", "--resume", &id]);
     for (prompt, last) in [("go on", &["-t", "go on"][..]), ("-v", &["--task=-v"])] {
         // The variable would stand in for the directory, and OpenHands would keep that.

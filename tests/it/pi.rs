@@ -23,7 +23,7 @@ fn said(details: &Details) -> Vec<&str> {
 }
 
 fn plan(world: &World, args: &[&str]) -> ResumePlan {
-    world.rejoin(["resume", "--json"].iter().chain(args)).code(0).json()
+    world.rejoin(["resume", "--json"].iter().chain(args)).plan()
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn other_directories_of_pi_are_stores_and_are_named_to_it() {
     world.add(Pi::session(id(2)).in_dir(&app).sessions(agent.join("sessions")).turn("agent", "b"));
     world.add(Pi::session(id(3)).in_dir(&app).sessions(&flat).filed_under("").turn("flat", "b"));
     let call = || world.with("PI_CODING_AGENT_DIR", &agent).with("PI_CODING_AGENT_SESSION_DIR", &flat);
-    let plan = |n| -> ResumePlan { call().rejoin(["resume", &id(n), "--json"]).code(0).json() };
+    let plan = |n| -> ResumePlan { call().rejoin(["resume", &id(n), "--json"]).plan() };
     let both = ["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"];
     assert_eq!((plan(1).resume.unset, plan(1).resume.set.len()), (both.map(str::to_owned).to_vec(), 0));
     assert_eq!(plan(2).resume.unset, [both[1]]);
@@ -382,7 +382,7 @@ fn no_value_of_any_type_stops_a_listing() {
         assert_eq!(listed[0].launch_path(), Some("/home/ana/app"), "{value}");
         assert_eq!((listed[0].prompts, listed[0].replies), (Some(2), Some(2)), "{value}");
         world.rejoin(["show", &id(1), "--transcript"]).code(0);
-        world.rejoin(["resume", &id(1), "--json"]).code(0);
+        world.rejoin(["resume", &id(1), "--json"]).plan();
         // The same for the header.
         for key in ["cwd", "timestamp", "version", "parentSession"] {
             let world = World::new();

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::contract::changes::Cleanup;
-use crate::contract::{Liveness, ResumePlan, Session};
+use crate::contract::{Liveness, Session};
 use crate::fixtures::{Claude, Codex, age_tree, claude_slug, id, put};
 use crate::world::{Answer, World, start_of};
 
@@ -174,7 +174,7 @@ fn one_directory_in_capitals_and_in_small_letters_is_one() {
     assert_eq!(sessions_in(&world, &root.join("OTHER")).len(), 1);
     // The client may have noted it as it was typed, and filed it as it is called on disk.
     world.add(Claude::session(id(4)).in_dir(&spelled).filed_under(claude_slug(&app)).turn("x", "y"));
-    assert!(world.rejoin(["resume", &id(4), "--json"]).code(0).json::<ResumePlan>().refusals.is_empty());
+    assert!(world.rejoin(["resume", &id(4), "--json"]).plan().refusals.is_empty());
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_project_is_named_after_composed_accents() {
     let apart = world.dir("cafe\u{301}");
     let composed = world.root().join("caf\u{e9}");
     world.add(Claude::session(id(1)).in_dir(&apart).filed_under(claude_slug(&composed)).turn("x", "y"));
-    let plan = world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>();
+    let plan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{plan:?}");
     world.rejoin(["resume", &id(1)]).code(0);
     let cwd = world.launched().expect("a launch").cwd;
@@ -202,7 +202,7 @@ fn a_project_named_after_decomposed_accents_is_filed_right() {
     let apart = world.root().join("cafe\u{301}");
     world.add(Claude::session(id(1)).in_dir(&dir).filed_under(claude_slug(&apart)).turn("x", "y"));
     world.rejoin(["doctor", "--check", "misfiled-session"]).code(0);
-    let plan = world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>();
+    let plan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{plan:?}");
     // The notes of the project follow its sessions.
     put(&world.home().join(".claude/projects").join(claude_slug(&apart)).join("memory/MEMORY.md"), "note");
@@ -223,6 +223,6 @@ fn a_directory_is_found_through_a_link_above_it() {
     assert_eq!(sessions_in(&world, &typed).len(), 1);
     // What noted the link is filed under what the link leads to.
     world.add(Claude::session(id(2)).in_dir(&typed).filed_under(claude_slug(&real)).turn("x", "y"));
-    let plan = world.rejoin(["resume", &id(2), "--json"]).code(0).json::<ResumePlan>();
+    let plan = world.rejoin(["resume", &id(2), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{plan:?}");
 }

@@ -62,7 +62,7 @@ fn a_session_is_shown_with_its_titles_tools_and_subagents() {
     assert!(all.iter().any(|session| session.id == "agent-abc" && session.kind == Kind::Subagent));
 
     world.install("qodercli", "");
-    let plan: ResumePlan = world.rejoin(["resume", ID, "--prompt", "-x", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--prompt", "-x", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["qodercli", "-p", "--resume", ID, "--", "-x"]);
     world.rejoin(["delete", ID, "--yes"]).code(0);
     assert!(!path.exists() && !subagent.exists());

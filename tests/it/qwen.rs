@@ -55,7 +55,7 @@ fn directories_that_share_a_project_keep_their_own_sessions() {
         world.add(Qwen::session(id(n)).in_dir(dir).turn("x", "y"));
     }
     for (n, dir) in (1..).zip(&dirs) {
-        let plan: ResumePlan = world.rejoin(["resume", &id(n), "--json"]).code(0).json();
+        let plan: ResumePlan = world.rejoin(["resume", &id(n), "--json"]).plan();
         assert_eq!((plan.resume.dir.as_deref(), plan.refusals.len()), (dir.to_str(), 0));
     }
     // One that records no directory could be anybody's.
@@ -168,9 +168,9 @@ fn archived_sessions_forks_and_sub_agents_are_told_apart() {
     world.add(Qwen::session("agent-look-1").subagent_of(id(1)).turn("x", "y"));
     let sessions = all(&world);
     let of = |id: &str| sessions.iter().find(|session| session.id == id).expect("a session");
-    let what = |id: &str| (of(id).kind, of(id).parent_id.clone(), of(id).resumable);
+    // Their directory is gone, so none would start now.
+    let what = |id: &str| (of(id).kind, of(id).parent_id.clone(), of(id).resume.is_some());
     assert_eq!(sessions.len(), 5);
-    // Without the directory nothing could be resumed, so what matters is why the others cannot be.
     assert_eq!(what(&id(1)), (Kind::Main, None, true));
     assert_eq!(what(&id(2)), (Kind::Archived, None, false));
     assert_eq!(what(&id(3)), (Kind::Fork, Some(id(1)), true));
@@ -197,7 +197,7 @@ fn it_is_resumed_by_its_full_id_in_its_own_directory() {
     world.install("qwen", "");
     let app = world.dir("app");
     world.add(Qwen::session(id(1)).in_dir(&app).turn("x", "y"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1)[..8], "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1)[..8], "--json"]).plan();
     assert_eq!(plan.resume.argv, ["qwen", "--resume", &id(1)]);
     assert_eq!((plan.resume.dir.as_deref(), plan.resume.set.len()), (app.to_str(), 0));
     assert!(plan.refusals.is_empty());
@@ -205,7 +205,7 @@ fn it_is_resumed_by_its_full_id_in_its_own_directory() {
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.argv, ["qwen", "--resume", &id(1), "-p", "go on"]);
     assert_eq!((launch.cwd.as_path(), launch.variable("PWD")), (app.as_path(), app.to_str()));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--prompt", "-x", "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--prompt", "-x", "--json"]).plan();
     assert_eq!(plan.resume.argv[3..], ["--prompt=-x"]);
 }
 
@@ -233,7 +233,7 @@ fn a_registration_counts_only_while_its_very_process_runs() {
     let liveness = || all(&world).remove(0).liveness;
     register(&world, &id(1), pid, &start, namespace);
     assert_eq!(liveness(), Liveness::Live);
-    assert_eq!(world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>().refusals[0].code, "live");
+    assert_eq!(world.rejoin(["resume", &id(1), "--json"]).plan().refusals[0].code, "live");
     // The id went to another process; the machine was started anew; nobody knows the other container.
     register(&world, &id(1), pid, &format!("{}0", &start), namespace);
     assert_eq!(liveness(), Liveness::Idle);

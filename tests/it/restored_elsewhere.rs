@@ -41,7 +41,7 @@ fn a_session_below_another_home_is_restored_below_this_one_for_every_agent_with_
         let said = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(0).stderr();
         assert!(said.contains(&format!("Its directory is ~/app here; it was {}", bob.display())), "{said}");
         assert_eq!(dir_of(&world), app);
-        let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+        let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
         assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
         // A second copy of its id would make the id ambiguous.
         let again = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(7).stderr();

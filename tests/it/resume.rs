@@ -15,7 +15,7 @@ fn launch(world: &World, args: &[&str]) -> Launch {
 }
 
 fn plan(world: &World, args: &[&str]) -> ResumePlan {
-    world.rejoin(["resume", "--json"].iter().chain(args)).code(0).json()
+    world.rejoin(["resume", "--json"].iter().chain(args)).plan()
 }
 
 /// Evaluates what `--print` says with a shell.
@@ -317,4 +317,20 @@ fn a_program_on_the_path_that_is_not_executable_is_126() {
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     put(&world.root().join("bin/claude"), "#!/bin/sh\n");
     world.rejoin(["resume", &id(1)]).code(126);
+}
+
+#[test]
+fn a_session_is_resumable_if_resume_would_start_it() {
+    let world = World::new();
+    crate::sample::fill(&world);
+    let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    let (mut started, mut refused) = (0, 0);
+    for session in &listed {
+        let id = format!("{}:{}", session.agent, session.id);
+        let plan = world.rejoin(["resume", "--json", &id]);
+        let would_start = plan.exit() == Some(0);
+        assert_eq!(session.resumable, would_start, "{id}: {} {}", plan.stdout(), plan.stderr());
+        *(if would_start { &mut started } else { &mut refused }) += 1;
+    }
+    assert!(started > 9 && refused > 9, "{started} started, {refused} refused");
 }

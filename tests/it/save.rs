@@ -309,7 +309,7 @@ fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
             "cwd": output,
         })
     );
-    let plan: ResumePlan = world.rejoin(["resume", text(&app), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", text(&app), "--json"]).plan();
     let dir = plan.launch_dir.expect("a directory");
     assert_eq!((dir.path.as_str(), dir.source.as_str()), (text(&output), "pointer"));
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
@@ -327,7 +327,7 @@ fn a_directory_in_a_pointer_that_contradicts_the_store_is_no_evidence() {
     let (home_of_session, app) = (world.dir("work"), world.dir("app"));
     world.add(Claude::session(id(1)).in_dir(&home_of_session).turn("x", "y"));
     world.from(world.dir("planted")).rejoin(["save", "leo", "--app-dir", text(&app), "--session-id", &id(1)]).code(0);
-    let plan: ResumePlan = world.rejoin(["resume", text(&app), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", text(&app), "--json"]).plan();
     assert_eq!(plan.launch_dir.expect("a directory").path, text(&home_of_session));
 }
 

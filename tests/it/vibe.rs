@@ -173,7 +173,7 @@ fn a_resume_gets_the_full_id_and_the_directory_where_it_works() {
     world.install("vibe", "");
     let app = world.dir("my app");
     world.add(Vibe::session(id(1)).in_dir(&app).turn("x", "y"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
     assert_eq!(plan.resume.argv, ["vibe", "--resume", &id(1)]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());

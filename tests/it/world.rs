@@ -467,6 +467,14 @@ impl Answer {
         self.json::<contract::SessionList>().sessions
     }
 
+    /// Returns the answer of `resume --json`, whose first refusal is the exit code.
+    #[track_caller]
+    pub(crate) fn plan(self) -> contract::ResumePlan {
+        let plan: contract::ResumePlan = self.json();
+        self.code(plan.refusals.first().map_or(0, |refusal| refusal.exit));
+        plan
+    }
+
     /// Returns standard error as the contract's error.
     #[track_caller]
     pub(crate) fn error(&self) -> contract::Error {

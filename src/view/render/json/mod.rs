@@ -19,6 +19,7 @@ use crate::agent::command::Plan;
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::format::command_line::all_in_home;
 use crate::format::text;
+use crate::launch;
 use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
@@ -143,9 +144,9 @@ pub(crate) struct SessionJson<'a> {
     pub copies: Vec<CopyJson<'a>>,
     /// The files elsewhere that name it.
     pub pointers: &'a [Pointer],
-    /// Whether the agent can resume it at all.
+    /// Set if `resume` would start it now.
     pub resumable: bool,
-    /// How it is resumed; `null` when it cannot be.
+    /// The way that its agent resumes it; `null` if it cannot, wherever it is started.
     pub resume: Option<ResumeJson<'a>>,
 }
 
@@ -197,7 +198,7 @@ impl<'a> SessionJson<'a> {
                 })
                 .collect(),
             pointers: &session.pointers,
-            resumable: plan.is_some(),
+            resumable: plan.is_some() && launch::starts(session),
             resume: plan.map(resume),
         }
     }
