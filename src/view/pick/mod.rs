@@ -54,7 +54,7 @@ use crate::view::ui::Styles;
 /// How long the cursor rests on a session before its messages are read.
 const PREVIEW_PAUSE: Duration = Duration::from_millis(60);
 /// How long nothing is typed before messages are searched.
-const SEARCH_PAUSE: Duration = Duration::from_millis(200);
+const SEARCH_PAUSE: Duration = Duration::from_millis(50);
 /// Fewer letters than these are in every message.
 const SHORTEST_SEARCH: usize = 3;
 /// More than this no terminal takes for its clipboard.
