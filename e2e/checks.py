@@ -123,7 +123,7 @@ class Checks:
         said = world.rejoin_later("move", world.a, self.new, "--yes", ending=(0, 3) if world.client.carried else (0,))
         if world.client.carried:
             # Where `move` itself keeps the directory, a prompt is refused in these words.
-            said += world.rejoin("resume", self.here.id, "--prompt", "x", "--json")
+            said += world.rejoin("resume", self.here.id, "--prompt", "x", "--json", ending=(7,))
             for words in f"export {self.here.id}", "import ":
                 if f"{world.client.program} {words}" not in said:
                     raise Failed(f"`move` does not say `{world.client.program} {words}`: {said}")
