@@ -9,31 +9,39 @@ use crate::session::words::Words;
 
 /// Bytes of a piece that are searched for.
 const PIECE: usize = 3;
-/// Digits of an escape, such as `\u00e9`. With one of them, the beginning is as long as a piece, which is faster than two bytes.
+/// Beginning of an escape, such as `\u00e9`.
+const ESCAPE: &[u8] = b"\\u";
+/// First digits of an escape. With one of them, the beginning is as long as a piece, which is faster than two bytes.
 const DIGITS: &[u8] = b"0123456789abcdef";
+/// This bit is set in small letters and in digits, so that capitals with it are small letters.
+const SMALL: u8 = 0x20;
 
-/// A search for pieces of words in bytes in small letters.
+/// A search for pieces of words.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    /// Finds pieces of the words.
-    words: Automaton,
-    /// Finds pieces of near words, too.
-    all: Automaton,
-    /// Pieces of words, then those of near words.
-    pieces: Vec<Piece>,
-    near_from: usize,
+    /// Pieces of the words.
+    words: Group,
+    /// Pieces of the words and of near words.
+    all: Group,
     near: Vec<Option<NearWord>>,
 }
 
-/// A piece to search for.
+/// Pieces that are searched for together.
 #[derive(Debug)]
+struct Group {
+    pieces: Vec<Piece>,
+    automaton: Automaton,
+}
+
+/// A piece to search for; its bytes have the bit of small letters.
+#[derive(Clone, Debug)]
 struct Piece {
     bytes: Vec<u8>,
     meaning: Meaning,
 }
 
 /// The meaning of a piece in some bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Meaning {
     /// A run of letters that a word has: the number of the word, the run, and the start of the piece in it.
     Word(usize, Vec<u8>, usize),
@@ -76,25 +84,22 @@ impl Pieces {
         let probes: Option<Vec<Probe>> = words.terms.iter().map(Probe::for_term).collect();
         // Every message may have a word that must not be there.
         let probes = probes.filter(|_| !words.has_excluded())?;
-        let escape =
-            |digit: &u8| Piece { bytes: [b"\\u", std::slice::from_ref(digit)].concat(), meaning: Meaning::Escape };
-        let mut pieces: Vec<Piece> = DIGITS.iter().map(escape).collect();
-        for (term, probe) in probes.into_iter().enumerate() {
+        let piece = |(term, probe): (usize, Probe)| {
             let run = probe.into_run();
             let (start, bytes) = rarest(&run);
-            pieces.push(Piece { bytes, meaning: Meaning::Word(term, run, start) });
-        }
-        let near_from = pieces.len();
+            Piece { bytes, meaning: Meaning::Word(term, run, start) }
+        };
+        let own: Vec<Piece> = probes.into_iter().enumerate().map(piece).collect();
         let near: Vec<Option<NearWord>> = words.terms.iter().map(|term| term.word().and_then(NearWord::of)).collect();
-        let near_pieces = near.iter().flatten().flat_map(NearWord::pieces);
-        pieces.extend(near_pieces.map(|piece| Piece { bytes: rarest(&piece).1, meaning: Meaning::Near }));
-        let (words, all) = (Automaton::of(&pieces[..near_from])?, Automaton::of(&pieces)?);
-        Some(Self { words, all, pieces, near_from, near })
+        let pieces = near.iter().flatten().flat_map(NearWord::pieces);
+        let pieces = pieces.map(|piece| Piece { bytes: rarest(&piece).1, meaning: Meaning::Near });
+        let all = own.iter().cloned().chain(pieces).collect();
+        Some(Self { words: Group::of(own)?, all: Group::of(all)?, near })
     }
 
     /// Returns the length of the longest run of letters that a word has.
     pub(super) fn longest(&self) -> usize {
-        let runs = self.pieces.iter().map(|piece| match &piece.meaning {
+        let runs = self.words.pieces.iter().map(|piece| match &piece.meaning {
             Meaning::Word(_, run, _) => run.len(),
             Meaning::Near | Meaning::Escape => 0,
         });
@@ -110,9 +115,8 @@ impl Pieces {
     pub(super) fn search(&self, bytes: &[u8], wanted: Wanted, small: &mut Vec<u8>) -> Has {
         let mut has = Has { anything: has_accents(bytes), ..Has::default() };
         small.clear();
-        small.extend(bytes.iter().map(u8::to_ascii_lowercase));
-        let (automaton, pieces) =
-            if wanted.near == 0 { (&self.words, &self.pieces[..self.near_from]) } else { (&self.all, &*self.pieces) };
+        small.extend(bytes.iter().map(|byte| byte | SMALL));
+        let Group { pieces, automaton } = if wanted.near == 0 { &self.words } else { &self.all };
         let (mut from, mut looked_up_to) = (0, 0);
         while !wanted.is_met(has) {
             let Some(at) = automaton.find(small, from) else { break };
@@ -121,7 +125,8 @@ impl Pieces {
             for piece in pieces.iter().filter(|piece| small[at..].starts_with(&piece.bytes)) {
                 match &piece.meaning {
                     Meaning::Word(term, run, start) => {
-                        let is_there = at.checked_sub(*start).is_some_and(|at| small[at..].starts_with(run));
+                        let found = at.checked_sub(*start).and_then(|at| bytes.get(at..at + run.len()));
+                        let is_there = found.is_some_and(|found| found.eq_ignore_ascii_case(run));
                         has.words |= u32::from(is_there) << term & wanted.words;
                     }
                     Meaning::Near if at >= looked_up_to => {
@@ -134,11 +139,28 @@ impl Pieces {
                         looked_up_to = token.end;
                     }
                     Meaning::Near => {}
-                    Meaning::Escape => has.anything |= is_escaped(bytes, at),
+                    Meaning::Escape => has.anything |= bytes[at..].starts_with(ESCAPE) && is_escaped(bytes, at),
                 }
             }
         }
         has
+    }
+}
+
+impl Group {
+    /// Adds the pieces that find escapes; `None` if nothing can search for so many pieces.
+    fn of(mut pieces: Vec<Piece>) -> Option<Self> {
+        let escape = |end: &[u8]| {
+            let bytes = [ESCAPE, end].concat().iter().map(|byte| byte | SMALL).collect();
+            Piece { bytes, meaning: Meaning::Escape }
+        };
+        if pieces.iter().any(|piece| piece.bytes.len() < PIECE) {
+            pieces.push(escape(b""));
+        } else {
+            pieces.extend(DIGITS.chunks(1).map(escape));
+        }
+        let automaton = Automaton::of(&pieces)?;
+        Some(Self { pieces, automaton })
     }
 }
 
@@ -230,7 +252,7 @@ mod tests {
         let texts: Vec<String> = pairs.take(crate::session::words::MOST).collect();
         let (words, mut small) = (Words::parse(&texts), Vec::new());
         let pieces = Pieces::of(&words).expect("pieces");
-        assert!(matches!(pieces.all, Automaton::Any(_)), "{:?}", pieces.all);
+        assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
             let wanted = Wanted { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
             assert_eq!(pieces.search(text.as_bytes(), wanted, &mut small).words, 1 << term, "{text}");
