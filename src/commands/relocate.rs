@@ -113,6 +113,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let known = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
     let checkouts = Checkouts::of(
         known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
+        &env.home,
     );
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();

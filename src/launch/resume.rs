@@ -20,6 +20,17 @@ use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 
+/// Remedies for a launch directory that is gone, the likeliest first.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    /// The command that lets sessions follow to the only place that it may have moved to, and what it does.
+    pub moved: Option<(String, String)>,
+    /// The git worktree that it was.
+    pub worktree: Option<Lost>,
+    /// Places to start instead.
+    pub instead: Vec<Instead>,
+}
+
 /// A resume that is ready to be printed or carried out.
 #[derive(Clone, Debug)]
 pub(crate) struct Resume {
@@ -248,12 +259,22 @@ impl Resume {
         self.worktree.insert(Recreation { lost, trust: options.trust }).check(env)
     }
 
-    /// Finds what is left of a launch directory that is gone: the worktree that it was, and places to start instead.
-    pub(crate) fn left(&self, env: &Env) -> (Option<Lost>, Vec<Instead>) {
-        let Some(gone) = self.plan.dir.as_deref() else { return (None, Vec::new()) };
+    /// Finds what is left of a launch directory that is gone.
+    pub(crate) fn left(&self, env: &Env) -> Left {
+        let Some(gone) = self.plan.dir.as_deref() else { return Left::default() };
         let (checkouts, remote) = self.checkouts(env);
-        let lost = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
-        (lost, checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter())))
+        let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
+        let instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
+        let best = moved::best(&instead, gone);
+        let best = instead.iter().find(|instead| best.as_ref() == Some(&instead.dir));
+        let moved = best.map(|best| {
+            let words = [gone, &best.dir].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
+            (
+                format!("rejoin move {} {}", words[0], words[1]),
+                format!("lets all of its sessions follow to {}", best.why.words()),
+            )
+        });
+        Left { moved, worktree, instead }
     }
 
     fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
@@ -286,7 +307,7 @@ impl Resume {
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let gone = self.plan.dir.as_deref();
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
-        (Checkouts::of(known.into_iter()), remote)
+        (Checkouts::of(known.into_iter(), &env.home), remote)
     }
 
     /// Adds what is left of a launch directory that is gone.
@@ -294,22 +315,23 @@ impl Resume {
         if refusal.code != RefusalCode::MissingDirectory {
             return refusal;
         }
-        let (lost, found) = self.left(env);
-        if found.is_empty() && lost.is_none() {
+        let Left { moved, worktree, instead } = self.left(env);
+        if instead.is_empty() && worktree.is_none() {
             return refusal;
         }
         let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
-        let lost = lost.map(|lost| {
+        let moved = moved.map(|(command, why)| format!("\n      `{command}`  ({why})"));
+        let worktree = worktree.map(|lost| {
             let (head, main) = (lost.head_in_words(), lost.main.display().to_string());
             format!("\n      `{command} --recreate-worktree`  (makes the git worktree again on {head} of {main})")
         });
-        let lines = found.iter().map(|found| {
+        let instead = instead.iter().map(|found| {
             let dir = found.dir.to_string_lossy();
             format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why.words())
         });
         let hint = format!(
             "if it was moved, go to where it is now and run `{command} --in .`; one of these may do:{}",
-            lost.into_iter().chain(lines).collect::<String>()
+            moved.into_iter().chain(worktree).chain(instead).collect::<String>()
         );
         refusal.hint(hint)
     }

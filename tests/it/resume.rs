@@ -334,3 +334,21 @@ fn a_session_is_resumable_if_resume_would_start_it() {
     }
     assert!(started > 9 && refused > 9, "{started} started, {refused} refused");
 }
+
+#[test]
+fn a_project_that_was_moved_is_led_to_move_first() {
+    let world = World::new();
+    let old = world.home().join("work/plain");
+    std::fs::create_dir_all(&old).expect("a directory");
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    let new = world.home().join("code/plain");
+    std::fs::create_dir_all(new.parent().expect("a parent")).expect("a directory");
+    std::fs::rename(&old, &new).expect("a move");
+    let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    let line = |command: String| said.find(&command).unwrap_or_else(|| panic!("no {command} in {said}"));
+    let moved = line(format!("`rejoin move {} {}`", old.display(), new.display()));
+    let elsewhere = line(format!("`rejoin resume claude:{} --in {}`", id(1), new.display()));
+    assert!(moved < elsewhere, "{said}");
+    world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
+    assert_eq!(plan(&world, &[&id(1)]).refusals.len(), 0);
+}

@@ -22,7 +22,7 @@ use crate::error::{Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch;
-use crate::launch::resume::{Options, Resume};
+use crate::launch::resume::{Left, Options, Resume};
 use crate::scan::{self, Places, Wanted};
 use crate::session::select::{self, CopySelector, Filter, SortKey};
 use crate::session::{AgentKind, Located, Session};
@@ -159,13 +159,14 @@ impl SessionBackend {
         };
         let mut all: Vec<Ready> = match refusal.code {
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
-                let (lost, instead) = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
-                let lost = lost.map(|lost| {
+                let Left { moved, worktree, instead } = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
+                let moved = moved.map(|(line, why)| Ready { line, why, how: None });
+                let worktree = worktree.map(|lost| {
                     let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
                     ready(How { recreate_worktree: true, ..how.clone() }, why)
                 });
                 let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
-                lost.into_iter().chain(found).chain(here()).collect()
+                moved.into_iter().chain(worktree).chain(found).chain(here()).collect()
             }
             RefusalCode::Live => {
                 vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())]

@@ -18,8 +18,9 @@ use crate::system::reach;
 /// So many packs are read for commits, however much is gone.
 const MAX_PACKS: usize = 100_000;
 
-/// So many entries near a directory that is gone are looked at, and so many levels below its nearest parent.
-const MAX_NEAR: usize = 4096;
+/// Most entries that are looked at below the nearest parent of a directory that is gone, and below the home directory; and most
+/// levels.
+const MAX_NEAR: usize = 16_384;
 const MAX_DEPTH: usize = 3;
 
 /// The git checkouts that known directories lie in, looked up once for any number of directories that are gone.
@@ -30,6 +31,8 @@ pub(crate) struct Checkouts {
     others: RefCell<BTreeMap<PathBuf, Rc<Checkout>>>,
     /// The directories that are known, and exist.
     known: BTreeSet<PathBuf>,
+    /// The home directory.
+    home: PathBuf,
     /// What lies near a directory, looked at once.
     near: RefCell<BTreeMap<PathBuf, Rc<Vec<PathBuf>>>>,
     /// The checkouts among that.
@@ -55,12 +58,12 @@ impl Checkout {
 }
 
 impl Checkouts {
-    /// Looks where directories lie that sessions record.
-    pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>) -> Self {
+    /// Looks where directories lie that sessions record; others are searched for by name below `home`.
+    pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
         let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Rc::new(Checkout::of(&dir)))).collect();
-        Self { by_dir, known, left: Cell::new(MAX_PACKS), ..Self::default() }
+        Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
     /// Finds what is left of a directory, by what is known of the repository that it was in; the best comes first.
@@ -108,11 +111,14 @@ impl Checkouts {
             for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
                 add(dir, Why::NamedAndKnown);
             }
-            let near = parent.map(|parent| self.near(parent)).unwrap_or_default();
-            for dir in near.iter().filter(|dir| ends_with(dir, name)) {
-                let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
-                if reach::is_dir(&below) == Some(true) {
-                    add(&below, Why::Named);
+            let home = Some(&*self.home).filter(|home| gone.starts_with(home) && parent != Some(*home));
+            for (around, why) in [(parent, Why::Named), (home, Why::NamedAtHome)] {
+                let near = around.map(|around| self.near(around)).unwrap_or_default();
+                for dir in near.iter().filter(|dir| ends_with(dir, name)) {
+                    let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
+                    if reach::is_dir(&below) == Some(true) {
+                        add(&below, why);
+                    }
                 }
             }
         }
@@ -169,37 +175,38 @@ impl Checkouts {
     /// Lists the directories below one, a few levels deep and no more than some thousand entries; links are not followed.
     fn near(&self, parent: &Path) -> Rc<Vec<PathBuf>> {
         let mut near = self.near.borrow_mut();
-        let list = || {
-            let mut found = Vec::new();
-            list_near(parent, 1, &mut MAX_NEAR.clone(), &mut found);
-            Rc::new(found)
-        };
+        let list = || Rc::new(list_near(parent));
         Rc::clone(near.entry(parent.to_owned()).or_insert_with(list))
     }
 }
 
-/// Adds the directories below one down to [`MAX_DEPTH`], while there are entries left to look at.
+/// Lists the directories below one, level by level.
 ///
 /// `walkdir` opens a directory before it can be left out, and would wait for one that does not answer.
-fn list_near(dir: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
-    for entry in reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
-        // What is hidden, or made by tools, holds nobody's work.
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        if name.starts_with(b".") || name == b"node_modules" || name == b"target" {
-            continue;
-        }
-        if *left == 0 {
-            return;
-        }
-        *left -= 1;
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && reach::answers(&entry.path()) {
-            found.push(entry.path());
-            if depth < MAX_DEPTH {
-                list_near(&entry.path(), depth + 1, left, found);
+fn list_near(parent: &Path) -> Vec<PathBuf> {
+    let (mut found, mut left) = (Vec::new(), MAX_NEAR);
+    let mut level = vec![parent.to_owned()];
+    for _ in 0..MAX_DEPTH {
+        let mut next = Vec::new();
+        for entry in level.iter().flat_map(|dir| reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok)) {
+            // What is hidden, or made by tools, holds nobody's work.
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            if name.starts_with(b".") || name == b"node_modules" || name == b"target" {
+                continue;
+            }
+            if left == 0 {
+                return found;
+            }
+            left -= 1;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && reach::answers(&entry.path()) {
+                found.push(entry.path());
+                next.push(entry.path());
             }
         }
+        level = next;
     }
+    found
 }
 
 /// Returns what is in a checkout where a directory that is gone was, if it was a part of that; else the checkout itself.

@@ -39,6 +39,8 @@ pub(crate) enum Why {
     NamedAndKnown,
     /// It has the same name, and lies near.
     Named,
+    /// It has the same name, and is below the home directory.
+    NamedAtHome,
     /// It is the checkout around what is gone.
     Around,
     /// It is what is left of the path.
@@ -55,6 +57,7 @@ impl Why {
             Self::Root => "a checkout with the same first commit",
             Self::NamedAndKnown => "a directory of the same name in which another session worked",
             Self::Named => "a directory of the same name near where it was",
+            Self::NamedAtHome => "a directory of the same name in your home directory",
             Self::Around => "the repository that it was part of",
             Self::Parent => "the nearest parent that still exists",
         }

@@ -14,7 +14,7 @@ fn a_deleted_worktree_leads_to_its_main_checkout_and_a_subdirectory_to_its_repos
     let gitdir = format!("{}\n", worktree.join(".git").display());
     std::fs::write(repository.join(".git/worktrees/feature/gitdir"), gitdir).expect("a file");
 
-    let known = Checkouts::of([repository.join("src")].iter().map(PathBuf::as_path));
+    let known = Checkouts::of([repository.join("src")].iter().map(PathBuf::as_path), Path::new("/no/home"));
     let dirs = |gone: &Path| -> Vec<PathBuf> {
         known.instead_of(gone, &Repository::default()).into_iter().map(|found| found.dir).collect()
     };
@@ -31,7 +31,7 @@ fn a_directory_of_the_same_name_is_found_near_the_old_place_and_among_known_ones
         std::fs::create_dir_all(root.join(made)).expect("a directory");
     }
     let known = root.join("else/app/src");
-    let checkouts = Checkouts::of([known.as_path()].into_iter());
+    let checkouts = Checkouts::of([known.as_path()].into_iter(), Path::new("/no/home"));
     let found = checkouts.instead_of(&root.join("work/app/src"), &Repository::default());
     let dirs: Vec<&Path> = found.iter().map(|found| found.dir.as_path()).collect();
     let work = root.join("work");
@@ -55,7 +55,7 @@ fn a_checkout_of_the_same_remote_is_found_wherever_it_is_now() {
         std::fs::write(repository.join(".git/config"), config).expect("a file");
     }
     assert_eq!(remote_of(&moved).as_deref(), Some("git@host:ana/app.git"));
-    let known = Checkouts::of([moved.as_path(), &other].into_iter());
+    let known = Checkouts::of([moved.as_path(), &other].into_iter(), Path::new("/no/home"));
     let had = Repository::new(Some("git@host:ana/app.git".to_owned()));
     let found = known.instead_of(Path::new("/no/such/place"), &had);
     assert_eq!(found, [Instead { dir: moved, why: Why::Remote }]);
@@ -70,7 +70,7 @@ fn a_checkout_that_was_renamed_is_known_by_a_commit_that_it_has() {
     std::fs::create_dir_all(renamed.join(".git/objects/ab")).expect("a directory");
     std::fs::write(renamed.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
     let mut had = Repository::default();
-    let known = Checkouts::of([other.as_path()].into_iter());
+    let known = Checkouts::of([other.as_path()].into_iter(), Path::new("/no/home"));
     assert_eq!(best(&known.instead_of(&gone, &had), &gone), None);
     had.add_commit(&commit);
     assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(renamed));
@@ -104,7 +104,7 @@ fn a_fork_is_no_candidate_and_a_directory_of_a_checkout_is_found_in_it() {
     let mut had = Repository::new(Some("me/x".to_owned()));
     had.add_commit(&"ab".repeat(20));
     had.add_root(&"ab".repeat(20));
-    let known = Checkouts::of([fork.as_path(), &own].into_iter());
+    let known = Checkouts::of([fork.as_path(), &own].into_iter(), Path::new("/no/home"));
     let gone = dir.path().join("old/packages/api");
     let found = known.instead_of(&gone, &had);
     assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: Why::Remote });
@@ -112,4 +112,21 @@ fn a_fork_is_no_candidate_and_a_directory_of_a_checkout_is_found_in_it() {
     assert_eq!(best(&found, &gone), Some(own.join("packages/api")));
     let gone = dir.path().join("old");
     assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(own));
+}
+
+#[test]
+fn a_directory_of_the_same_name_is_found_below_the_home() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let home = dir.path();
+    for made in ["work", "code/plain", "a/b/c/plain"] {
+        std::fs::create_dir_all(home.join(made)).expect("a directory");
+    }
+    let found = |home: &Path| {
+        let checkouts = Checkouts::of(std::iter::empty(), home);
+        checkouts.instead_of(&dir.path().join("work/plain"), &Repository::default())
+    };
+    let at_home = Instead { dir: home.join("code/plain"), why: Why::NamedAtHome };
+    assert_eq!(found(home)[0], at_home, "three levels deep, and no deeper");
+    assert_eq!(best(&found(home), &home.join("work/plain")), Some(at_home.dir.clone()));
+    assert!(!found(Path::new("/no/home")).contains(&at_home));
 }

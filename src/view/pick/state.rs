@@ -190,7 +190,9 @@ impl State {
 
     /// Offers what can be done with a session that is not resumed.
     pub(super) fn offer(&mut self, key: Key, refused: Refused) {
-        self.mode = Mode::Ways { key, refused, cursor: 0 };
+        // Enter does the first thing that can be done at once.
+        let cursor = refused.ready.iter().position(|ready| ready.how.is_some()).unwrap_or(0);
+        self.mode = Mode::Ways { key, refused, cursor };
     }
 
     pub(super) fn type_anew(&mut self) {
