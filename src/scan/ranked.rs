@@ -16,7 +16,7 @@ use crate::session::{AgentKind, Copy, Message, Problem, Role};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
 const SATURATION: f64 = 1.2;
-const LENGTH: f64 = 0.5;
+const LENGTH: f64 = 0.6;
 /// Weights of the places of a word.
 const TITLE: f32 = 4.0;
 const DIRECTORY: f32 = 2.0;
