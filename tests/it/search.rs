@@ -364,6 +364,8 @@ fn filters_are_words_of_search_and_list() {
     assert_eq!(ids(&search(&world, &["relay", "!mail"])), [id(1)]);
     assert_eq!(world.rejoin(["list", "pinned"]).code(0).stdout().lines().count(), 1);
     assert_eq!(world.rejoin(["list", "relay", "!usr/lib"]).code(0).stdout().lines().count(), 1);
+    let no_words = "error: a search takes 1 to 32 words, not 0\nhint: `rejoin list` takes filters alone\n";
+    world.rejoin(["search", "is:pinned"]).code(2).stderr_eq(no_words);
     for command in ["search", "list"] {
         let refused = world.rejoin([command, "relay", "is:lost"]).code(2);
         refused.stderr_eq("error: no mark is called lost; `rejoin help marks` lists them\n");

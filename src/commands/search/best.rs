@@ -54,7 +54,9 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     let words = Words::parse(&texts);
     if words.terms.is_empty() || words.terms.len() > words::MOST {
         let why = format!("a search takes 1 to {} words, not {}", words::MOST, words.terms.len());
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why).hint("name words that the session has").into());
+        let hint =
+            if query.is_empty() { "name words that the session has" } else { "`rejoin list` takes filters alone" };
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why).hint(hint).into());
     }
     if args.archived {
         super::super::archive::must_be_there(archive, env)?;
