@@ -85,7 +85,7 @@ impl<'w> Sieve<'w> {
 
     /// Returns whether the file of a copy may have a word near to a word.
     pub(crate) fn near_may_be_in_copy(&self, term: usize, agent: &dyn Agent, place: &Located) -> bool {
-        let Some(file) = agent.verbatim(place) else { return true };
+        let Some(file) = agent.verbatim(place).filter(|_| self.pieces.is_some()) else { return true };
         let (known, bit) = (self.lock().get(&file).copied().unwrap_or_default(), 1 << term);
         if known.known & bit != 0 {
             return known.near & bit != 0;

@@ -5,7 +5,7 @@ use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
 
 use super::near::{NearWord, token_at};
 use crate::scan::probe::{Probe, frequency, has_accents, is_escaped};
-use crate::session::words::Words;
+use crate::session::words::{MOST, Words};
 
 /// Bytes of a piece that are searched for.
 const PIECE: usize = 3;
@@ -82,8 +82,8 @@ impl Pieces {
     /// Makes the automaton; `None` if bytes exclude nothing.
     pub(super) fn of(words: &Words) -> Option<Self> {
         let probes: Option<Vec<Probe>> = words.terms.iter().map(Probe::for_term).collect();
-        // Every message may have a word that must not be there.
-        let probes = probes.filter(|_| !words.has_excluded())?;
+        // Every message may have a word that must not be there. A mask has a bit for each word.
+        let probes = probes.filter(|_| !words.has_excluded() && words.terms.len() <= MOST)?;
         let piece = |(term, probe): (usize, Probe)| {
             let run = probe.into_run();
             let (start, bytes) = rarest(&run);
@@ -249,8 +249,10 @@ mod tests {
     fn more_pieces_than_a_packed_search_takes_are_found() {
         let letters = ["ba", "ke", "lo", "mu", "na", "po"].map(str::to_owned);
         let pairs = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}xquzbar")));
-        let texts: Vec<String> = pairs.take(crate::session::words::MOST).collect();
-        let (words, mut small) = (Words::parse(&texts), Vec::new());
+        let texts: Vec<String> = pairs.take(MOST + 1).collect();
+        assert!(Pieces::of(&Words::parse(&texts)).is_none(), "a mask has 32 bits");
+        let texts = &texts[..MOST];
+        let (words, mut small) = (Words::parse(texts), Vec::new());
         let pieces = Pieces::of(&words).expect("pieces");
         assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
