@@ -111,7 +111,9 @@ impl Checkouts {
             for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
                 add(dir, Why::NamedAndKnown);
             }
-            let home = Some(&*self.home).filter(|home| gone.starts_with(home) && parent != Some(*home));
+            // A home at the root, as in some containers, has the whole disk below it.
+            let is_searched = |home: &Path| home.parent().is_some() && gone.starts_with(home) && parent != Some(home);
+            let home = Some(&*self.home).filter(|home| is_searched(home));
             for (around, why) in [(parent, Why::Named), (home, Why::NamedAtHome)] {
                 let near = around.map(|around| self.near(around)).unwrap_or_default();
                 for dir in near.iter().filter(|dir| ends_with(dir, name)) {
@@ -189,7 +191,7 @@ fn list_near(parent: &Path) -> Vec<PathBuf> {
     for _ in 0..MAX_DEPTH {
         let mut next = Vec::new();
         for entry in level.iter().flat_map(|dir| reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok)) {
-            // What is hidden, or made by tools, holds nobody's work.
+            // Hidden directories, and those that tools make, hold no work of a user.
             let name = entry.file_name();
             let name = name.as_encoded_bytes();
             if name.starts_with(b".") || name == b"node_modules" || name == b"target" {
