@@ -362,6 +362,8 @@ fn filters_are_words_of_search_and_list() {
         assert!(listed.contains(&found) && listed.lines().count() == 1, "{filter}: {listed}");
     }
     assert_eq!(ids(&search(&world, &["relay", "!mail"])), [id(1)]);
+    let listed = world.rejoin(["list", "agent:pi relay"]).code(0).stdout();
+    assert!(listed.contains(&id(2)) && listed.lines().count() == 1, "{listed}");
     assert_eq!(world.rejoin(["list", "pinned"]).code(0).stdout().lines().count(), 1);
     assert_eq!(world.rejoin(["list", "relay", "!usr/lib"]).code(0).stdout().lines().count(), 1);
     let no_words = "error: a search takes 1 to 32 words, not 0\nhint: `rejoin list` takes filters alone\n";

@@ -35,18 +35,19 @@ impl Query {
     }
 
     /// Parses the arguments of a command: an argument is a filter, whose value may have blanks, or a text as for [`Query::parse`].
+    /// `agent:claude fix` is such a text, because no agent has that name.
     pub(crate) fn from_arguments(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> Self {
         let mut query = Self::default();
         for text in texts {
-            let parts = if filter(text).is_some() { vec![text.clone()] } else { parts(text) };
+            let parts = if is_filter(text, &time) { vec![text.clone()] } else { parts(text) };
             parts.iter().for_each(|part| query.add(part, &time));
         }
         query
     }
 
-    /// Parses the filters among the arguments of a command, and returns the other arguments.
+    /// Parses the arguments of a command that are filters, and returns the other ones.
     pub(crate) fn split_filters(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> (Self, Vec<String>) {
-        let (filters, others) = texts.iter().cloned().partition::<Vec<_>, _>(|text| filter(text).is_some());
+        let (filters, others) = texts.iter().cloned().partition::<Vec<_>, _>(|text| is_filter(text, &time));
         (Self::from_arguments(&filters, time), others)
     }
 
@@ -85,7 +86,7 @@ impl Query {
         }
     }
 
-    /// Returns the words that are no filters.
+    /// Returns the words without the filters.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(|word| word.text.as_str())
     }
@@ -134,6 +135,13 @@ impl Query {
             && self.marks.iter().all(|mark| subject.marks.iter().any(|known| known.starts_with(mark)))
             && !self.excluded.iter().any(|word| word.is_in(subject))
     }
+}
+
+/// Returns whether an argument is one filter, and not a text with blanks that begins with one.
+fn is_filter(text: &str, time: &impl Fn(&str) -> Option<Timestamp>) -> bool {
+    let mut alone = Query::default();
+    alone.add(text, time);
+    filter(text).is_some() && (alone.problem.is_none() || !text.contains(char::is_whitespace))
 }
 
 /// Returns the name and the value of a filter.
