@@ -1,6 +1,5 @@
 //! Finds a word that was probably meant, if no conversation has the one that was typed.
 
-use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -137,8 +136,8 @@ fn words_near(
     let mut near = BTreeMap::new();
     let agent = agent::by_kind(place.agent()).filter(|_| is_wanted());
     let Some(agent) = agent.filter(|agent| sieve.near_may_be_in_copy(term, *agent, place)) else { return near };
-    let (is_verbatim, small) = (agent.verbatim(place).is_some(), RefCell::new(Vec::new()));
-    let may_have = |record: &[u8]| !is_verbatim || sieve.near_may_be_in(term, record, &mut small.borrow_mut());
+    let is_verbatim = agent.verbatim(place).is_some();
+    let may_have = |record: &[u8]| !is_verbatim || sieve.near_may_be_in(term, record);
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
     // The search before reported files that cannot be read.
     let _ = agent.messages_with(copy, &interest, &mut |said| {

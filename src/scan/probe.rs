@@ -21,8 +21,8 @@ pub(super) const MAX_SEARCHED_FIRST: u64 = 1024 * 1024;
 
 /// How much is looked at in one go.
 const WINDOW: usize = 128 * 1024;
-/// How many bytes are looked for first.
-const PIECE: usize = 3;
+/// Bytes of a piece that is searched for first.
+pub(super) const PIECE: usize = 3;
 /// How an escaped letter or digit begins; two more digits follow.
 const ESCAPE: &[u8] = b"\\u00";
 /// What finds that, made once and not for each record.
@@ -99,12 +99,9 @@ impl Probe {
         if run.is_empty() || is_own || !run.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b' ') {
             return None;
         }
-        let run = run.to_vec();
-        let length = run.len().min(PIECE);
-        let often = |start: &usize| run[*start..start + length].iter().map(|byte| frequency(*byte)).sum::<usize>();
-        let start = (0..=run.len() - length).min_by_key(often)?;
-        let finder = memmem::Finder::new(&run[start..start + length]).into_owned();
-        Some(Self { piece: start..start + length, finder, run })
+        let piece = rarest(run);
+        let finder = memmem::Finder::new(&run[piece.clone()]).into_owned();
+        Some(Self { run: run.to_vec(), piece, finder })
     }
 
     /// Returns whether the text can be in a file; one that cannot be read, or is longer than `most` bytes, may hold anything.
@@ -112,9 +109,9 @@ impl Probe {
         any_window(path, most, self.run.len(), &mut |bytes| self.is_in(bytes) || has_escaped(bytes))
     }
 
-    /// Returns the text, in small letters.
-    pub(super) fn into_run(self) -> Vec<u8> {
-        self.run
+    /// Returns the text, in small letters, and the place of the piece in it.
+    pub(super) fn into_parts(self) -> (Vec<u8>, Range<usize>) {
+        (self.run, self.piece)
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
@@ -207,8 +204,16 @@ pub(super) fn has_accents(bytes: &[u8]) -> bool {
         || memmem::find(bytes, &[0xe2, 0xb1]).is_some()
 }
 
+/// Returns the place of the rarest piece of a text.
+pub(super) fn rarest(text: &[u8]) -> Range<usize> {
+    let length = text.len().min(PIECE);
+    let often = |start: &usize| text[*start..start + length].iter().map(|byte| frequency(*byte)).sum::<usize>();
+    let start = (0..=text.len() - length).min_by_key(often).unwrap_or(0);
+    start..start + length
+}
+
 /// Ranks small letters and digits by how often they are in transcripts, roughly.
-pub(super) fn frequency(byte: u8) -> usize {
+fn frequency(byte: u8) -> usize {
     const RARE_FIRST: &[u8] = b"qjzxkwvyb9786543h2gf1pm0cludonirsate";
     RARE_FIRST.iter().position(|rare| *rare == byte).unwrap_or(RARE_FIRST.len())
 }

@@ -2,7 +2,7 @@
 //!
 //! The score is BM25 over whole sessions. Titles and prompts count more than the output of tools.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
@@ -123,8 +123,7 @@ impl Tally {
     ) {
         let (mut number, mut best) = (0, Vec::new());
         let counts = Cell::new(wish.has_numbers && wish.most > 0);
-        let small = RefCell::new(Vec::new());
-        let interest = |record: &[u8]| match (sieve.may_be_in(record, &mut small.borrow_mut()), counts.get()) {
+        let interest = |record: &[u8]| match (sieve.may_be_in(record), counts.get()) {
             (true, _) => Interest::Messages,
             (false, true) => Interest::Count,
             (false, false) => Interest::Nothing,

@@ -52,9 +52,9 @@ impl<'w> Sieve<'w> {
         Self { pieces: None, ..Self::new(words) }
     }
 
-    /// Returns whether a record may have any of the words. `small` is overwritten.
-    pub(super) fn may_be_in(&self, record: &[u8], small: &mut Vec<u8>) -> bool {
-        let has = |pieces: &Pieces| pieces.search(record, Wanted { words: self.all(), ..Wanted::default() }, small);
+    /// Returns whether a record may have any of the words.
+    pub(super) fn may_be_in(&self, record: &[u8]) -> bool {
+        let has = |pieces: &Pieces| pieces.search(record, Wanted { words: self.all(), ..Wanted::default() });
         self.pieces.as_ref().map(has).is_none_or(|has| has.words != 0 || has.anything)
     }
 
@@ -90,8 +90,7 @@ impl<'w> Sieve<'w> {
         if known.known & bit != 0 {
             return known.near & bit != 0;
         }
-        let mut small = Vec::new();
-        let is_near = any_window(&file, u64::MAX, OVERLAP, &mut |bytes| self.near_may_be_in(term, bytes, &mut small));
+        let is_near = any_window(&file, u64::MAX, OVERLAP, &mut |bytes| self.near_may_be_in(term, bytes));
         if let Some(looked) = self.lock().get_mut(&file) {
             looked.known |= bit;
             looked.near |= u32::from(is_near) << term;
@@ -99,10 +98,10 @@ impl<'w> Sieve<'w> {
         is_near
     }
 
-    /// Returns whether bytes may have a word near to a word. `small` is overwritten.
-    pub(super) fn near_may_be_in(&self, term: usize, bytes: &[u8], small: &mut Vec<u8>) -> bool {
+    /// Returns whether bytes may have a word near to a word.
+    pub(super) fn near_may_be_in(&self, term: usize, bytes: &[u8]) -> bool {
         let pieces = self.pieces.as_ref().filter(|pieces| pieces.finds_near(term));
-        let has = |pieces: &Pieces| pieces.search(bytes, Wanted { near: 1 << term, ..Wanted::default() }, small);
+        let has = |pieces: &Pieces| pieces.search(bytes, Wanted { near: 1 << term, ..Wanted::default() });
         pieces.map(has).is_none_or(|has| has.near != 0 || has.anything)
     }
 
@@ -114,10 +113,10 @@ impl<'w> Sieve<'w> {
         let is_near_found = |term: &usize| pieces.finds_near(*term);
         let with_near = (0..self.words.terms.len()).filter(is_near_found).fold(0, |terms, term| terms | 1 << term);
         let unseen = self.all() & !self.seen.load(Ordering::Relaxed);
-        let (mut looked, mut small) = (Looked { known: unseen & with_near, ..Looked::default() }, Vec::new());
+        let mut looked = Looked { known: unseen & with_near, ..Looked::default() };
         let is_found = any_window(file, most, OVERLAP.max(pieces.longest()), &mut |bytes| {
             let wanted = Wanted { words: self.all(), unseen, near: looked.known };
-            let has = pieces.search(bytes, wanted, &mut small);
+            let has = pieces.search(bytes, wanted);
             self.seen.fetch_or(has.words, Ordering::Relaxed);
             looked.near |= has.near;
             looked.has_word = has.words != 0 || has.anything;

@@ -4,11 +4,10 @@ use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
 
 use super::near::{NearWord, token_at};
-use crate::scan::probe::{Probe, frequency, has_accents, is_escaped};
+use crate::scan::probe::{PIECE, Probe, has_accents, is_escaped, rarest};
 use crate::session::words::{MOST, Words};
+use crate::system::fsio::Buffer;
 
-/// Bytes of a piece that are searched for.
-const PIECE: usize = 3;
 /// Beginning of an escape, such as `\u00e9`.
 const ESCAPE: &[u8] = b"\\u";
 /// First digits of an escape. With one of them, the beginning is as long as a piece, which is faster than two bytes.
@@ -85,14 +84,13 @@ impl Pieces {
         // Every message may have a word that must not be there. A mask has a bit for each word.
         let probes = probes.filter(|_| !words.has_excluded() && words.terms.len() <= MOST)?;
         let piece = |(term, probe): (usize, Probe)| {
-            let run = probe.into_run();
-            let (start, bytes) = rarest(&run);
-            Piece { bytes, meaning: Meaning::Word(term, run, start) }
+            let (run, piece) = probe.into_parts();
+            Piece { bytes: run[piece.clone()].to_vec(), meaning: Meaning::Word(term, run, piece.start) }
         };
         let own: Vec<Piece> = probes.into_iter().enumerate().map(piece).collect();
         let near: Vec<Option<NearWord>> = words.terms.iter().map(|term| term.word().and_then(NearWord::of)).collect();
         let pieces = near.iter().flatten().flat_map(NearWord::pieces);
-        let pieces = pieces.map(|piece| Piece { bytes: rarest(&piece).1, meaning: Meaning::Near });
+        let pieces = pieces.map(|piece| Piece { bytes: piece[rarest(&piece)].to_vec(), meaning: Meaning::Near });
         let all = own.iter().cloned().chain(pieces).collect();
         Some(Self { words: Group::of(own)?, all: Group::of(all)?, near })
     }
@@ -111,15 +109,15 @@ impl Pieces {
         self.near[term].is_some()
     }
 
-    /// Searches some bytes until what is wanted is found. `small` is overwritten.
-    pub(super) fn search(&self, bytes: &[u8], wanted: Wanted, small: &mut Vec<u8>) -> Has {
+    /// Searches some bytes until what is wanted is found.
+    pub(super) fn search(&self, bytes: &[u8], wanted: Wanted) -> Has {
         let mut has = Has { anything: has_accents(bytes), ..Has::default() };
-        small.clear();
-        small.extend(bytes.iter().map(|byte| byte | SMALL));
+        let mut small = Buffer::new(bytes.len());
+        small.iter_mut().zip(bytes).for_each(|(small, byte)| *small = byte | SMALL);
         let Group { pieces, automaton } = if wanted.near == 0 { &self.words } else { &self.all };
         let (mut from, mut looked_up_to) = (0, 0);
         while !wanted.is_met(has) {
-            let Some(at) = automaton.find(small, from) else { break };
+            let Some(at) = automaton.find(&small, from) else { break };
             // Other pieces may begin at the same place, or inside of this one.
             from = at + 1;
             for piece in pieces.iter().filter(|piece| small[at..].starts_with(&piece.bytes)) {
@@ -148,7 +146,7 @@ impl Pieces {
 }
 
 impl Group {
-    /// Adds the pieces that find escapes; `None` if nothing can search for so many pieces.
+    /// Adds the pieces that find escapes; `None` if there are too many pieces.
     fn of(mut pieces: Vec<Piece>) -> Option<Self> {
         let escape = |end: &[u8]| {
             let bytes = [ESCAPE, end].concat().iter().map(|byte| byte | SMALL).collect();
@@ -189,13 +187,6 @@ impl Automaton {
     }
 }
 
-/// Returns the rarest bytes of a text, and their start.
-fn rarest(text: &[u8]) -> (usize, Vec<u8>) {
-    let often = |(_, bytes): &(usize, &[u8])| bytes.iter().map(|byte| frequency(*byte)).sum::<usize>();
-    let rarest = text.windows(PIECE.min(text.len())).enumerate().min_by_key(often);
-    rarest.map_or_else(|| (0, text.to_vec()), |(start, bytes)| (start, bytes.to_vec()))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -207,7 +198,7 @@ mod tests {
     fn near(word: &str, bytes: &str) -> bool {
         let words = Words::parse(&[word.to_owned()]);
         let wanted = Wanted { near: 1, ..Wanted::default() };
-        let has = Pieces::of(&words).expect("pieces").search(bytes.as_bytes(), wanted, &mut Vec::new());
+        let has = Pieces::of(&words).expect("pieces").search(bytes.as_bytes(), wanted);
         has.near == 1 || has.anything
     }
 
@@ -236,9 +227,8 @@ mod tests {
     fn all_words_are_found_in_one_pass() {
         let words = Words::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
         let pieces = Pieces::of(&words).expect("pieces");
-        let search = |text: &str, unseen| {
-            pieces.search(text.as_bytes(), Wanted { words: 0b1111, unseen, near: 0b1000 }, &mut Vec::new())
-        };
+        let search =
+            |text: &str, unseen| pieces.search(text.as_bytes(), Wanted { words: 0b1111, unseen, near: 0b1000 });
         assert_eq!(search("the Relay", 0b1111), Has { words: 0b0011, near: 0b1000, anything: false });
         assert_eq!(search("mAil relay", 0), Has { words: 0b0100, ..Has::default() });
         assert_eq!(search("mAil relay", 0b0010), Has { words: 0b0111, near: 0b1000, anything: false });
@@ -252,12 +242,12 @@ mod tests {
         let texts: Vec<String> = pairs.take(MOST + 1).collect();
         assert!(Pieces::of(&Words::parse(&texts)).is_none(), "a mask has 32 bits");
         let texts = &texts[..MOST];
-        let (words, mut small) = (Words::parse(texts), Vec::new());
+        let words = Words::parse(texts);
         let pieces = Pieces::of(&words).expect("pieces");
         assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
             let wanted = Wanted { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
-            assert_eq!(pieces.search(text.as_bytes(), wanted, &mut small).words, 1 << term, "{text}");
+            assert_eq!(pieces.search(text.as_bytes(), wanted).words, 1 << term, "{text}");
         }
     }
 
