@@ -22,7 +22,7 @@ pub(crate) enum SearchOrder {
 /// Arguments of `search`.
 #[derive(Args, Debug)]
 pub(crate) struct SearchArgs {
-    /// What to find: words that a session has, in any form; with a space in it, a phrase; `!WORD` leaves out what has it
+    /// Words that a session has, in any form; with a space in it, a phrase; `!WORD` leaves out sessions with a word
     ///
     /// `agent:claude`, `dir:shop`, `since:7d`, `before:2026-11` and `is:pinned` are filters here as in the picker.
     #[arg(value_name = "TEXT", required = true, value_parser = NonEmptyStringValueParser::new())]

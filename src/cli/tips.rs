@@ -1,4 +1,4 @@
-//! Tips in errors of usage: what shows an argument that is missing, and the nearest name to one that is unknown.
+//! Tips in errors of usage: the command that lists a missing argument, and the name nearest to an unknown one.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -7,7 +7,7 @@ use strsim::osa_distance;
 
 use crate::format::command_line;
 
-/// What can be missing, the command where that matters, what shows what there is of it, and what that is.
+/// Arguments that may be missing, the command if only one is meant, the command that lists their values, and a name for these.
 const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
     ("<SESSION>", Some("restore"), "list --archived", "the sessions in the archive"),
     ("<SESSION>", None, "list", "the sessions"),
@@ -15,7 +15,7 @@ const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
     ("<ENTRY>", None, "trash list", "the entries"),
 ];
 
-/// Adds to an error of a missing argument where to find one, and that there is an option for all of them.
+/// Adds the command that lists a missing argument to an error, and the option that takes all of them.
 pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
     let meant = words.iter().fold(command, |command, word| command.find_subcommand(word).unwrap_or(command));
@@ -87,7 +87,7 @@ mod tests {
     use crate::cli::Cli;
 
     #[test]
-    fn who_names_nothing_is_told_what_there_is() {
+    fn a_missing_argument_names_the_command_that_lists_it() {
         for (line, expected) in [
             ("archive", &["`rejoin list` shows the sessions", "`--every` takes all of them"][..]),
             ("delete", &["`rejoin list` shows the sessions"]),

@@ -167,7 +167,7 @@ impl<'a> Best<'a> {
         Answer { words: words.clone(), loaded, counted, problems, ranking, replaced: Vec::new() }
     }
 
-    /// Returns the words with the nearest ones in place of those that no session has; `None` if there is none to replace.
+    /// Returns the words with the nearest ones in place of those that no session has; `None` if all stay.
     fn meant(&self, answer: &Answer<'_, 'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
         let (words, missing) = (&answer.words, &answer.ranking.missing);
         if self.args.archived || !sieve.has_near(missing) {

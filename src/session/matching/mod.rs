@@ -1,4 +1,4 @@
-//! Whether, and how well, a session matches what a person typed: words, and filters such as `agent:claude`. Pure.
+//! Matches sessions with what a user typed: words, and filters such as `agent:claude`. Pure.
 
 use jiff::Timestamp;
 use memchr::memmem::Finder;
@@ -10,15 +10,15 @@ use crate::session::words::fold::folded;
 use crate::session::words::{self, Term, Words};
 use crate::session::{AgentKind, Session, marks};
 
-/// How many characters of a first prompt are searched.
+/// Characters of a first prompt that are searched.
 const PROMPT: usize = 2000;
-/// Fewer letters than these are no loose match, and no beginning of an id: they would be found everywhere.
+/// Fewest letters of a loose match and of the beginning of an id; fewer would be found everywhere.
 const SHORTEST: usize = 3;
-/// What each letter of a loose match must be worth. The matcher gives 16 for a letter, more at the beginning of a word
-/// or right behind the letter before it, and takes away for what lies between two letters.
+/// Least worth of each letter of a loose match. The matcher gives 16 for a letter, more at the beginning of a word
+/// or right behind the letter before it, and takes away for letters between two.
 const LEAST_SCORE: usize = 18;
 
-/// How well a session matches, the best first.
+/// Quality of the match of a session, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     /// The worst match of a word.
@@ -26,7 +26,7 @@ pub(crate) struct Rank {
     pub place: Place,
 }
 
-/// How well a word matches, the best first.
+/// Quality of the match of a word, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Quality {
     /// As a whole word.
@@ -195,7 +195,7 @@ impl Word {
     }
 }
 
-/// Returns whether the letters of a word stand in a text in order, somewhere within so many characters.
+/// Returns whether a text has the letters of a word in order, within `most` characters.
 fn are_within(word: &str, text: &str, most: usize) -> bool {
     let mut letters = word.chars();
     let Some(first) = letters.next() else { return true };

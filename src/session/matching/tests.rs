@@ -75,7 +75,7 @@ fn letters_in_order_match_loosely_if_they_are_close_together() {
 }
 
 #[test]
-fn filters_are_part_of_what_is_typed() {
+fn filters_are_parsed_among_the_words() {
     for (text, expected) in [
         ("agent:claude", true),
         ("agent:cl fix", true),
