@@ -192,9 +192,6 @@ fn escaped(bytes: &[u8], at: usize) -> Option<char> {
 
 /// Returns whether letters may be there that have others of ASCII as their base: with accents, as marks, of full width.
 pub(super) fn has_accents(bytes: &[u8]) -> bool {
-    if bytes.is_ascii() {
-        return false;
-    }
     // Leading bytes in UTF-8: Latin letters, marks, Latin Extended Additional, letterlike signs and other Latin blocks.
     memchr3_iter(0xc3, 0xc4, 0xc5, bytes).next().is_some()
         || memchr3_iter(0xcc, 0xcd, 0xe1, bytes).next().is_some()

@@ -111,9 +111,12 @@ impl Pieces {
 
     /// Searches some bytes until what is wanted is found.
     pub(super) fn search(&self, bytes: &[u8], wanted: Wanted) -> Has {
-        let mut has = Has { anything: has_accents(bytes), ..Has::default() };
-        let mut small = Buffer::new(bytes.len());
-        small.iter_mut().zip(bytes).for_each(|(small, byte)| *small = byte | SMALL);
+        let (mut small, mut any) = (Buffer::new(bytes.len()), 0);
+        for (small, byte) in small.iter_mut().zip(bytes) {
+            *small = byte | SMALL;
+            any |= byte;
+        }
+        let mut has = Has { anything: !any.is_ascii() && has_accents(bytes), ..Has::default() };
         let Group { pieces, automaton } = if wanted.near == 0 { &self.words } else { &self.all };
         let (mut from, mut looked_up_to) = (0, 0);
         while !wanted.is_met(has) {
