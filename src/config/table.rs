@@ -70,7 +70,7 @@ impl<'t> Table<'t> {
     pub(super) fn root(text: &'t str) -> Result<Self, Mistake> {
         let rest = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            Mistake::at(at, format!("this is no TOML: {}", error.message()))
+            Mistake::at(at, format!("not valid TOML: {}", error.message()))
         })?;
         Ok(Self::new(text, 0, String::new(), rest.into_inner()))
     }

@@ -48,8 +48,8 @@ fn a_mistake_is_named_with_its_line_and_what_comes_nearest() {
         ("[[cleanup.keep]]\nagents = 'x'", "/c.toml:2: there is no key cleanup.keep.agents", "cleanup.keep.agent"),
         ("[hosts]\nall = ['a', '-oProxyCommand=x']", "/c.toml:2: hosts.all names no host: \"-oProxyCommand=x\"", ""),
         ("[hosts]\nall = ['a b']", "/c.toml:2: hosts.all names no host", ""),
-        ("a = \nb = 1", "/c.toml:1: this is no TOML: ", ""),
-        ("pager = 'a'\npager = 'b'", "/c.toml:2: this is no TOML: duplicate key", ""),
+        ("a = \nb = 1", "/c.toml:1: not valid TOML: ", ""),
+        ("pager = 'a'\npager = 'b'", "/c.toml:2: not valid TOML: duplicate key", ""),
     ];
     for (text, message, hint) in cases {
         let refusal = parse(text).expect_err(text);

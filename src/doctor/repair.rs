@@ -92,6 +92,9 @@ impl<'s> Copies<'s> {
 
 fn about(finding: &Finding) -> About {
     match (finding.sessions.first(), finding.paths.first()) {
+        (Some((agent, id)), _) if let Some(Repair::Trash { what, .. }) = &finding.repair => {
+            About::Part(what, *agent, id.as_str().into())
+        }
         (Some((agent, id)), _) => About::Session(*agent, id.as_str().into()),
         (None, Some(path)) => About::Other(path.display().to_string().into()),
         (None, None) => About::Other(finding.code.name().into()),
@@ -118,7 +121,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
             }
             return Ok(Item { code: finding.code.name(), ..backfill::change_of(session, &planned)? });
         }
-        Repair::Trash { paths } => item.steps = trash(paths)?,
+        Repair::Trash { paths, .. } => item.steps = trash(paths)?,
         Repair::EndLine { path } => {
             item.steps.push(at_the_end(path, |size| Ok(Edit { at: size, removed: 0, inserted: b"\n".to_vec() }))?);
         }
@@ -200,7 +203,8 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
         }
         let steps = trash(&agent.belongings(&copy.place)?.own)?;
         // A person chose, so nothing was compared.
-        let item = Item::new(session.into(), "duplicate-session", "another copy is kept", steps);
+        let about = About::Part("a copy", session.agent, session.id().into());
+        let item = Item::new(about, "duplicate-session", "another copy is kept", steps);
         Ok(Item { seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(), ..item })
     };
     let items = session.copies[1..].iter().map(item).collect::<Result<Vec<_>, String>>()?;

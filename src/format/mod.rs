@@ -3,6 +3,7 @@
 pub(crate) mod command_line;
 pub(crate) mod compare;
 pub(crate) mod content;
+pub(crate) mod copies;
 pub(crate) mod document;
 pub(crate) mod edit;
 pub(crate) mod elements;

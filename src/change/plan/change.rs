@@ -87,6 +87,8 @@ pub(crate) enum About {
     Session(AgentKind, Box<str>),
     /// The session that this is a copy of.
     Copy(Arc<Located>),
+    /// A part of a session, or a copy of it: "a copy".
+    Part(&'static str, AgentKind, Box<str>),
     /// Something else.
     Other(Box<str>),
 }
@@ -95,7 +97,7 @@ impl About {
     /// Returns whose session it is, and its id.
     pub(crate) fn session(&self) -> Option<(AgentKind, &str)> {
         match self {
-            Self::Session(agent, id) => Some((*agent, id)),
+            Self::Session(agent, id) | Self::Part(_, agent, id) => Some((*agent, id)),
             Self::Copy(place) => Some((place.agent(), &place.id)),
             Self::Other(_) => None,
         }
@@ -113,6 +115,7 @@ impl fmt::Display for About {
         match self {
             Self::Other(words) => f.write_str(words),
             Self::Session(agent, id) => write!(f, "{agent} {id}"),
+            Self::Part(what, agent, id) => write!(f, "{what} of {agent} {id}"),
             Self::Copy(place) => write!(f, "{} {}", place.agent(), place.id),
         }
     }

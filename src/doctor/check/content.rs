@@ -270,12 +270,15 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
     }
     let mut parts = Vec::new();
     if lines.bad_count > 0 {
-        parts.push(format!("{} ({})", records(lines.bad_count, "line that is not a record"), numbers(lines)));
+        let (lines_are, record) =
+            if lines.bad_count == 1 { ("line", "is not a record") } else { ("lines", "are not records") };
+        parts.push(format!("{lines_are} {} {record}", numbers(lines)));
     }
     if lines.lost_count > 0 {
         let known = lines.lost.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let more = if lines.lost_count > lines.lost.len() as u64 { ", …" } else { "" };
-        parts.push(format!("{} (in line {known}{more})", records(lines.lost_count, "record whose parent is missing")));
+        let have = if lines.lost_count == 1 { "record has a missing parent" } else { "records have missing parents" };
+        parts.push(format!("{} {have} (in line {known}{more})", lines.lost_count));
     }
     let measured = parts.join(" and ");
     let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.about().half_line == HalfLine::Failing);
@@ -284,7 +287,7 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
         (_, 0) => "Its agent skips such lines.",
         _ => "Its agent does not see what comes before a record whose parent is missing.",
     };
-    let mut evidence = format!("The transcript of {} has {measured}. {effect}", name(session));
+    let mut evidence = format!("In the transcript of {}, {measured}. {effect}", name(session));
     if !lines.glued.is_empty() {
         let glued = count(lines.glued.len(), "whole record");
         evidence.push_str(&format!(" {glued} on a line with half of another can be given a line of its own."));
@@ -305,12 +308,6 @@ fn transcript(session: &Session, code: Code, severity: Severity, evidence: Strin
     let place = &session.copy().place;
     let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(place));
     Finding::new(code, severity, evidence).session(session).path(path.as_deref().unwrap_or(&place.path))
-}
-
-fn records(number: u64, one: &str) -> String {
-    let (noun, rest) = one.split_once(' ').unwrap_or((one, ""));
-    let verb_fits = if number == 1 { rest.to_owned() } else { rest.replacen("is not a record", "are not records", 1) };
-    format!("{} {verb_fits}", count(usize::try_from(number).unwrap_or(usize::MAX), noun))
 }
 
 fn numbers(lines: &Lines) -> String {

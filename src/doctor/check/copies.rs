@@ -4,11 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use crate::agent;
 use crate::agent::upkeep::Fold;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{CopyFacts, Survey};
+use crate::format::copies::described;
 use crate::format::text;
 use crate::format::text::count;
 use crate::session::{Comparison, Copy, Health, Liveness, Session, SessionKind};
@@ -36,14 +39,14 @@ fn duplicates(survey: &Survey) -> Vec<Finding> {
             continue;
         }
         for (number, facts) in (1..session.copies.len()).zip(facts) {
-            findings.push(duplicate(session, number, facts));
+            findings.push(duplicate(session, number, facts, survey.now));
         }
     }
     findings
 }
 
 /// Reports the copy at `at`, which is not the chosen one.
-fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
+fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) -> Finding {
     let (chosen, copy) = (session.copy(), &session.copies[at]);
     let comparison = session.choice.comparisons.get(at).copied().flatten();
     let is_decided = session.choice.is_decided;
@@ -77,8 +80,8 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
             Fold::Mixed => "only events; copy 1 has some of them".to_owned(),
         },
         (Some(Comparison::Diverged { record }), _) => format!("diverged at record {record}"),
-        (Some(Comparison::Shorter { common: 0 }), _) => "none of the conversation".to_owned(),
-        (Some(Comparison::Shorter { .. }), _) => "a prefix".to_owned(),
+        (Some(Comparison::Shorter { common: 0 }), _) => format!("copy {} holds no messages", at + 1),
+        (Some(Comparison::Shorter { .. }), _) => format!("copy {} is only the beginning of copy 1", at + 1),
         (Some(comparison), _) => comparison.name().to_owned(),
         (None, _) => "not comparable".to_owned(),
     };
@@ -112,11 +115,19 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
         (None, Ok(_)) => {
             let kept = [1, at + 1].into_iter().take(if is_decided { 1 } else { 2 });
             kept.fold(finding, |finding, copy| {
-                let path = session.copies[copy - 1].place.path.display();
-                finding.remedy(format!("rejoin dedupe {} --keep {copy}", selector(session)), format!("keeps {path}"))
+                let command = format!("rejoin dedupe {} --keep {copy}", selector(session));
+                finding.remedy(command, format!("keeps {}", described_copy(session, copy, now)))
             })
         }
     }
+}
+
+fn described_copy(session: &Session, number: usize, now: Timestamp) -> String {
+    let copy = &session.copies[number - 1];
+    let dir = copy.launch_dir.as_ref().map_or(&*copy.place.path, |dir| &dir.value);
+    let messages = copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies);
+    let active = text::ago(copy.active_at.as_ref().map(|at| at.value), now);
+    described(number, &dir.to_string_lossy(), messages, copy.transcript_bytes, &active)
 }
 
 fn has_talk(copy: &Copy) -> bool {
@@ -144,7 +155,7 @@ fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &
         return (fold != Fold::Mixed).then_some(Repair::Fold { from, into });
     }
     let paths = facts.belongings.as_ref().ok().filter(|_| is_contained(comparison) && facts.only_here.is_none())?;
-    Some(Repair::Trash { paths: paths.clone() })
+    Some(Repair::Trash { paths: paths.clone(), what: "a copy" })
 }
 
 /// Finds ids that sessions of several agents have.

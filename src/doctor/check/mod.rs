@@ -72,6 +72,8 @@ pub(crate) enum Repair {
     Trash {
         /// What is moved.
         paths: Vec<PathBuf>,
+        /// The noun for the paths as a part of the session: "a copy".
+        what: &'static str,
     },
     /// The records of a stray directory are added to the log of the session, and the directory goes to the trash.
     Fold {
@@ -188,7 +190,7 @@ impl Finding {
     fn repaired_by(mut self, repair: Repair) -> Self {
         self.repair = Some(repair);
         let command = format!("rejoin doctor --fix --check {}", self.code.name());
-        self.remedy(command, "fixes all of these that lose nothing by it")
+        self.remedy(command, "fixes those that it can fix without loss")
     }
 }
 

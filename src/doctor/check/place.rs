@@ -178,7 +178,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     let finding = if gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) {
         finding
     } else {
-        finding.remedy(format!("mkdir -p {}", word(dir)), "makes it anew, empty")
+        finding.remedy(format!("mkdir -p {}", word(dir)), "creates it again, empty")
     };
     let finding = finding.remedy(format!("rejoin list --dir {}", word(dir)), "lists its sessions");
     Some(sessions.iter().fold(finding, |finding, session| finding.session(session)))

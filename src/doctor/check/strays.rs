@@ -44,6 +44,10 @@ fn is_unread(survey: &Survey, id: &str) -> bool {
     survey.scan.problems.iter().any(|problem| problem.path.iter().any(is_of))
 }
 
+fn trash(path: &Path, what: &'static str) -> Repair {
+    Repair::Trash { paths: vec![path.to_owned()], what }
+}
+
 fn is_older(stray: &Stray, age: SignedDuration, survey: &Survey) -> bool {
     stray.modified_at.is_some_and(|at| survey.now.duration_since(at) >= age)
 }
@@ -75,7 +79,7 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
         // What a sub-agent said may be all that is left of the session.
         (None, Some(subagent)) => finding
             .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
-        (None, None) => finding.repaired_by(Repair::Trash { paths: vec![stray.path.clone()] }),
+        (None, None) => finding.repaired_by(trash(&stray.path, "files")),
         (Some(session), _) => {
             let copy = &session.copy().place.path;
             let into = copy.parent().unwrap_or(copy);
@@ -133,9 +137,7 @@ fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
     );
     let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(stray.agent).path(&stray.path);
     let finding = session.into_iter().fold(finding, Finding::session);
-    Some(
-        finding.measured(stray.holds.clone(), "no file").repaired_by(Repair::Trash { paths: vec![stray.path.clone()] }),
-    )
+    Some(finding.measured(stray.holds.clone(), "no file").repaired_by(trash(&stray.path, "a temporary file")))
 }
 
 /// Reports the logs of a directory from which no session is read.
@@ -157,9 +159,7 @@ fn registration(stray: &Stray) -> Finding {
     let evidence = format!("{} registers {}, so the session is not in use.", stray.path.display(), stray.holds);
     let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(stray.agent).path(&stray.path);
     let finding = stray.session_id.iter().fold(finding, |finding, id| finding.id(stray.agent, id));
-    finding
-        .measured("no such process", "a process that runs")
-        .repaired_by(Repair::Trash { paths: vec![stray.path.clone()] })
+    finding.measured("no such process", "a process that runs").repaired_by(trash(&stray.path, "a process record"))
 }
 
 fn dangling(pointer: &Pointer) -> Finding {
@@ -240,7 +240,7 @@ fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Findi
             .id(*agent, session_id)
             .path(path)
             .measured(measured, "a directory that exists and a session in use")
-            .repaired_by(Repair::Trash { paths: vec![PathBuf::from(path)] }),
+            .repaired_by(trash(path, "a directory record")),
     )
 }
 

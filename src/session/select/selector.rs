@@ -28,7 +28,7 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
-            return Err("a selector must not be empty".to_owned());
+            return Err("SESSION must not be empty".to_owned());
         }
         if text == "latest" {
             return Ok(Self::Latest);

@@ -1,5 +1,6 @@
 //! A change of files, before it is made and after.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -9,10 +10,11 @@ use crate::agent;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Handed;
 use crate::change::plan::change::{Contents, Item, Step, Unplanned};
-use crate::doctor::check::{Finding, Remedy};
+use crate::doctor::check::Finding;
 use crate::format::{command_line, text};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
+use crate::view::render::doctor::{self, Detail, FEW};
 use crate::view::render::json::change::{ChangeJson, Report, Totals};
 use crate::view::render::json::details::{Details, FixDetails};
 use crate::view::render::json::doctor::FindingJson;
@@ -53,7 +55,8 @@ impl Report<'_> {
     /// Says in one sentence what was done.
     fn sentence(&self) -> String {
         let Totals { done, skipped, failed, freed_bytes, .. } = self.totals();
-        let mut sentence = format!("{done} done{}", freed(self, freed_bytes));
+        let word = if self.change.verb == "doctor --fix" { "repaired" } else { "done" };
+        let mut sentence = format!("{done} {word}{}", freed(self, freed_bytes));
         let further = [(skipped, "skipped"), (failed, "failed")];
         for (count, what) in further.iter().filter(|(count, _)| *count > 0) {
             sentence.push_str(&format!(", {count} {what}"));
@@ -230,6 +233,29 @@ pub(crate) struct Fix<'a> {
     pub undecided: &'a [Finding],
 }
 
+impl Fix<'_> {
+    /// Writes what was not done, and the first items of each code that were.
+    fn in_groups(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let (faint, verb) = (styles.faint, self.report.change.verb);
+        let mut done: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
+        for (item, result) in self.report.items() {
+            match result {
+                Some(ItemResult::Done) => done.entry(item.code).or_default().push(item),
+                result => item_text(out, env, styles, item, result, verb)?,
+            }
+        }
+        for (code, items) in done {
+            for item in items.iter().take(FEW) {
+                item_text(out, env, styles, item, Some(&ItemResult::Done), verb)?;
+            }
+            if items.len() > FEW {
+                writeln!(out, "{faint}      and {} more of {code}{faint:#}", items.len() - FEW)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Answer for Fix<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let undecided = self.undecided.iter().map(FindingJson::from).collect();
@@ -237,23 +263,22 @@ impl Answer for Fix<'_> {
         (kind, ChangeJson { not_planned: self.unplanned.to_vec(), ..document })
     }
 
-    /// Writes the change, and what needs a decision.
+    /// Writes the change, and what needs a decision. Many items of one kind are a few examples and a count, once they are
+    /// done.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { strong, faint, .. } = styles;
-        self.report
-            .items()
-            .try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.report.change.verb))?;
+        let verb = self.report.change.verb;
+        if self.report.outcome.is_none() {
+            self.report.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done, verb))?;
+        } else {
+            self.in_groups(out, env, styles)?;
+        }
         not_planned(out, styles, self.unplanned)?;
-        if !self.undecided.is_empty() {
-            writeln!(out, "These need a decision:")?;
+        summary_text(out, env, styles, &self.report)?;
+        if self.undecided.is_empty() {
+            return Ok(());
         }
-        for finding in self.undecided {
-            writeln!(out, "  {}  {}", finding.code.name(), text::one_line(&finding.evidence))?;
-            for Remedy { command, effect } in &finding.remedies {
-                writeln!(out, "      {strong}{}{strong:#}  {faint}{effect}{faint:#}", text::unbroken(command))?;
-            }
-        }
-        summary_text(out, env, styles, &self.report)
+        writeln!(out, "\nThese need a decision:\n")?;
+        doctor::groups(out, env, styles, self.undecided, Detail::Letter)
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {

@@ -21,7 +21,7 @@ use crate::view::render::list::nothing_found;
 use crate::view::ui::Styles;
 
 /// So many findings of one code are shown unless all are asked for.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 /// So many commands stand below the examples of a code.
 const MAX_REMEDIES: usize = 3;
 /// How much of an id is shown where a command with the whole id stands below.
@@ -77,80 +77,90 @@ impl Answer for Report<'_> {
 
     /// Writes the findings grouped by severity and code, the worst first, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let groups: Vec<&[Finding]> =
-            self.findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
-        // What is only worth knowing is one line a code where something else was found, too.
-        let is_letter = self.detail == Detail::Letter;
-        let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
-        let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Info;
-        for (at, group) in groups.iter().enumerate() {
-            if is_brief(group) {
-                let follows_brief = at > 0 && is_brief(groups[at - 1]);
-                let blank = if at > 0 && !follows_brief { "\n" } else { "" };
-                write!(out, "{blank}")?;
-                self.brief(out, env, styles, group)?;
-                continue;
-            }
-            write!(out, "{}", if at > 0 { "\n" } else { "" })?;
-            self.group(out, env, styles, group)?;
-        }
+        groups(out, env, styles, self.findings, self.detail)?;
         if self.sessions == 0 && !self.looked_in.is_empty() {
             nothing_found(self.looked_in, env).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        writeln!(out, "{}{}", if groups.is_empty() { "" } else { "\n" }, summary(self, env))
+        writeln!(out, "{}{}", if self.findings.is_empty() { "" } else { "\n" }, summary(self, env))
     }
 }
 
-impl Report<'_> {
-    fn head(&self, out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
-        let strong = styles.strong;
-        let (severity, code) = (group[0].severity, group[0].code);
-        let style = match severity {
-            Severity::Error => styles.error,
-            Severity::Warning => styles.warning,
-            Severity::Info => styles.faint,
-        };
-        let times = if group.len() > 1 { format!(" ({} times)", group.len()) } else { String::new() };
-        let (severity, name) = (severity.name(), code.name());
-        write!(out, "{style}{severity}{style:#} {strong}{name}{strong:#}: {}{times}", code.meaning())
-    }
-
-    /// Writes one line for all findings of a code.
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
-        let faint = styles.faint;
-        self.head(out, styles, group)?;
-        let command = format!("rejoin doctor --check {}", group[0].code.name());
-        writeln!(out, "{faint} ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))
-    }
-
-    fn group(&self, out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
-        let faint = styles.faint;
-        self.head(out, styles, group)?;
-        writeln!(out)?;
-        let shown = if self.detail == Detail::All { group.len() } else { group.len().min(FEW) };
-        match self.detail {
-            Detail::Letter => self.examples(out, env, styles, &group[..shown])?,
-            Detail::Chosen | Detail::All => {
-                group[..shown].iter().try_for_each(|finding| finding_text(out, env, styles, finding))?;
-            }
+/// Writes findings grouped by severity and code, the worst first. In a letter, a code that is only worth knowing is one line
+/// if there is anything worse.
+pub(super) fn groups(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    findings: &[Finding],
+    detail: Detail,
+) -> io::Result<()> {
+    let groups: Vec<&[Finding]> = findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
+    // What is only worth knowing is one line a code where something else was found, too.
+    let is_letter = detail == Detail::Letter;
+    let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
+    let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Info;
+    for (at, group) in groups.iter().enumerate() {
+        if is_brief(group) {
+            let follows_brief = at > 0 && is_brief(groups[at - 1]);
+            let blank = if at > 0 && !follows_brief { "\n" } else { "" };
+            write!(out, "{blank}")?;
+            brief(out, env, styles, group)?;
+            continue;
         }
-        if group.len() > shown {
-            let (more, code) = (group.len() - shown, group[0].code.name());
-            let command = format!("rejoin doctor --check {code} --all-findings");
-            writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))?;
-        }
-        Ok(())
+        write!(out, "{}", if at > 0 { "\n" } else { "" })?;
+        group_text(out, env, styles, group, detail)?;
     }
+    Ok(())
+}
 
-    /// Writes a line a finding, and below them the commands of the first.
-    fn examples(&self, out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
-        let width = env.terminal.columns();
-        for finding in examples {
-            writeln!(out, "  {}", text::truncated(&example(finding, env), width.saturating_sub(2)))?;
+fn head(out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
+    let strong = styles.strong;
+    let (severity, code) = (group[0].severity, group[0].code);
+    let style = match severity {
+        Severity::Error => styles.error,
+        Severity::Warning => styles.warning,
+        Severity::Info => styles.faint,
+    };
+    let times = if group.len() > 1 { format!(" ({} times)", group.len()) } else { String::new() };
+    let (severity, name) = (severity.name(), code.name());
+    write!(out, "{style}{severity}{style:#} {strong}{name}{strong:#}: {}{times}", code.meaning())
+}
+
+/// Writes one line for all findings of a code.
+fn brief(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
+    let faint = styles.faint;
+    head(out, styles, group)?;
+    let command = format!("rejoin doctor --check {}", group[0].code.name());
+    writeln!(out, "{faint} ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))
+}
+
+fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding], detail: Detail) -> io::Result<()> {
+    let faint = styles.faint;
+    head(out, styles, group)?;
+    writeln!(out)?;
+    let shown = if detail == Detail::All { group.len() } else { group.len().min(FEW) };
+    match detail {
+        Detail::Letter => examples(out, env, styles, &group[..shown])?,
+        Detail::Chosen | Detail::All => {
+            group[..shown].iter().try_for_each(|finding| finding_text(out, env, styles, finding))?;
         }
-        let mut remedies = examples[0].remedies.iter().take(MAX_REMEDIES);
-        remedies.try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))
     }
+    if group.len() > shown {
+        let (more, code) = (group.len() - shown, group[0].code.name());
+        let command = format!("rejoin doctor --check {code} --all-findings");
+        writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))?;
+    }
+    Ok(())
+}
+
+/// Writes a line a finding, and below them the commands of the first.
+fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
+    let width = env.terminal.columns();
+    for finding in examples {
+        writeln!(out, "  {}", text::truncated(&example(finding, env), width.saturating_sub(2)))?;
+    }
+    let mut remedies = examples[0].remedies.iter().take(MAX_REMEDIES);
+    remedies.try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))
 }
 
 /// Says in a few words what one finding is about, and what is.
@@ -221,7 +231,7 @@ fn summary(report: &Report<'_>, env: &Env) -> String {
     let mut summary = if report.findings.is_empty() {
         format!("No problems found in {sessions}.")
     } else {
-        let parts = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "info")];
+        let parts = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "note")];
         let parts: Vec<String> =
             parts.iter().filter(|(count, _)| *count > 0).map(|(count, one)| text::count(*count, one)).collect();
         format!("{} in {sessions}.", parts.join(", "))

@@ -88,7 +88,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         notes.extend(nothing_found(looked_in, env));
     } else if sessions.is_empty() && *hidden == 0 {
         let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
-        notes.push(format!("None of {} matches. `rejoin list{all}` shows them.", text::count(*read, "session")));
+        notes.push(format!("None of {} matches. `rejoin list{all}` shows all.", text::count(*read, "session")));
     }
     notes.extend(beyond(*beyond_limit, is_narrowed));
     match hidden {

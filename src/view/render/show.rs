@@ -184,7 +184,7 @@ impl<W: Write> Page<'_, W> {
             if at == 0 && session.choice.is_decided {
                 self.line("", &format!("  chosen: {}", session.choice.why))?;
             } else if at == 0 {
-                self.warning("", &format!("  not chosen over the others: {}", session.choice.why))?;
+                self.warning("", &format!("  no copy chosen: {}", session.choice.why))?;
             }
         }
         Ok(())

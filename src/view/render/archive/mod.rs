@@ -84,12 +84,12 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, i
     for item in report.items.iter().filter(|item| item.done != ItemResult::Unchanged) {
         let label = format!("{} {}", item.session.agent, item.session.id());
         if !not_done(out, styles, &label, &item.done)? {
-            let (verb, new) = if is_dry_run { ("would archive", "new") } else { ("archived", "new with its manifest") };
+            let (verb, new) = if is_dry_run { ("would archive", "would be added") } else { ("archived", "added") };
             let (label, size) = (text::one_line(&label), text::size(item.size_bytes));
             let most = if is_dry_run { "at most " } else { "" };
             let new = match item.stored_bytes {
                 bytes if is_dry_run && bytes == item.size_bytes => String::new(),
-                bytes => format!("; {most}{} {new}", text::size(bytes)),
+                bytes => format!(", {most}{} {new}", text::size(bytes)),
             };
             let title = table::title(item.session);
             let title = text::truncated(&title, TITLE);

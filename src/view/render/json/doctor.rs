@@ -127,7 +127,7 @@ impl<'a> From<&'a Repair> for RepairJson<'a> {
     fn from(repair: &'a Repair) -> Self {
         let (kind, paths): (_, Vec<&Path>) = match repair {
             Repair::Backfill { path, .. } => ("backfill", vec![path]),
-            Repair::Trash { paths } => ("trash", paths.iter().map(PathBuf::as_path).collect()),
+            Repair::Trash { paths, .. } => ("trash", paths.iter().map(PathBuf::as_path).collect()),
             Repair::Fold { from, into } => ("fold", vec![from, into]),
             Repair::SplitLines { path, .. } => ("split-lines", vec![path]),
             Repair::EndLine { path } => ("end-line", vec![path]),
