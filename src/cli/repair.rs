@@ -75,9 +75,13 @@ pub(crate) struct DedupeArgs {
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 
-    /// The copy to keep: its number as shown by `rejoin show SESSION`, or its path
+    /// The copy to keep: its number as shown by `rejoin show SESSION`, or its path; on a terminal, you can choose one
     #[arg(long, value_name = "N|PATH")]
-    pub keep: CopySelector,
+    pub keep: Option<CopySelector>,
+
+    /// Do not ask for confirmation before removing a copy that has something that the kept copy lacks
+    #[arg(long, short)]
+    pub yes: bool,
 
     #[command(flatten)]
     pub place: PlaceArgs,

@@ -77,7 +77,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     args.sessions.iter().try_for_each(super::refuse_number)?;
     let mut sessions: Vec<Session> = Vec::new();
     for selector in &args.sessions {
-        sessions.push(find::Finder::new(&filter, Wanted::RESUME, env, ui).one(selector)?.session()?);
+        sessions.push(find::Finder::new(&filter, Wanted::RESUME, env, ui).one("archive", selector)?.session()?);
     }
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let showing = ui.watch("Reading");

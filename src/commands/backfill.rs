@@ -85,7 +85,7 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
         .iter()
         .map(|selector| {
             match find::Finder::new(&filter, Wanted::THOROUGH, env, ui)
-                .one(selector)
+                .one("record directory", selector)
                 .map_err(|error| super::or_in(error, &args.place, env))?
             {
                 Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),

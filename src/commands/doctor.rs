@@ -47,7 +47,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         remedy.command = in_home(&remedy.command, &env.invocation.elsewhere).into_owned();
     }
     if !args.sessions.is_empty() {
-        let named = find::Finder::new(&filter, scan::Wanted::GLANCE, env, ui).all("doctor", &args.sessions)?;
+        let named = find::Finder::new(&filter, scan::Wanted::GLANCE, env, ui).all("check", &args.sessions)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
 

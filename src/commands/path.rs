@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use crate::cli::PathArgs;
-use crate::commands::find;
+use crate::commands::find::{self, CopyCommand};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{shown, text};
 use crate::scan::Wanted;
@@ -13,10 +13,9 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, true, env);
     let selector = super::selector(&args.session)?;
-    let mut finder = find::Finder::new(&filter, Wanted::GLANCE, env, ui);
-    let found = finder.one_in_stores(&selector);
-    let session = finder.or_picked(found, "path", &selector)?.session()?;
-    let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
+    let session = find::Finder::new(&filter, Wanted::GLANCE, env, ui).one("print path", &selector)?.session()?;
+    let command = CopyCommand { verb: "path", option: "--copy" };
+    let session = find::with_a_copy(session, args.copy.as_ref(), command, env, ui)?;
     let path = &session.copy().place.path;
     // Whoever reads this line takes it for the path itself, so it is that or nothing.
     let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::agent::command::Request;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
-use crate::commands::find::{self, Answer, Target, Wish};
+use crate::commands::find::{self, Answer, CopyCommand, Target, Wish};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch;
@@ -54,7 +54,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         Err(words.to_owned())
     } else {
         let selector = super::selector(&args.session)?;
-        match find::Finder::new(&filter, Wanted::RESUME, env, ui).one(&selector) {
+        match find::Finder::new(&filter, Wanted::RESUME, env, ui).unambiguous(&selector) {
             Ok(target) => Ok(target),
             Err(error) => Err(find::words_to_pick(&error, &selector, &env.terminal)
                 .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),
@@ -85,7 +85,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     };
     let mut resume = match target {
         Target::Session(session) => {
-            let session = find::with_a_chosen_copy(*session, copy.as_ref(), env)?;
+            let session = find::with_a_copy(*session, copy.as_ref(), RESUME_COPY, env, ui)?;
             Resume::of_session(session, &options, &request, env)?
         }
         Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
@@ -150,6 +150,8 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     }
     match resume.plan.exec(&program, &dir, resume.identity)? {}
 }
+
+const RESUME_COPY: CopyCommand = CopyCommand { verb: "resume", option: "--copy" };
 
 /// Prompts longer than this do not fit on a command line.
 const MAX_PROMPT: u64 = 100_000;

@@ -5,6 +5,7 @@ pub(crate) mod aliases;
 mod commits;
 mod first;
 pub(crate) mod git;
+pub(crate) mod missing;
 pub(crate) mod moved;
 pub(crate) mod nearest;
 mod needle;

@@ -4,6 +4,7 @@
 
 use crate::contract::{self, Agent, Compared};
 use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
+use crate::terminal::shell;
 use crate::world::{Launch, World};
 
 /// One id three times: twice in Claude Code, where the copies went different ways, and once in Amplifier.
@@ -345,5 +346,51 @@ fn show_says_why_a_session_is_not_resumed_and_its_way_out_in_place_of_a_command(
         let error = refused.stderr();
         let first = error.lines().next().and_then(|line| line.strip_prefix("error: ")).expect("an error");
         assert!(said.contains(first), "{said}: {error}");
+    }
+}
+
+#[test]
+fn the_chooser_opens_for_copies_and_resumes_the_chosen_one() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    world.add(Claude::session(id(1)).in_dir(&alpha).turn("bake a cake", "Baked."));
+    let newer = Claude::session(id(1)).in_dir(&beta).at("2026-02-20T10:00:00Z").turn("paint the fence", "Painted.");
+    world.add(newer.turn("again", "Twice."));
+    let mut seat = shell(&world, &format!("resume {}", id(1)));
+    seat.shows("copy 1: ");
+    seat.shows("beta, 4 messages, ");
+    seat.shows("alpha, 2 messages, 2026-02-01; has no");
+    seat.types("\x1b[B\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(launched(&world).cwd, alpha);
+
+    let mut seat = shell(&world, &format!("resume {}", id(1)));
+    seat.shows("copy 1: ");
+    seat.types("\x1b");
+    assert_eq!(seat.ends().0, Some(130));
+}
+
+#[test]
+fn an_ambiguous_name_opens_the_picker_for_every_command() {
+    for (args, enter) in [
+        ("path same", "print path"),
+        ("show same", "show"),
+        ("export same", "export"),
+        ("archive same", "archive"),
+        ("rename same other", "rename"),
+        ("dedupe same --keep 1", "keep a copy"),
+        ("delete same", "delete"),
+        ("pin same", "pin"),
+        ("doctor same", "check"),
+    ] {
+        let world = World::with_agents();
+        for n in 1..=2 {
+            world.add(Claude::session(id(n)).in_dir(world.dir("app")).title(&format!("same {n}")).turn("x", "y"));
+        }
+        let mut seat = shell(&world, args);
+        seat.shows("2 of 2 sessions");
+        seat.shows(&format!("enter {enter}"));
+        seat.types("\x1b");
+        assert_eq!(seat.ends().0, Some(130), "{args}");
     }
 }

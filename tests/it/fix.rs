@@ -9,6 +9,7 @@ use crate::contract::{DoctorReport, Finding};
 use crate::faults::{killed_at_every_point, nothing_is_lost};
 use crate::fixtures::{Amplifier, Claude, age_tree, id, put};
 use crate::picture::{Picture, picture_of_stores};
+use crate::terminal::Seat;
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{World, start_of, stride};
 
@@ -136,49 +137,53 @@ fn a_stale_record_a_broken_file_and_a_registration_of_the_dead_are_mended_too() 
 fn a_fix_says_what_it_does_in_words() {
     let world = world();
     world.rejoin(["doctor", "--fix", "--dry-run"]).code(4).stdout_eq(snapbox::str![[r#"
-would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: a prefix)
+would remove  a copy of claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: copy 2 is only the beginning of copy 1)
       ~/.claude/projects/-somewhere-else/00000003-aaaa-4aaa-8aaa-000000000003.jsonl  (to the trash, 711 B)
-would remove  claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identical)
+would remove  a copy of claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identical)
       ~/.claude/projects/-somewhere-else/00000004-aaaa-4aaa-8aaa-000000000004.jsonl  (to the trash, 1.4 KiB)
-would remove  claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
+would remove  files of claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
       ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
 would write  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: its session-info.json is missing; from metadata.json)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)
-would remove  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
+would remove  a temporary file of amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
 would remove  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events that copy 1 has too)
       ~/.amplifier/projects/-known/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 125 B)
 would fold  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events newer than those of copy 1)
       ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (replaced, the old version goes to the trash)
       ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
-These need a decision:
-  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
-      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps [ROOT]/home/.claude/projects/-usr-bin/00000005-aaaa-4aaa-8aaa-000000000005.jsonl
 7 to do, 2.3 KiB to the trash. Nothing was changed.
-`rejoin doctor --fix --apply [..]` does exactly this.
+`rejoin doctor --fix --apply 865501f6da9c` does exactly this.
+
+These need a decision:
+
+warning duplicate-session: the id has several copies
+  claude 00000005 add a test: diverged at record 3
+    rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps copy 1: /usr/bin, 4 messages, 2026-02-01
 
 "#]]);
     world.rejoin(["doctor", "--fix"]).code(4).stdout_eq(snapbox::str![[r#"
-removed  claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: a prefix)
+removed  a copy of claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: copy 2 is only the beginning of copy 1)
       ~/.claude/projects/-somewhere-else/00000003-aaaa-4aaa-8aaa-000000000003.jsonl  (to the trash, 711 B)
-removed  claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identical)
+removed  a copy of claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identical)
       ~/.claude/projects/-somewhere-else/00000004-aaaa-4aaa-8aaa-000000000004.jsonl  (to the trash, 1.4 KiB)
-removed  claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
+removed  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events that copy 1 has too)
+      ~/.amplifier/projects/-known/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 125 B)
+      and 1 more of duplicate-session
+removed  a temporary file of amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
+      ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
+removed  files of claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
       ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
 wrote  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: its session-info.json is missing; from metadata.json)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)
-removed  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
-      ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
-removed  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events that copy 1 has too)
-      ~/.amplifier/projects/-known/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 125 B)
-folded  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events newer than those of copy 1)
-      ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (replaced, the old version goes to the trash)
-      ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
-These need a decision:
-  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
-      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps [ROOT]/home/.claude/projects/-usr-bin/00000005-aaaa-4aaa-8aaa-000000000005.jsonl
-7 done, 2.3 KiB to the trash.
+7 repaired, 2.3 KiB to the trash.
 `rejoin undo 20260301-120000` undoes this.
+
+These need a decision:
+
+warning duplicate-session: the id has several copies
+  claude 00000005 add a test: diverged at record 3
+    rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps copy 1: /usr/bin, 4 messages, 2026-02-01
 
 "#]]);
     world.rejoin(["doctor", "--fix", "--check", "leftover-temp"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -207,7 +212,7 @@ fn dedupe_keeps_the_copy_that_a_person_names() {
         let before = stores(&world);
         let plan: Change = world.rejoin(["dedupe", &id(5), "--keep", keep, "--dry-run", "--json"]).code(0).json();
         assert_eq!((plan.planned, plan.items[0].result), (1, ChangeResult::Planned));
-        let done: Change = world.rejoin(["dedupe", &id(5), "--keep", keep, "--json"]).code(0).json();
+        let done: Change = world.rejoin(["dedupe", &id(5), "--keep", keep, "--yes", "--json"]).code(0).json();
         assert_eq!((done.done, done.failed), (1, 0));
         let projects = world.home().join(".claude/projects");
         for slug in ["-usr-bin", "-somewhere-else"] {
@@ -218,6 +223,74 @@ fn dedupe_keeps_the_copy_that_a_person_names() {
         assert_eq!(undone.details.verb, "dedupe");
         assert_same(&before, &stores(&world), "after undo");
     }
+}
+
+#[test]
+fn dedupe_asks_before_it_removes_what_the_kept_copy_lacks() {
+    let world = world();
+    let before = stores(&world);
+    let refused = world.rejoin(["dedupe", &id(5), "--keep", "1"]).code(2).stderr();
+    assert!(refused.contains("--keep 1 --yes` to confirm"), "{refused}");
+    assert_same(&before, &stores(&world), "without a terminal");
+
+    // A copy that is only the beginning of the kept one needs no question.
+    world.rejoin(["dedupe", &id(3), "--keep", "1", "--dry-run"]).code(0);
+    world.rejoin(["dedupe", &id(3), "--keep", "1"]).code(0);
+}
+
+#[test]
+fn the_question_of_dedupe_shows_both_copies_and_the_loss() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    let beginning = Claude::session(id(1)).in_dir(&alpha).turn("start", "started");
+    world.add(beginning.clone().turn("went left", "left it is"));
+    world.add(beginning.in_dir(&beta).turn("went right", "right it is").turn("on", "gone on"));
+    let before = stores(&world);
+    let run = |args: &[&str], keys: &[(&str, &str)]| {
+        let mut command = world.from(world.root().join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args).args(["--color", "never"]);
+        let mut seat = Seat::run(&command, 100, 30);
+        for (seen, key) in keys {
+            seat.sees(seen);
+            seat.types(key);
+        }
+        let (status, said) = seat.ends();
+        (status, said.replace("\r\n", "\n"))
+    };
+    let id = id(1);
+    let (status, said) = run(&["dedupe", &id, "--keep", "2"], &[("to the trash? [y/N] ", "n\r")]);
+    assert_eq!(status, Some(1), "{said}");
+    for line in [
+        "keep    copy 2: ",
+        "alpha, 4 messages, ",
+        "remove  copy 1: ",
+        "beta, 6 messages, ",
+        "only there: 4 messages, from \"went right\" to \"gone on\"",
+    ] {
+        assert!(said.contains(line), "{line:?} in {said}");
+    }
+    assert_same(&before, &stores(&world), "after a no");
+
+    // Without --keep, the chooser opens; the second line is the other copy.
+    let (status, said) =
+        run(&["dedupe", &id], &[("copy 1: ", "\x1b[B\r"), ("Move copy 1 to the trash? [y/N] ", "y\r")]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("removed  a copy of claude"), "{said}");
+}
+
+#[test]
+fn a_fix_of_many_ends_in_a_count_and_a_letter() {
+    let world = World::new();
+    for n in 1..=30 {
+        world.add(Amplifier::session(id(n)).in_dir(world.dir("app")).turn("x", "y"));
+    }
+    for n in 31..=60 {
+        world.add(Claude::session(id(n)).in_dir(format!("/gone/{n}")).turn("x", "y"));
+    }
+    let said = world.rejoin(["doctor", "--fix"]).code(4).stdout();
+    assert!(said.contains("\n      and 27 more of session-info-missing\n30 repaired.\n"), "{said}");
+    assert!(said.contains("and 27 more (rejoin doctor --check missing-directory --all-findings)"), "{said}");
+    assert!(said.lines().count() < 30, "{said}");
 }
 
 #[test]
@@ -243,7 +316,7 @@ fn killed_at_any_moment_a_fix_is_undone_or_completed() {
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn killed_at_any_moment_a_dedupe_is_undone_or_completed() {
-    let command = ["dedupe", &id(5), "--keep", "2"];
+    let command = ["dedupe", &id(5), "--keep", "2", "--yes"];
     let world = world();
     world.rejoin(command).code(0);
     // It may have been done already, and then there is no second copy.
@@ -254,7 +327,7 @@ fn killed_at_any_moment_a_dedupe_is_undone_or_completed() {
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn killed_at_any_moment_while_the_trash_is_on_another_file_system() {
     let Some(elsewhere) = other_file_system() else { return };
-    let command = ["dedupe", &id(3), "--keep", "2"];
+    let command = ["dedupe", &id(3), "--keep", "2", "--yes"];
     let complete = {
         let world = world();
         world.rejoin(command).code(0);
@@ -390,8 +463,8 @@ fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
         })
     };
     // A machine with much to do may keep the agent from writing for as long as a run takes; then the copy goes, whole.
-    let went =
-        (0..10).any(|_| world.rejoin(["dedupe", &id(4), "--keep", "1"]).code_is_one_of(&[0, 3]).exit() == Some(0));
+    let went = (0..10)
+        .any(|_| world.rejoin(["dedupe", &id(4), "--keep", "1", "--yes"]).code_is_one_of(&[0, 3]).exit() == Some(0));
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let written = agent.join().expect("an agent");
     if went {

@@ -42,7 +42,8 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
         [] => Vec::new(),
         selectors => {
             selectors.iter().try_for_each(commands::refuse_number)?;
-            let mut one = |selector| anyhow::Ok(find::Finder::new(filter, wanted, env, ui).one(selector)?.session()?);
+            let mut one =
+                |selector| anyhow::Ok(find::Finder::new(filter, wanted, env, ui).one("export", selector)?.session()?);
             selectors.iter().map(&mut one).collect::<anyhow::Result<Vec<_>>>()?
         }
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{again, ready, with_a_chosen_copy};
+use super::{again, description, ready, with_a_chosen_copy};
 use crate::agent;
 use crate::agent::command::Request;
 use crate::change::apply::pins::update;
@@ -18,7 +18,7 @@ use crate::change::outcome::Outcome;
 use crate::change::pins::Pins;
 use crate::change::plan::change::Change;
 use crate::commands::removal;
-use crate::error::{Refusal, RefusalCode};
+use crate::error::{Candidate, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch;
@@ -183,14 +183,8 @@ impl SessionBackend {
                 vec![ready(How { no_limit: true, ..how.clone() }, "resumes it anyway".to_owned())]
             }
             RefusalCode::AmbiguousCopy => {
-                let copies = refusal.candidates.iter().filter_map(|copy| Some((copy.copy?, copy)));
-                copies
-                    .map(|(number, copy)| {
-                        let parts = [Some(copy.path.clone()), copy.active_at.clone(), copy.differs.clone()];
-                        let why = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-                        ready(How { copy: Some(number), ..how.clone() }, why)
-                    })
-                    .collect()
+                let of = |one: &Candidate| Some(ready(How { copy: one.copy, ..how.clone() }, description(one)?));
+                refusal.candidates.iter().filter_map(of).collect()
             }
             _ => Vec::new(),
         };

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::error::{Candidate, Exit, Refusal, RefusalCode, Row};
-use crate::format::shell;
+use crate::format::copies::described;
+use crate::format::{shell, text};
 use crate::session::select::CopySelector;
 use crate::session::{Copy, Located, Session};
 use crate::system::env::Env;
@@ -25,7 +26,7 @@ pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec
         messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
         copy: several.then_some(at + 1),
         differs: session.choice.comparisons.get(at).copied().flatten().map(|comparison| comparison.to_string()),
-        row: row(session, env),
+        row: if several { row_of_copy(copy, env) } else { row(session, env) },
         select: if several { format!("{id} --copy {}", at + 1) } else { id.clone() },
     };
     session.copies.iter().enumerate().map(candidate).collect()
@@ -35,6 +36,18 @@ pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec
 pub(super) fn row(session: &Session, env: &Env) -> Row {
     let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
     Row { dir, active: table::active(session, env) }
+}
+
+fn row_of_copy(copy: &Copy, env: &Env) -> Row {
+    let active = text::ago(copy.active_at.as_ref().map(|at| at.value), env.clock.now);
+    let dir = copy.launch_dir.as_ref().map(|dir| env.tilde(&dir.value));
+    Row { dir: dir.unwrap_or_else(|| "directory unknown".to_owned()), active }
+}
+
+/// Describes a copy among the candidates, so that a user can distinguish them; `None` if it is the only one.
+pub(crate) fn description(one: &Candidate) -> Option<String> {
+    let described = described(one.copy?, &one.row.dir, one.messages, one.size_bytes, &one.row.active);
+    Some(one.differs.iter().fold(described, |described, differs| format!("{described}; {differs}")))
 }
 
 /// Puts the copy first that a person names by its number or its path.

@@ -14,11 +14,11 @@ use std::path::Path;
 
 pub(crate) use archived::{archived, state};
 pub(crate) use backend::options_with;
-use copies::candidates;
-pub(crate) use copies::{take_copy, with_a_chosen_copy};
+pub(crate) use copies::{candidates, description, take_copy, with_a_chosen_copy};
 pub(crate) use made::{made_by, note_made};
 use nearest::{nearest, of_nearest_agent};
-pub(crate) use pick::{Answer, Wish, can_pick, needs_a_picker, picked, why_nobody_picks, words_to_pick};
+pub(crate) use pick::{Answer, CopyCommand, Wish, can_pick, choose_a_copy, needs_a_picker, picked, why_nobody_picks};
+pub(crate) use pick::{with_a_copy, words_to_pick};
 pub(crate) use ready::ready;
 
 use crate::agent::Depth;
@@ -81,14 +81,20 @@ impl<'a> Finder<'a> {
         let mut named = Vec::with_capacity(selectors.len());
         for selector in selectors {
             super::refuse_number(selector)?;
-            let found = self.one(selector);
-            named.push(self.or_picked(found, verb, selector)?.session()?);
+            named.push(self.one(verb, selector)?.session()?);
         }
         Ok(named)
     }
 
+    /// Finds the one session that a selector means, or lets the user pick one of those that it means. `verb` is what enter
+    /// does then.
+    pub(crate) fn one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<Target> {
+        let found = self.unambiguous(selector);
+        self.or_picked(found, verb, selector)
+    }
+
     /// Finds the one session that a selector means, or says why there is not one, and how it is put back from the archive.
-    pub(crate) fn one(&mut self, selector: &Selector) -> anyhow::Result<Target> {
+    pub(crate) fn unambiguous(&mut self, selector: &Selector) -> anyhow::Result<Target> {
         let found = self.one_in_stores(selector);
         found.map_err(|error| archived::with_hint(error, selector, self.filter, self.env))
     }

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use super::backend::SessionBackend;
+use super::copies::{candidates, description, take_copy, with_a_chosen_copy};
 use super::{Finder, Target, again};
 use crate::agent::command::Request;
 use crate::commands::nowhere;
 use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::command_line::in_home;
+use crate::format::shell;
 use crate::launch::resume::Options;
 use crate::session::Session;
 use crate::session::select::{CopySelector, Filter, Selector};
 use crate::system::env::{Env, Terminal};
-use crate::view::pick::{self, Backend, How, Picked, Purpose};
+use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
 
 /// What is picked for.
@@ -29,6 +32,13 @@ pub(crate) struct Wish<'a> {
     pub copy: Option<&'a CopySelector>,
     /// Whether its agent is started then.
     pub is_started: bool,
+}
+
+/// A command, and its option that names a copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyCommand {
+    pub verb: &'static str,
+    pub option: &'static str,
 }
 
 /// What came of asking a person.
@@ -89,7 +99,7 @@ pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, terminal
 }
 
 impl Finder<'_> {
-    /// Returns what was found, or lets the user pick a session if the selector means several.
+    /// Returns what was found, or lets the user pick a session if the selector means several. `verb` is what enter does then.
     pub(crate) fn or_picked(
         &mut self,
         found: anyhow::Result<Target>,
@@ -110,7 +120,57 @@ impl Finder<'_> {
                 let session = sessions.first().context("nothing was picked")?;
                 Ok(Target::Session(Box::new(again(session, wanted, env)?)))
             }
-            Answer::Left(exit) => Err(Refusal::new(exit, RefusalCode::NothingPicked, "nothing was picked").into()),
+            Answer::Left(exit) => Err(nothing_picked(exit).into()),
         }
+    }
+}
+
+fn nothing_picked(exit: Exit) -> Refusal {
+    Refusal::new(exit, RefusalCode::NothingPicked, "nothing was picked")
+}
+
+/// Returns a session with the wanted copy first, or else with the one that evidence ranks first or that the user chooses at
+/// the terminal.
+pub(crate) fn with_a_copy(
+    session: Session,
+    wanted: Option<&CopySelector>,
+    command: CopyCommand,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Session> {
+    let refusal = match with_a_chosen_copy(session.clone(), wanted, env) {
+        Err(refusal) if refusal.code == RefusalCode::AmbiguousCopy => refusal,
+        found => return Ok(found?),
+    };
+    if !(can_pick(&env.terminal) && env.terminal.stdout) {
+        return Err(refusal.into());
+    }
+    choose_a_copy(session, refusal.message, command, env, ui)
+}
+
+/// Lets the user choose a copy of a session at the terminal.
+pub(crate) fn choose_a_copy(
+    mut session: Session,
+    why: String,
+    command: CopyCommand,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Session> {
+    let name = format!("{}:{}", session.agent, session.id());
+    let name = shell::word(&name);
+    let copies = candidates(&session, false, env);
+    let ready = copies.iter().filter_map(|one| {
+        let line = format!("rejoin {} {name} {} {}", command.verb, command.option, one.copy?);
+        let line = in_home(&line, &env.invocation.elsewhere).into_owned();
+        Some(Ready { line, why: description(one)?, how: Some(How { copy: one.copy, ..How::default() }) })
+    });
+    let refused = Refused { why, ready: ready.collect() };
+    match pick::choose(&session, refused, ui.err_styles()).context("cannot use the terminal")? {
+        Choice::Way(how) => {
+            let number = how.copy.context("nothing was picked")?;
+            take_copy(&mut session, &CopySelector::Number(number), env)?;
+            Ok(session)
+        }
+        Choice::Left(exit) => Err(nothing_picked(exit).into()),
     }
 }

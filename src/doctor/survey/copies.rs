@@ -41,7 +41,13 @@ fn facts(agent: &dyn Agent, copy: &Copy, chosen: &Copy) -> CopyFacts {
     CopyFacts { belongings, only_here, fold }
 }
 
-/// Finds the first file that the chosen copy does not hold as well, from its first byte on.
+/// Finds the first file of a copy that the chosen copy does not hold as well, from its first byte on.
+pub(crate) fn file_only_in(copy: &Copy, chosen: &Copy) -> Option<PathBuf> {
+    let agent = agent::by_kind(copy.place.agent())?;
+    let belongings = agent.belongings(&copy.place).ok()?;
+    only_here(agent, &belongings.own, copy, chosen)
+}
+
 fn only_here(agent: &dyn Agent, paths: &[PathBuf], copy: &Copy, chosen: &Copy) -> Option<PathBuf> {
     let transcript = agent.transcript(&copy.place);
     let (from, to) = (copy.place.path.parent()?, chosen.place.path.parent()?);

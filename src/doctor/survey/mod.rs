@@ -28,7 +28,7 @@ use crate::system::process;
 use crate::system::reach;
 use crate::system::watch::Watcher;
 
-pub(crate) use copies::CopyFacts;
+pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
 pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
 use strays::ExistingDirs;

@@ -11,7 +11,7 @@ use crate::session::Session;
 /// What the list is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Purpose {
-    /// What enter does, as the verb that was typed: "resume".
+    /// What enter does: "resume", or a verb and a part of the session: "print path".
     pub verb: &'static str,
     /// Whether it takes several sessions.
     pub takes_several: bool,

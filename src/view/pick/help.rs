@@ -25,7 +25,8 @@ pub(super) const ACTIONS: [Name; 9] = [
 /// What stands on the page of all keys, in parts.
 fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
     let own = |keys: &[Name]| keys.iter().map(|(key, what)| (*key, (*what).to_owned())).collect::<Vec<_>>();
-    let mut actions = vec![("enter", format!("{} the highlighted session", purpose.verb))];
+    let of = if purpose.verb.contains(' ') { " of" } else { "" };
+    let mut actions = vec![("enter", format!("{}{of} the highlighted session", purpose.verb))];
     actions.extend(own(&[
         ("^Y", "copy the command that resumes it; of several that are marked, their names"),
         ("^O", "open it whole in a pager: everything that is known, and every message"),

@@ -5,6 +5,7 @@
 
 mod backend;
 mod background;
+mod choose;
 mod chosen;
 mod draw;
 mod edit;
@@ -23,6 +24,7 @@ mod pane;
 mod press;
 mod preview;
 mod state;
+mod typing;
 
 use std::io;
 use std::sync::Arc;
@@ -32,14 +34,15 @@ pub(crate) use backend::{Backend, How, Purpose, Ready, Refused};
 use background::{Background, News};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+pub(crate) use choose::{Choice, choose};
 use item::Key;
-use keys::Keys;
 use layout::Layout;
 use painter::Painter;
 use pane::Shown;
 use press::Step;
 use preview::{Fact, Preview};
 use state::{Mode, State};
+use typing::Typing;
 
 use crate::change::plan::change::Change;
 use crate::error::Exit;
@@ -54,7 +57,7 @@ use crate::view::ui::Styles;
 /// How long the cursor rests on a session before its messages are read.
 const PREVIEW_PAUSE: Duration = Duration::from_millis(60);
 /// How long nothing is typed before messages are searched.
-const SEARCH_PAUSE: Duration = Duration::from_millis(50);
+const SEARCH_PAUSE: Duration = Duration::from_millis(20);
 /// Fewer letters than these are in every message.
 const SHORTEST_SEARCH: usize = 3;
 /// More than this no terminal takes for its clipboard.
@@ -124,8 +127,7 @@ struct Picker<'a> {
 
 impl Picker<'_> {
     fn run(&mut self) -> io::Result<Picked> {
-        let mut keys = Keys::default();
-        let mut keys_at = None;
+        let mut typing = Typing::default();
         loop {
             while let Some(news) = self.background.news() {
                 if let Some(picked) = self.hear(news) {
@@ -138,32 +140,20 @@ impl Picker<'_> {
             let frame = self.painter.frame(&mut self.state, shown, layout, self.styles);
             self.screen.draw(&frame)?;
 
-            let next = [keys_at, self.preview_at, self.search_at].into_iter().flatten().min();
+            let next = [typing.until(), self.preview_at, self.search_at].into_iter().flatten().min();
             match self.screen.wait(next.map(|next| next.saturating_duration_since(Instant::now())))? {
-                Event::Typed(bytes) => keys.push(&bytes),
+                Event::Typed(bytes) => typing.push(&bytes),
                 Event::Woken | Event::Resized | Event::Quiet => {}
                 Event::Signal(signal) => return Ok(Picked::Left(Exit::Signal(signals::status_of(signal)))),
                 Event::Closed => return Ok(Picked::Left(Exit::Interrupted)),
             }
             let now = Instant::now();
             let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-            let is_typing = keys.patience();
-            let finished = if is_due(keys_at) { keys.finish() } else { None };
-            let mut pressed = false;
-            for key in finished.into_iter().chain(&mut keys) {
-                pressed = true;
+            for key in typing.pressed(now) {
                 if let Some(picked) = self.press(key)? {
                     return Ok(picked);
                 }
             }
-            keys_at = match keys.patience() {
-                None => None,
-                // What has begun may take so long from its last byte on.
-                Some(patience) if pressed || keys_at.is_none() || is_typing != Some(patience) => {
-                    Some(deadline::after(patience))
-                }
-                Some(_) => keys_at,
-            };
             if is_due(self.preview_at) {
                 self.preview_at = None;
                 let session = self.state.highlighted().map(|at| Arc::clone(&self.sessions[at]));
@@ -360,7 +350,7 @@ impl Picker<'_> {
             self.state.note = Some("That is too much for a clipboard.".to_owned());
             return Ok(());
         }
-        self.screen.draw(&format!("\x1b]52;c;{}\x07", BASE64.encode(text)))?;
+        self.screen.draw(&to_clipboard(text))?;
         self.state.note = Some(format!("Copied: {text}"));
         Ok(())
     }
@@ -376,6 +366,11 @@ impl Picker<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the bytes that hand text to the terminal's clipboard.
+fn to_clipboard(text: &str) -> String {
+    format!("\x1b]52;c;{}\x07", BASE64.encode(text))
 }
 
 /// What is said while sessions are deleted.

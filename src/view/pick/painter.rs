@@ -22,7 +22,14 @@ impl Painter {
 
     /// Returns what to send to the terminal.
     pub(super) fn frame(&mut self, state: &mut State, shown: Shown<'_>, layout: Layout, styles: &Styles) -> String {
-        let mut lines: Vec<String> = screen(state, shown, layout, styles).iter().map(codes).collect();
+        let column = prompt(state, layout).1 + 1;
+        let frame = self.lines(&screen(state, shown, layout, styles), layout);
+        format!("{frame}\x1b[1;{column}H\x1b[?25h")
+    }
+
+    /// Returns the bytes that draw these lines and hide the cursor.
+    pub(super) fn lines(&mut self, lines: &[Pair], layout: Layout) -> String {
+        let mut lines: Vec<String> = lines.iter().map(codes).collect();
         lines.resize(layout.rows, String::new());
         let mut frame = "\x1b[?25l".to_owned();
         if self.columns != layout.columns || self.before.len() != lines.len() {
@@ -38,8 +45,6 @@ impl Painter {
             }
         }
         self.before = lines;
-        let column = prompt(state, layout).1 + 1;
-        frame.push_str(&format!("\x1b[1;{column}H\x1b[?25h"));
         frame
     }
 }

@@ -1,0 +1,50 @@
+//! The messages of one copy of a session that another copy does not have.
+
+use std::hash::BuildHasher as _;
+use std::ops::ControlFlow;
+
+use foldhash::quality::FixedState;
+use foldhash::{HashMap, HashMapExt as _};
+
+use crate::agent;
+use crate::error::PathError;
+use crate::session::{Copy, Message};
+
+/// Messages that only one copy has.
+#[derive(Debug, Default)]
+pub(crate) struct Missing {
+    pub count: u64,
+    pub first: Option<Message>,
+    pub last: Option<Message>,
+}
+
+/// Reads both copies and returns the messages of `copy` that `kept` lacks. A text that `copy` has more often counts, too.
+pub(crate) fn missing(kept: &Copy, copy: &Copy) -> Result<Missing, PathError> {
+    let mut known: HashMap<u64, u64> = HashMap::new();
+    read(kept, &mut |message| *known.entry(digest(&message)).or_default() += 1)?;
+    let mut missing = Missing::default();
+    read(copy, &mut |message| {
+        if let Some(count) = known.get_mut(&digest(&message)).filter(|count| **count > 0) {
+            *count -= 1;
+            return;
+        }
+        missing.count += 1;
+        if missing.first.is_none() {
+            missing.first = Some(message.clone());
+        }
+        missing.last = Some(message);
+    })?;
+    Ok(missing)
+}
+
+fn read(copy: &Copy, see: &mut dyn FnMut(Message)) -> Result<(), PathError> {
+    let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
+    agent.messages(copy, &mut |message| {
+        see(message);
+        ControlFlow::Continue(())
+    })
+}
+
+fn digest(message: &Message) -> u64 {
+    FixedState::default().hash_one((message.role.name(), &message.text))
+}
