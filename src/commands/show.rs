@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let wanted = Wanted { counts: !wants_all_only, longest_counted, ..Wanted::THOROUGH };
     let selector = super::selector(&args.session)?;
     let mut finder = find::Finder::new(&filter, wanted, env, ui);
-    let found = finder.one_in_stores(&selector);
+    let found = finder.unambiguous(&selector);
     let found = match finder.or_picked(found, "show", &selector) {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
             // It may be in the archive alone; if it is not, what is said of the stores counts.

@@ -48,7 +48,7 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     Ok(super::undo::exit(&report))
 }
 
-/// Finds what a name means: RUN/ITEM, or the beginning of a session's id.
+/// Finds the entry that a name means: RUN/ITEM, the beginning of a session's id, or a part of its title.
 fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refusal> {
     if let Some(entry) = entries.iter().find(|entry| render::name(entry) == name) {
         return Ok(entry);
@@ -56,7 +56,13 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
     let id = |entry: &Entry<'_>| entry.run.items[entry.item].0.id.clone().unwrap_or_default();
     let exact: Vec<_> = entries.iter().filter(|entry| id(entry) == name).collect();
     let begins: Vec<_> = entries.iter().filter(|entry| !name.is_empty() && id(entry).starts_with(name)).collect();
-    match if exact.is_empty() { begins } else { exact }.as_slice() {
+    let wanted = name.to_lowercase();
+    let has_title = |entry: &&Entry<'_>| {
+        let title = entry.run.items[entry.item].0.title.as_deref().unwrap_or_default();
+        !name.is_empty() && title.to_lowercase().contains(&wanted)
+    };
+    let titled = entries.iter().filter(has_title).collect();
+    match [exact, begins, titled].into_iter().find(|found| !found.is_empty()).unwrap_or_default().as_slice() {
         [only] => Ok(only),
         [] => Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("the trash has no item {name}"))
             .hint("run `rejoin trash list` to see the items")),
@@ -82,7 +88,7 @@ fn candidate(entry: &Entry<'_>) -> Candidate {
         id: record.id.clone().unwrap_or_default(),
         size_bytes: entry.size_bytes,
         path: record.steps.first().map(|step| step.path().display().to_string()).unwrap_or_default(),
-        title: Some(record.label.clone()),
+        title: Some(record.named()),
         active_at: Some(entry.run.at.to_string()),
         ..Candidate::default()
     }

@@ -132,7 +132,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
 }
 
 /// An error that a user can do something about: what, where, why, and what to type next.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Refusal {
     /// How the run ends because of it.

@@ -12,6 +12,7 @@ use crate::contract::changes::{Backfill, ChangeKind, ChangeResult, Purge, RunLis
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{Amplifier, Claude, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
+use crate::terminal::shell;
 use crate::world::{World, stride};
 
 /// A home in which a backfill has one file to replace and one to write.
@@ -545,4 +546,40 @@ fn a_wrong_clock_makes_no_trash_old() {
     assert_eq!(purged("2026-03-02"), ["20260301-120000", "20260301-120000-2"]);
     // A run of the future stays until then, or until it is named; later ones are as old as they are.
     assert_eq!(purged("2026-03-19"), ["20260301-120000", "20260301-120000-2", "20990101-120000-2"]);
+}
+
+#[test]
+fn a_session_in_the_trash_is_found_by_id_and_title() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    let paint = Claude::session(id(1)).in_dir(&app).title("Paint the fence").at("2026-01-01T10:00:00Z");
+    world.add(paint.turn("paint the fence", "Painted."));
+    world.add(Claude::session(id(2)).in_dir(&app).title("Bake a cake").at("2026-01-01T10:00:00Z").turn("x", "y"));
+    world.add(Claude::session(id(3)).in_dir(&app).title("Paint the door").turn("paint", "y"));
+    world.rejoin(["cleanup", "--older-than", "30d", "--yes", "--allow-all"]).code(0);
+    let list = world.rejoin(["trash", "list"]).code(0).stdout();
+    assert!(list.contains("Paint the fence") && list.contains("Bake a cake"), "{list}");
+    let run = world.rejoin(["undo", "--list", "--json"]).code(0).json::<RunList>().runs[0].run.clone();
+    for verb in ["resume", "show", "path", "export", "delete"] {
+        for name in [&id(1), &id(1)[..8], "fence"] {
+            let yes: &[&str] = if verb == "delete" { &["--yes"] } else { &[] };
+            let said = world.rejoin([&[verb, name], yes].concat()).code(5).stderr();
+            let hint = format!("hint: it is in the trash; run `rejoin trash restore {run}/");
+            assert!(said.contains(&hint), "{verb} {name}: {said}");
+            assert!(!said.contains("Paint the door"), "no session that is unrelated: {said}");
+        }
+    }
+    world.rejoin(["trash", "restore", "fence"]).code(0);
+    world.rejoin(["resume", "fence", "--print"]).code(0);
+
+    // If it is alone in its run, the hint is to undo the run.
+    world.rejoin(["delete", &id(3), "--yes"]).code(0);
+    let said = world.rejoin(["resume", &id(3)]).code(5).stderr();
+    assert!(said.contains("it is in the trash; run `rejoin undo "), "{said}");
+    let mut seat = shell(&world, "undo");
+    seat.sees("Paint the door");
+    seat.sees("[y/N] ");
+    seat.types("y\r");
+    assert_eq!(seat.ends().0, Some(0));
+    world.rejoin(["resume", &id(3), "--print"]).code(0);
 }

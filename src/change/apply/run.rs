@@ -141,6 +141,7 @@ impl Work<'_> {
             let event = Event::Item(ItemRecord {
                 item: number,
                 label: item.about.to_string(),
+                title: item.title.as_deref().map(str::to_owned),
                 agent: item.about.session().map(|(agent, _)| agent),
                 id: item.about.session().map(|(_, id)| id.to_owned()),
                 code: item.code.to_owned(),

@@ -1,6 +1,7 @@
 //! From what was typed to one session of the archive.
 
 use super::copies::candidates;
+use super::trashed;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::{Exit, Refusal, RefusalCode};
@@ -9,26 +10,42 @@ use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 
-/// Lets an error that says "no such session" name what puts it back, if the session is in the usual archive.
+/// Adds the command that puts the session back to an error for a session that is in the trash or in the usual archive.
 pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
     let refusal = match error.downcast::<Refusal>() {
-        Ok(refusal) if refusal.exit == Exit::NotFound && *selector != Selector::Latest => refusal,
+        // A session that the filters leave out is in a store.
+        Ok(refusal)
+            if refusal.exit == Exit::NotFound
+                && refusal.code != RefusalCode::Filtered
+                && *selector != Selector::Latest =>
+        {
+            refusal
+        }
         Ok(refusal) => return refusal.into(),
         Err(error) => return error,
     };
+    // A session that was found elsewhere makes the nearest ones in the stores pointless.
+    let found = |hint: String| Refusal { candidates: Vec::new(), ..refusal.clone() }.hint(hint).into();
+    match trashed::command(selector, filter, env) {
+        Some(command) if command.ends_with("list") => {
+            return found(format!("several sessions in the trash match; run `{command}` to see them"));
+        }
+        Some(command) => return found(format!("it is in the trash; run `{command}` to put it back")),
+        None => {}
+    }
     let holdings = Archive::of(env, None).holdings();
     let newest = match archived(selector, filter, &holdings, env) {
         Ok(states) => states.last(),
         Err(several) if several.exit == Exit::Ambiguous => {
             let hint = "several archived sessions match; run `rejoin list --archived --all` to see them";
-            return refusal.hint(hint).into();
+            return found(hint.to_owned());
         }
         Err(_) => None,
     };
     let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else { return refusal.into() };
     let is_only = holdings.sessions.keys().filter(|(_, other)| other == id).count() == 1;
     let name = if is_only { id.clone() } else { format!("{agent}:{id}") };
-    refusal.hint(format!("it is in the archive; run `rejoin restore {}` to put it back", shell::word(&name))).into()
+    found(format!("it is in the archive; run `rejoin restore {}` to put it back", shell::word(&name)))
 }
 
 /// Finds the states of the one archived session that a selector means, the oldest first.

@@ -8,6 +8,7 @@ mod nearest;
 mod path;
 mod pick;
 mod ready;
+mod trashed;
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -93,16 +94,11 @@ impl<'a> Finder<'a> {
         self.or_picked(found, verb, selector)
     }
 
-    /// Finds the one session that a selector means, or says why there is not one, and how it is put back from the archive.
+    /// Finds the one session that a selector means, or says why there is not one, and how it is put back from the trash or the archive.
     pub(crate) fn unambiguous(&mut self, selector: &Selector) -> anyhow::Result<Target> {
-        let found = self.one_in_stores(selector);
+        // If no session worked in the directory of the filters, the error names the nearest ones.
+        let found = self.named(selector).map_err(|error| nowhere::instead(error, self.filter, self.env));
         found.map_err(|error| archived::with_hint(error, selector, self.filter, self.env))
-    }
-
-    /// Finds the one session that a selector means, without the archive. If no session worked in the directory of the
-    /// filters, the error names the nearest ones.
-    pub(crate) fn one_in_stores(&mut self, selector: &Selector) -> anyhow::Result<Target> {
-        self.named(selector).map_err(|error| nowhere::instead(error, self.filter, self.env))
     }
 
     fn named(&mut self, selector: &Selector) -> anyhow::Result<Target> {

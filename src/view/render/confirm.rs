@@ -73,7 +73,7 @@ pub(crate) fn undo(run: &Run, env: &Env) -> Vec<String> {
     let when = text::ago(Some(run.at), env.clock.now);
     let what = text::count(done.len(), "change");
     let mut lines = vec![format!("Run {} (rejoin {}), {when}: {what}", run.id, run.verb)];
-    lines.extend(done.iter().take(ITEMS).map(|(record, _)| format!("  {}", text::one_line(&record.label))));
+    lines.extend(done.iter().take(ITEMS).map(|(record, _)| format!("  {}", text::one_line(&record.named()))));
     if done.len() > ITEMS {
         lines.push(format!("  and {} more", done.len() - ITEMS));
     }

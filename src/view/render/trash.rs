@@ -46,6 +46,8 @@ pub(crate) struct TrashEntryJson<'a> {
     pub agent: Option<AgentKind>,
     /// The session's full id; `null` if it is about no session.
     pub id: Option<&'a str>,
+    /// The title of the session; `null` if it is not known.
+    pub title: Option<&'a str>,
     /// The stable name of the reason.
     pub code: &'a str,
     /// Why it was taken away.
@@ -74,6 +76,7 @@ fn entry_json<'a>(entry: &Entry<'a>) -> TrashEntryJson<'a> {
         at: entry.run.at,
         agent: record.agent,
         id: record.id.as_deref(),
+        title: record.title.as_deref(),
         code: &record.code,
         reason: &record.reason,
         paths: record.steps.iter().map(|step| step.path().to_string_lossy().into_owned()).collect(),
@@ -102,7 +105,12 @@ impl Answer for [Entry<'_>] {
         ];
         for (line, entry) in grid::lines(columns, usize::MAX).zip(self) {
             writeln!(out, "{line}")?;
-            writeln!(out, "      {faint}{}{faint:#}", text::one_line(&record(entry).reason))?;
+            let ItemRecord { title, reason, .. } = record(entry);
+            let about = match title {
+                Some(title) if title != reason => format!("{title} ({reason})"),
+                _ => reason.clone(),
+            };
+            writeln!(out, "      {faint}{}{faint:#}", text::one_line(&about))?;
         }
         if self.is_empty() {
             return Ok(());

@@ -62,7 +62,7 @@ fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> i
     for ((record, _), result) in report.run.items.iter().zip(&report.items) {
         if !not_done(out, styles, &record.label, result)? && all && *result == ItemResult::Done {
             let verb = if report.is_dry_run { "would undo" } else { "undone" };
-            writeln!(out, "{verb}  {}", text::one_line(&record.label))?;
+            writeln!(out, "{verb}  {}", text::one_line(&record.named()))?;
         }
     }
     Ok(())

@@ -128,8 +128,8 @@ answer!(Run {
 answer!(RunList { format_version: Version; kind: RunListKind; runs: Vec<Run> });
 
 answer!(TrashEntry {
-    entry: String; run: String; verb: String; at: Option<Time>; agent: Option<Agent>; id: Option<String>; code: String;
-    reason: String; paths: Vec<String>; size_bytes: u64
+    entry: String; run: String; verb: String; at: Option<Time>; agent: Option<Agent>; id: Option<String>;
+    title: Option<String>; code: String; reason: String; paths: Vec<String>; size_bytes: u64
 });
 
 answer!(TrashList { format_version: Version; kind: TrashListKind; entries: Vec<TrashEntry>; size_bytes: u64 });

@@ -77,12 +77,31 @@ pub(crate) struct ItemRecord {
     pub agent: Option<AgentKind>,
     /// Its id.
     pub id: Option<String>,
+    /// The title of the session, if the plan knew it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The reason's stable name.
     pub code: String,
     /// The reason.
     pub reason: String,
     /// The steps, in order.
     pub steps: Vec<StepRecord>,
+}
+
+impl ItemRecord {
+    /// Returns the label, and the title if there is one.
+    pub(crate) fn named(&self) -> String {
+        match &self.title {
+            Some(title) => format!("{}  {title}", self.label),
+            None => self.label.clone(),
+        }
+    }
+
+    /// Returns whether the item is about a whole session, and not about a part or a copy of it.
+    pub(crate) fn is_whole_session(&self) -> bool {
+        let session = self.agent.zip(self.id.as_deref());
+        session.is_some_and(|(agent, id)| self.label == format!("{agent} {id}"))
+    }
 }
 
 /// What is planned for one path; `kept` names an entry in the run's trash.

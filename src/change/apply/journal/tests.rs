@@ -14,6 +14,7 @@ fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
     let record = ItemRecord {
         item: 0,
         label: "claude a".to_owned(),
+        title: None,
         agent: Some(AgentKind::Claude),
         id: Some("a".to_owned()),
         code: "old".to_owned(),
