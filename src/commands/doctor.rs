@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::agent;
 use crate::change::apply::history::History;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir;
@@ -54,16 +53,16 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if args.fix {
         return fix(args, findings, &survey, env, ui);
     }
-    let sessions = survey.scan.sessions.iter().filter(|session| filter.matches(session)).count();
+    let checked = survey.scan.sessions.iter().filter(|session| filter.matches(session));
+    let sessions = checked.clone().count();
+    let unlisted = checked.filter(|session| !session.copy().kind.is_listed()).count();
     let detail = match (args.all_findings, args.check.is_empty() && args.sessions.is_empty()) {
         (true, _) => Detail::All,
         (false, false) => Detail::Chosen,
         (false, true) => Detail::Letter,
     };
-    let looked_in =
-        if survey.scan.sessions.is_empty() { agent::roots(env, &args.place.agents.agent) } else { Vec::new() };
     let read_at_both_ends = survey.read_at_both_ends;
-    let report = Report { findings: &findings, sessions, read_at_both_ends, detail, looked_in: &looked_in };
+    let report = Report { findings: &findings, sessions, unlisted, read_at_both_ends, detail };
     ui.answer(args.format, env, &report)?;
     if sessions == 0 {
         nowhere::note(&filter, env, ui);

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::agent;
 use crate::cli::{ListArgs, ListForm};
 use crate::commands::listing::{cut, layout, put_in_order, says_more};
 use crate::commands::{nowhere, words};
@@ -47,13 +46,11 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         session.kin = filter.kin_of(session);
     }
 
-    let looked_in = if read == 0 { agent::roots(env, &filter.agents) } else { Vec::new() };
     // What leads to no session has no words of one.
     dangling.retain(|_| args.words.is_empty());
-    let listing =
-        Listing { env, layout, sessions: &sessions, read, looked_in, hidden, beyond_limit, dangling, problems };
+    let listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
     ui.answer(args.format.json_or_table(), env, &listing)?;
-    let has_none = listing.sessions.is_empty() && hidden == 0 && read > 0;
+    let has_none = listing.sessions.is_empty() && hidden == 0;
     let is_nowhere = has_none
         && (args.filter.place.dir.is_some() || says_more(args, &env.terminal))
         && nowhere::note(&filter, env, ui);

@@ -18,8 +18,16 @@ const SHORTEST: usize = 3;
 /// So many steps from a directory to another, up and down, are near.
 const STEPS: usize = 3;
 
-/// Says on standard error that no session worked in the directory that was asked for, and returns whether that is so.
+/// Says on standard error that there is no session at all, or none in the directory of the filters, and returns whether that
+/// is so.
 pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
+    if is_empty_home(env) {
+        // A script sees the empty answer.
+        if env.terminal.stdout {
+            ui.note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
+        }
+        return true;
+    }
     let Some((dir, near)) = nowhere(filter, env) else { return false };
     let dir = shown_dir(dir, env);
     if near.is_empty() {
@@ -31,11 +39,27 @@ pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
     true
 }
 
-/// Lets an error that says that there is no such session name the directories that come nearest, where that is why.
+/// Says why nothing was searched.
+pub(super) fn note_of_search(filter: &Filter, env: &Env, ui: &mut Ui) {
+    if !note(filter, env, ui) && env.terminal.stdout {
+        ui.note("No session passes the filters. `rejoin list` shows all.");
+    }
+}
+
+fn is_empty_home(env: &Env) -> bool {
+    scan::locate(env, &[]).places.is_empty()
+}
+
+/// Replaces the error for a missing session if there is no session at all, or none in the directory of the filters: then the
+/// nearest directories are named.
 pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyhow::Error {
     let is_none = |refusal: &Refusal| refusal.exit == Exit::NotFound && refusal.code == RefusalCode::NotFound;
     if !error.downcast_ref::<Refusal>().is_some_and(is_none) {
         return error;
+    }
+    if is_empty_home(env) {
+        let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no agent has sessions here");
+        return refusal.hint("run `rejoin agents` to see where rejoin looked").into();
     }
     let Some((dir, near)) = nowhere(filter, env) else { return error };
     let message = format!("no session worked in {} or below it", dir.display());

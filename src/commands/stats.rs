@@ -7,6 +7,7 @@ use crate::agent;
 use crate::cli::StatsArgs;
 use crate::commands::nowhere;
 use crate::error::{Exit, PathError};
+use crate::format::text;
 use crate::scan::{self, Wanted};
 use crate::session::stats::{self, Days, Measured, StatsKey};
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let places = scan::locate(env, &filter.agents).watched(watcher.clone());
     let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
     scan.sessions.retain(|session| session.copy().kind != SessionKind::Empty && filter.matches(session));
+    let archived = scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Archived).count();
     watcher.begin(scan.sessions.len());
     let read = |session: &mut Session| {
         let read = measured(session, &env.clock);
@@ -45,6 +47,10 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     });
     let answer = Stats { rows: rows.collect(), total: stats::total(&sessions), is_whole: !args.by.is_empty() };
     ui.answer(args.format, env, &answer)?;
+    if archived > 0 && env.terminal.stdout && args.format.is_table() {
+        let (sessions, them) = (text::count(archived, "session"), if archived == 1 { "it" } else { "them" });
+        ui.note(&format!("{sessions} archived by an agent included; `rejoin list --all` shows {them}."));
+    }
     if sessions.is_empty() {
         nowhere::note(&filter, env, ui);
     }

@@ -6,7 +6,7 @@ use snapbox::str;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::contract::{AgentList, Details, parse};
-use crate::fixtures::{Amplifier, Claude, Leo, id};
+use crate::fixtures::{Amplifier, Claude, Codex, Leo, id};
 use crate::terminal::Seat;
 use crate::world::World;
 
@@ -175,19 +175,51 @@ fn a_session_in_a_database_has_no_size_until_its_rows_are_counted() {
 }
 
 #[test]
-fn who_finds_nothing_is_told_where_was_looked() {
+fn an_empty_home_gets_one_sentence_from_every_command() {
     let world = World::new();
-    let said = world.on_terminal(80, ["list"]).code(0).stdout_eq("").stderr();
-    assert!(said.starts_with("No sessions found. Looked in ~/.amplifier, ~/.claude,"), "{said}");
-    assert!(said.lines().all(|line| line.width() <= 80), "{said}");
-    assert!(said.contains("`rejoin agents`"), "{said}");
+    let sentence = "No agent has sessions here. `rejoin agents` shows where rejoin looked.\n";
+    for args in
+        [&["list"][..], &["doctor"], &["stats"], &["search", "x"], &["cleanup", "--dry-run"], &["list", "--here"]]
+    {
+        let answer = world.on_terminal(80, args).code(0);
+        assert_eq!(answer.stderr(), sentence, "{args:?}");
+        assert!(!answer.stdout().contains("problems found"), "{args:?}");
+    }
+    for args in [&["resume", "latest"][..], &["resume", "."], &["show", "abc"], &["path", "a title"]] {
+        let said = world.rejoin(args).code(5).stderr();
+        let error = "error: no agent has sessions here\nhint: run `rejoin agents` to see where rejoin looked\n";
+        assert_eq!(said, error, "{args:?}");
+    }
+}
+
+#[test]
+fn every_command_counts_the_same_sessions() {
+    let world = World::new();
+    let app = world.dir("app");
+    for n in 1..=3 {
+        world.add(Claude::session(id(n)).in_dir(&app).turn("x", "y"));
+    }
+    world.add(Claude::session(id(4)).in_dir(&app));
+    world.add(Codex::session(id(5)).in_dir(&app).turn("x", "y").archived());
+    let list = world.on_terminal(80, ["list"]).code(0);
+    assert_eq!(list.stdout().lines().filter(|line| line.contains("claude")).count(), 3);
+    assert!(list.stderr().contains("2 sub-agents, empty and archived sessions not"), "{}", list.stderr());
+    let doctor = world.rejoin(["doctor", "--check", "bad-lines"]).code(0).stdout();
+    assert_eq!(doctor, "No problems found in 3 sessions and 2 that `list` shows with --all.\n");
+    let stats = world.on_terminal(80, ["stats"]).code(0).stderr();
+    assert_eq!(stats, "1 session archived by an agent included; `rejoin list --all` shows it.\n");
+}
+
+#[test]
+fn a_list_without_a_match_says_why() {
+    let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     world.on_terminal(80, ["list", "--agent", "claude", "--dir", "/nowhere"]).code(0).stderr_eq(str![[r#"
 No session worked in /nowhere or below it. `rejoin list` shows where some did.
 
 "#]]);
     world.on_terminal(80, ["list", "--since", "1h"]).code(0).stderr_eq(str![[r#"
-None of 1 session matches. `rejoin list` shows them.
+None of 1 session matches. `rejoin list` shows all.
 
 "#]]);
 }

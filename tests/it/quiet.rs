@@ -21,7 +21,7 @@ fn a_change_says_one_line_at_most_and_nothing_where_nothing_was_done() {
         (&["archive", "--every"], ""),
         (&["delete", "8e7d", "--yes"], "rejoin delete: 1 done"),
         (&["restore", "8e7d"], "rejoin restore: 1 done"),
-        (&["doctor", "--fix", "--check", "duplicate-session"], "rejoin doctor --fix: 1 done"),
+        (&["doctor", "--fix", "--check", "duplicate-session"], "rejoin doctor --fix: 1 repaired"),
         (&["doctor", "--fix", "--check", "duplicate-session"], ""),
         (&["undo", "--yes"], "rejoin undo: Run "),
         (&["dedupe", "31c5", "--keep", "1"], "rejoin dedupe: 1 done"),

@@ -79,7 +79,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     super::super::warn_of_problems(ui, &answer.problems);
     best.print(&answer, ui)?;
     if answer.loaded.sessions.is_empty() && answer.loaded.hidden == 0 && !args.archived {
-        nowhere::note(&best.filter, env, ui);
+        nowhere::note_of_search(&best.filter, env, ui);
     }
     Ok(Exit::Ok)
 }

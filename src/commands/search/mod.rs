@@ -63,7 +63,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let search = Search { args, pattern, archive: None, short, env };
         let exit = search.all(&sessions, hidden, problems, ui)?;
         if sessions.is_empty() && hidden == 0 {
-            nowhere::note(&filter, env, ui);
+            nowhere::note_of_search(&filter, env, ui);
         }
         return Ok(exit);
     }

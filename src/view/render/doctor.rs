@@ -1,7 +1,6 @@
 //! What `doctor` found, and what it can find.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
@@ -17,7 +16,6 @@ use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, FindingJson};
-use crate::view::render::list::nothing_found;
 use crate::view::ui::Styles;
 
 /// So many findings of one code are shown unless all are asked for.
@@ -36,12 +34,12 @@ pub(crate) struct Report<'a> {
     pub findings: &'a [Finding],
     /// How many sessions were checked.
     pub sessions: usize,
+    /// How many of them `list` shows only with `--all`.
+    pub unlisted: usize,
     /// How many transcripts were read only at both ends.
     pub read_at_both_ends: usize,
     /// How much is said to people.
     pub detail: Detail,
-    /// Where was looked, if there is no session anywhere.
-    pub looked_in: &'a [PathBuf],
 }
 
 /// How much is said to people.
@@ -78,9 +76,6 @@ impl Answer for Report<'_> {
     /// Writes the findings grouped by severity and code, the worst first, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         groups(out, env, styles, self.findings, self.detail)?;
-        if self.sessions == 0 && !self.looked_in.is_empty() {
-            nothing_found(self.looked_in, env).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        }
         writeln!(out, "{}{}", if self.findings.is_empty() { "" } else { "\n" }, summary(self, env))
     }
 }
@@ -227,8 +222,13 @@ fn remedy_text(
 
 fn summary(report: &Report<'_>, env: &Env) -> String {
     let counts = report.counts();
-    let sessions = text::count(counts.sessions, "session");
-    let mut summary = if report.findings.is_empty() {
+    let mut sessions = text::count(counts.sessions - report.unlisted, "session");
+    if report.unlisted > 0 {
+        sessions.push_str(&format!(" and {} that `list` shows with --all", report.unlisted));
+    }
+    let mut summary = if report.findings.is_empty() && report.sessions == 0 {
+        "No sessions to check.".to_owned()
+    } else if report.findings.is_empty() {
         format!("No problems found in {sessions}.")
     } else {
         let parts = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "note")];

@@ -162,8 +162,8 @@ pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<Stri
     }
     match sum("hidden") {
         0 => {}
-        1 => notes.push("1 sub-agent or empty session not shown; --all shows it.".to_owned()),
-        hidden => notes.push(format!("{hidden} sub-agents and empty sessions not shown; --all shows them.")),
+        1 => notes.push("1 sub-agent, empty or archived session not shown; --all shows it.".to_owned()),
+        hidden => notes.push(format!("{hidden} sub-agents, empty and archived sessions not shown; --all shows them.")),
     }
     notes
 }

@@ -1,7 +1,6 @@
 //! A listing in each of its forms, and what is said below its table.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -64,8 +63,6 @@ pub(crate) struct Listing<'a> {
     pub sessions: &'a [Session],
     /// How many sessions there are in the stores that were read.
     pub read: usize,
-    /// Where was looked, if nothing was found there.
-    pub looked_in: Vec<PathBuf>,
     /// How many passed the filters but are not shown without `--all`.
     pub hidden: usize,
     /// How many were cut off by `--limit`, or do not fit the screen.
@@ -78,23 +75,21 @@ pub(crate) struct Listing<'a> {
 
 /// Says on a terminal what the letters mean, and what the table leaves out.
 pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -> Vec<String> {
-    let Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, .. } = listing;
+    let Listing { env, layout, sessions, read, hidden, beyond_limit, dangling, .. } = listing;
     let width = env.terminal.columns();
     let mut notes = match layout {
         Layout::Table(look) if !look.is_wide => table::legend(sessions, width),
         _ => Vec::new(),
     };
-    if *read == 0 {
-        notes.extend(nothing_found(looked_in, env));
-    } else if sessions.is_empty() && *hidden == 0 {
+    if sessions.is_empty() && *hidden == 0 {
         let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
         notes.push(format!("None of {} matches. `rejoin list{all}` shows all.", text::count(*read, "session")));
     }
     notes.extend(beyond(*beyond_limit, is_narrowed));
     match hidden {
         0 => {}
-        1 => notes.push("1 sub-agent or empty session not shown; --all shows it.".to_owned()),
-        _ => notes.push(format!("{hidden} sub-agents and empty sessions not shown; --all shows them.")),
+        1 => notes.push("1 sub-agent, empty or archived session not shown; --all shows it.".to_owned()),
+        _ => notes.push(format!("{hidden} sub-agents, empty and archived sessions not shown; --all shows them.")),
     }
     // A pointer to nowhere has no directory or time of a session to be filtered by.
     for pointer in dangling.iter().filter(|pointer| filter.shows_dangling(pointer.agent)) {
@@ -115,15 +110,6 @@ pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
             Some(format!("{more} more: `rejoin list --limit 0`, or `rejoin list --here` for this directory alone."))
         }
     }
-}
-
-/// Says where was looked in vain, in lines that fit the terminal.
-pub(crate) fn nothing_found(looked_in: &[PathBuf], env: &Env) -> Vec<String> {
-    let width = env.terminal.columns();
-    let dirs: Vec<String> = looked_in.iter().map(|dir| table::shown_dir(dir, env)).collect();
-    let mut lines = text::flowed("No sessions found. Looked in", &dirs, width);
-    lines.push("`rejoin agents` says what was found of each agent.".to_owned());
-    lines
 }
 
 /// The answer of `list`.

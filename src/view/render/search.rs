@@ -405,7 +405,7 @@ pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Su
 /// Says on a terminal what the answer leaves out.
 pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if matching == 0 {
+    if matching == 0 && summary.searched > 0 {
         notes.push(format!("No match for {:?} in {}.", wanted.text(), text::count(summary.searched, "session")));
     }
     for Replaced { typed, used } in summary.replaced {
@@ -422,8 +422,8 @@ pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) 
     }
     match summary.hidden {
         0 => {}
-        1 => notes.push("1 sub-agent or empty session not searched; --all searches it.".to_owned()),
-        hidden => notes.push(format!("{hidden} sub-agents and empty sessions not searched; --all searches them.")),
+        1 => notes.push("1 sub-agent, empty or archived session not searched; --all searches it.".to_owned()),
+        hidden => notes.push(format!("{hidden} sub-agents, empty and archived sessions not searched; --all searches them.")),
     }
     notes
 }
