@@ -24,7 +24,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
 use crate::view::render::json::change::Report;
-use crate::view::render::relocate::{MoveMap, MoveReport};
+use crate::view::render::relocate::{MoveMap, MoveReport, about};
 use crate::view::ui::Ui;
 
 /// A line for each directory.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     change::check_fingerprint(&planned.change, &args.change(), env)?;
     let sessions = planned.sessions();
     if !is_agreed && sessions > 0 {
-        super::confirm_or_refuse(&[], &question(sessions, &mapping), env, ui)?;
+        super::confirm_or_refuse(&about(&planned.change, &planned.left, env), &question(sessions, &mapping), env, ui)?;
     }
     let mut outcome = None;
     if !args.dry_run && !planned.change.items.is_empty() {

@@ -11,8 +11,9 @@ use crate::fixtures::{
     gemini_hash, id, kimi_project, openhands_id, pi_project, put, qwen_slug,
 };
 use crate::picture::picture_of_stores;
+use crate::terminal::Seat;
 use crate::undo::assert_same;
-use crate::world::World;
+use crate::world::{World, start_of};
 
 /// A session of every agent in a directory, each with its id.
 fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
@@ -553,4 +554,33 @@ fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_reposi
     let shop = plan.directories.iter().find(|directory| directory.from.ends_with("shop")).expect("a directory");
     assert_eq!(shop.to, None);
     assert!(shop.why.contains("/clone") && shop.why.contains("/market"), "{}", shop.why);
+}
+
+#[test]
+fn a_move_of_many_is_grouped_and_the_question_names_what_stays() {
+    let world = World::with_agents();
+    let (old, new) = (world.dir("old"), world.dir("new"));
+    for n in 1..=20 {
+        world.add(Claude::session(id(n)).in_dir(&old).turn("x", "y"));
+    }
+    world.add(Claude::session(id(21)).in_dir(&old).turn("x", "y"));
+    let pid = std::process::id();
+    let registration = json!({"pid": pid, "sessionId": id(21), "procStart": start_of(pid)});
+    put(&world.home().join(format!(".claude/sessions/{pid}.json")), &registration.to_string());
+    let args = ["move", old.to_str().expect("a path"), new.to_str().expect("a path")];
+    let plan = world.rejoin(args.iter().chain(&["--dry-run"])).code(3).stdout();
+    let reason = format!("{} is now {}", old.display(), new.display());
+    assert_eq!(plan.matches(&reason).count(), 1, "{plan}");
+    assert!(plan.contains("\n      and 17 more of claude\n"), "{plan}");
+
+    let mut command = world.from(world.root().join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(args).args(["--color", "never"]);
+    let mut seat = Seat::run(&command, 200, 30);
+    seat.sees("Moving: claude 20.");
+    seat.sees(&format!("Staying: claude {}", id(21)));
+    seat.sees("[y/N] ");
+    seat.types("y\r");
+    let (status, said) = seat.ends();
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("and 17 more of claude") && said.contains("20 sessions moved, 1 left."), "{said}");
 }

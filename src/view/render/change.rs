@@ -116,6 +116,12 @@ pub(crate) fn item_text(
     let label = text::one_line(&label);
     let (code, reason) = (item.code, text::one_line(&item.reason));
     writeln!(out, "{}  {label}  {faint}({code}: {reason}){faint:#}", verb(item, done.is_some(), of))?;
+    steps_text(out, env, styles, item)
+}
+
+/// Writes the paths of an item, each with what is done to it.
+pub(crate) fn steps_text(out: &mut impl Write, env: &Env, styles: &Styles, item: &Item) -> io::Result<()> {
+    let faint = styles.faint;
     let edited = item.steps.iter().filter_map(|step| match step {
         Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => Some(from.as_path()),
         _ => None,

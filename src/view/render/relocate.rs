@@ -1,5 +1,6 @@
 //! What `move` did, or would do.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -7,14 +8,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::outcome::ItemResult;
-use crate::change::plan::change::{Item, Unplanned};
+use crate::change::plan::change::{Change, Item, Unplanned};
 use crate::change::relocation::MOVED;
 use crate::change::relocation::map_file::{Proposal, quoted};
-use crate::format::text;
+use crate::format::{command_line, text};
+use crate::session::AgentKind;
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{item_text, not_planned};
+use crate::view::render::change::{item_text, not_planned, steps_text};
+use crate::view::render::doctor::FEW;
 use crate::view::render::json::change::{ChangeJson, Report};
 use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
 use crate::view::render::undo_hint;
@@ -104,30 +107,30 @@ impl Answer for MoveReport<'_> {
         (kind, ChangeJson { not_planned: self.left.to_vec(), ..document })
     }
 
-    /// Writes a line a session, in a plan with the paths below it, and a summary.
+    /// Writes the sessions by directory and agent, in a plan with their paths, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let Styles { faint, .. } = styles;
         let is_plan = self.report.outcome.is_none();
+        let mut groups = Groups::default();
         for (item, done) in self.report.items() {
             match done {
-                Some(ItemResult::Done) if item.code == MOVED => {
-                    let label = item.about.to_string();
-                    writeln!(out, "moved  {}  {faint}({}){faint:#}", text::one_line(&label), reason(item))?;
-                }
+                Some(ItemResult::Done) | None if item.code == MOVED => groups.item(out, env, styles, item, is_plan)?,
                 Some(ItemResult::Done) => {}
-                // What was not done is said of anything.
-                Some(_) => item_text(out, env, styles, item, done, "move")?,
-                None => item_text(out, env, styles, item, None, "move")?,
+                _ => {
+                    groups.end(out, styles)?;
+                    item_text(out, env, styles, item, done, "move")?;
+                }
             }
         }
+        groups.end(out, styles)?;
         not_planned(out, styles, self.left)?;
         if is_plan && self.report.change.items.is_empty() {
             return writeln!(out, "No session can move{}.", self.staying());
         }
         if is_plan {
             writeln!(out, "{} would move{}. Nothing was changed.", self.moving(), self.staying())?;
-            let fingerprint = self.report.change.fingerprint();
-            return writeln!(out, "{faint}Pass --apply {fingerprint} to do exactly this.{faint:#}");
+            let command = command_line::apply(env, &self.report.change.fingerprint());
+            return writeln!(out, "{faint}`{command}` does exactly this.{faint:#}");
         }
         writeln!(out, "{} moved{}.", self.moving(), self.staying())?;
         if let Some(run) = self.report.run() {
@@ -163,6 +166,70 @@ impl MoveReport<'_> {
     }
 }
 
-fn reason(item: &Item) -> String {
-    text::one_line(&item.reason).into_owned()
+/// The sessions of one agent that move for one reason, as they are written: the reason once, a few sessions, and a count.
+#[derive(Default)]
+struct Groups<'a> {
+    /// The group, and the number of its sessions so far.
+    current: Option<(AgentKind, &'a str, usize)>,
+    /// The reason of the last group.
+    reason: Option<&'a str>,
+}
+
+impl<'a> Groups<'a> {
+    fn item(
+        &mut self,
+        out: &mut impl Write,
+        env: &Env,
+        styles: &Styles,
+        item: &'a Item,
+        is_plan: bool,
+    ) -> io::Result<()> {
+        let Some((agent, _)) = item.about.session() else { return Ok(()) };
+        let reason = &*item.reason;
+        if self.current.is_none_or(|(other, because, _)| (other, because) != (agent, reason)) {
+            self.end(out, styles)?;
+            self.current = Some((agent, reason, 0));
+        }
+        if self.reason != Some(reason) {
+            writeln!(out, "{}:", text::one_line(reason))?;
+            self.reason = Some(reason);
+        }
+        let Some((.., count)) = &mut self.current else { return Ok(()) };
+        *count += 1;
+        if *count > FEW {
+            return Ok(());
+        }
+        let verb = if is_plan { "would move" } else { "moved" };
+        writeln!(out, "  {verb}  {}", text::one_line(&item.about.to_string()))?;
+        if is_plan { steps_text(out, env, styles, item) } else { Ok(()) }
+    }
+
+    /// Writes the number of sessions of the group that were not named.
+    fn end(&mut self, out: &mut impl Write, styles: &Styles) -> io::Result<()> {
+        let faint = styles.faint;
+        match self.current.take() {
+            Some((agent, _, count)) if count > FEW => {
+                writeln!(out, "      {faint}and {} more of {agent}{faint:#}", count - FEW)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the lines above the question: the sessions that move by agent, and those that stay, each with the reason.
+pub(crate) fn about(change: &Change, left: &[Unplanned], env: &Env) -> Vec<String> {
+    let mut moving: BTreeMap<AgentKind, usize> = BTreeMap::new();
+    for (agent, _) in change.items.iter().filter(|item| item.code == MOVED).filter_map(|item| item.about.session()) {
+        *moving.entry(agent).or_default() += 1;
+    }
+    let moving: Vec<String> = moving.iter().map(|(agent, count)| format!("{agent} {count}")).collect();
+    let mut lines = text::flowed("Moving:", &moving, env.terminal.columns());
+    let stays = |Unplanned { about, reason }: &Unplanned| {
+        format!("Staying: {}  {}", text::one_line(about), text::one_line(reason))
+    };
+    lines.extend(left.iter().take(FEW).map(stays));
+    if left.len() > FEW {
+        lines.push(format!("and {} more stay", left.len() - FEW));
+    }
+    lines
 }

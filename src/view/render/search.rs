@@ -423,7 +423,9 @@ pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) 
     match summary.hidden {
         0 => {}
         1 => notes.push("1 sub-agent, empty or archived session not searched; --all searches it.".to_owned()),
-        hidden => notes.push(format!("{hidden} sub-agents, empty and archived sessions not searched; --all searches them.")),
+        hidden => {
+            notes.push(format!("{hidden} sub-agents, empty and archived sessions not searched; --all searches them."))
+        }
     }
     notes
 }
