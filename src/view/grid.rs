@@ -13,8 +13,9 @@ use crate::format::text;
 const GAP: u16 = 2;
 /// The least width of a text and of a path that is worth showing.
 const LEAST: [usize; 2] = [8, 12];
-/// The share of the paths in the room that they divide with texts, if both need more.
-const PATHS_SHARE: [usize; 2] = [2, 5];
+/// The widths that texts keep before a path gets up to 16 characters, and more.
+const TEXTS: [usize; 2] = [40, 60];
+const PATH: usize = 16;
 /// A character that no cell contains, so that a long cell is broken at the width and not at a blank.
 const NO_DELIMITER: char = '\0';
 
@@ -144,15 +145,14 @@ fn line(cells: impl Iterator<Item = Cell>) -> Row {
     row
 }
 
-/// Divides the room that the other columns leave: a path gets its share, or the width that the texts do not need.
+/// Divides the room that the other columns leave: paths shrink to their least width before texts do.
 fn cut_paths(columns: &mut [Column], width: usize) {
     let mut room = width.saturating_sub(needed(columns, [0, 0]));
     let texts = needed(columns, [usize::MAX, 0]) - needed(columns, [0, 0]);
-    let [share, of] = if texts > 0 { PATHS_SHARE } else { [1, 1] };
     let mut left = columns.iter().filter(|column| column.fit == Fit::Path).count();
     for column in columns.iter_mut().filter(|column| column.fit == Fit::Path) {
-        let own = (room.saturating_mul(share) / of).max(room.saturating_sub(texts)) / left;
-        let own = own.max(LEAST[1].min(room)).min(column.width());
+        let least = room.saturating_sub(texts.min(TEXTS[0])).min(PATH).max(LEAST[1].min(room));
+        let own = (room.saturating_sub(texts.min(TEXTS[1])) / left).max(least).min(column.width());
         column.cut(|path| text::truncated_path(path, own));
         room -= own;
         left -= 1;

@@ -56,10 +56,29 @@ fn a_directory_is_cut_in_its_middle_and_keeps_its_last_part() {
 }
 
 #[test]
+fn directories_and_marks_become_narrower_before_titles() {
+    let world = World::new();
+    let title = "Fix the parser of the configuration file on Tuesday";
+    world.add(Claude::session(id(1)).in_dir(DEEP).entrypoint("sdk-cli").turn(title, "x").torn());
+    for (columns, expected) in [
+        (80, "Fix the parser of th…  …/components  4w      exec, dir gon…"),
+        (112, "Fix the parser of the configuration file …  …/components  2026-02-01  809 B  exec, dir gon…"),
+        (140, "file on Tuesday  /srv/clients/…/components  2026-02-01  809 B  exec, dir gone, torn"),
+        (
+            160,
+            "file on Tuesday  /srv/clients/acme/website/frontend/components  2026-02-01  809 B  exec, dir gone, torn",
+        ),
+    ] {
+        let printed = world.on_terminal(columns, ["list", "--wide", "--color", "never"]).code(0).stdout();
+        assert!(printed.lines().any(|line| line.ends_with(expected)), "{columns} columns: {printed}");
+    }
+}
+
+#[test]
 fn marks_are_letters_with_a_legend_and_words_where_these_are_wanted() {
     let world = wide_sessions();
     world.rejoin(["pin", &id(3)]).code(0);
-    let list = |more: &[&str]| world.on_terminal(90, ["list", "--color", "never"].iter().chain(more));
+    let list = |more: &[&str]| world.on_terminal(140, ["list", "--color", "never"].iter().chain(more));
     list(&[]).stderr_eq(str![[r#"
 Marks: P pinned, X exec, @ leo, D dir gone, T torn, i no info.
 

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::fixtures::{Amplifier, Claude, id};
 use crate::picture::{differences, picture_of_stores};
-use crate::sample_home::sample_home;
+use crate::sample_home::{NOW, sample_home};
 use crate::terminal::{Seat, settings_are_as_before, shell, signal, two_sessions};
 use crate::world::World;
 
@@ -193,7 +193,7 @@ fn every_size_shows_what_would_be_taken_and_how_to_go_on() {
         let last = screen.lines().last().unwrap_or_default();
         assert!(last.starts_with("enter resume  ? all keys  ^Y copy  ^O open  ^X delete"), "{screen}");
         let beside = screen.lines().any(|line| line.starts_with("> claude") && line.contains('│'));
-        assert_eq!(beside, columns > 110, "{screen}");
+        assert_eq!(beside, columns > 170, "{screen}");
         seat.types("?");
         seat.shows("ACT");
         seat.types("\x1b");
@@ -207,6 +207,30 @@ fn every_size_shows_what_would_be_taken_and_how_to_go_on() {
     seat.types("\r");
     assert_eq!(seat.ends().0, Some(0));
     assert_eq!(world.launched().expect("a launch").argv[2], id(2));
+}
+
+#[test]
+fn wider_terminals_never_show_less_of_a_title() {
+    let world = sample_home();
+    let mut least = 0;
+    for columns in [60, 80, 100, 112, 140, 160, 180, 200] {
+        let mut command = world.from(world.home()).with("REJOIN_NOW", NOW).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.arg("resume");
+        let mut seat = Seat::run(&command, columns, 24);
+        let screen = seat.shows_what(|screen| screen.contains("15 of 15 sessions") && screen.contains("restore last"));
+        let screen = screen.screen().contents();
+        let line = screen.lines().find(|line| line.contains("restore last")).expect("the session");
+        let title = line.split("restore last").nth(1).and_then(|rest| rest.split("  ").next()).expect("a title");
+        let shown = "restore last".len() + title.trim_end_matches('…').chars().count();
+        assert!(shown >= least, "{columns} columns: {screen}");
+        assert!(line.contains("no info"), "{columns} columns: {screen}");
+        least = match columns {
+            ..80 => 15,
+            80..112 => 22,
+            _ => "restore last night's dump into a scratch".len(),
+        };
+        leaves(seat, "\x1b", 130);
+    }
 }
 
 #[test]

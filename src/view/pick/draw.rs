@@ -130,7 +130,7 @@ pub(super) mod tests {
         state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("日本"))]);
         for mode in modes {
             state.mode = mode;
-            for columns in (1..130).step_by(3) {
+            for columns in (1..190).step_by(3) {
                 for rows in 1..30 {
                     let drawn = drawn(&mut state, columns, rows, previews[(columns + rows) % 4].as_ref());
                     assert!(drawn.len() <= rows, "{columns}x{rows}: {drawn:#?}");
@@ -169,16 +169,16 @@ pub(super) mod tests {
         assert_eq!(below[11], "─".repeat(59));
         assert_eq!(below[12], "claude 0000-aaaa");
         assert!(below[18].starts_with('日'), "{below:#?}");
-        let beside = drawn(&mut state, 130, 20, Some(&messages()));
+        let beside = drawn(&mut state, 180, 20, Some(&messages()));
         assert!(beside[2].contains("│ Fix the parser of the configuration file"), "{beside:#?}");
         assert!(beside[3].contains("│ claude 0000-aaaa"), "{beside:#?}");
         for _ in 0..99 {
             state.press(Key::PreviewUp);
         }
-        let above = drawn(&mut state, 130, 20, Some(&messages()));
+        let above = drawn(&mut state, 180, 20, Some(&messages()));
         assert!(above[7].contains("│ user: a b c a b"), "{above:#?}");
         state.press(Key::PreviewDown);
-        assert_ne!(drawn(&mut state, 130, 20, Some(&messages())), above);
+        assert_ne!(drawn(&mut state, 180, 20, Some(&messages())), above);
     }
 
     #[test]

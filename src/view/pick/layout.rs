@@ -7,9 +7,12 @@ const LEAST_ROWS_FOR_PREVIEW: usize = 14;
 /// Terminals with fewer lines show no footer, and with even fewer no counts.
 const LEAST_ROWS_FOR_FOOTER: usize = 5;
 const LEAST_ROWS_FOR_STATUS: usize = 3;
-/// From this width on the preview stands beside the list.
-const LEAST_COLUMNS_FOR_BESIDE: usize = 110;
+/// The preview is next to the list if the list keeps this width: 60 characters for titles, the rest for other columns.
+const LEAST_COLUMNS_OF_LIST: usize = 110;
+const LEAST_COLUMNS_FOR_BESIDE: usize = 170;
 const LEAST_ROWS_FOR_BESIDE: usize = 8;
+/// Columns of the line between the list and the preview.
+const BAR: usize = 3;
 
 /// How many lines and columns each part gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +40,8 @@ impl Layout {
         let body = rows.saturating_sub(1 + usize::from(has_status) + usize::from(has_footer));
         let whole = Area { columns, rows: body };
         let (list, preview) = if columns >= LEAST_COLUMNS_FOR_BESIDE && rows >= LEAST_ROWS_FOR_BESIDE {
-            let list = columns * 11 / 20;
-            (Area { columns: list, ..whole }, Area { columns: columns - list - 3, ..whole })
+            let list = (columns * 11 / 20).max(LEAST_COLUMNS_OF_LIST);
+            (Area { columns: list, ..whole }, Area { columns: columns - list - BAR, ..whole })
         } else if rows >= LEAST_ROWS_FOR_PREVIEW {
             let below = rows * 2 / 5;
             // A line parts the two.

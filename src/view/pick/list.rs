@@ -9,11 +9,14 @@ use super::state::{Row, State};
 use crate::format::text;
 use crate::view::ui::Styles;
 
-/// What a title is worth showing in, before other columns go.
+/// The least width of a title with its marks; other columns are left out first.
 const NARROWEST_TITLE: usize = 18;
+/// The width that titles keep before directories get more than the narrowest column.
+const TITLE: usize = 60;
+const NARROWEST_DIR: usize = 16;
 const WIDEST_DIR: usize = 40;
-/// Room for the marks of one session.
-const WIDEST_MARKS: usize = 24;
+/// Room for the marks of one session after a title that needs all of its column.
+const NARROWEST_MARKS: usize = 12;
 const GAP: usize = 2;
 /// What stands before each line: where the cursor is, and what is marked.
 const SIGNS: usize = 2;
@@ -28,19 +31,20 @@ struct Columns {
 }
 
 impl Columns {
-    /// What matters least goes first where there is no room for all.
+    /// Leaves out columns without room. Directories shrink before titles.
     fn of(items: &[Item], is_grouped: bool, width: usize) -> Self {
         let widest = |of: &dyn Fn(&Item) -> usize| items.iter().map(of).max().unwrap_or_default();
-        let mut room = width.saturating_sub(SIGNS);
-        let mut take = |width: usize| {
-            let fits = width > 0 && room >= NARROWEST_TITLE + width + GAP;
-            room -= if fits { width + GAP } else { 0 };
+        let take = |width: usize, room: &mut usize| {
+            let fits = width > 0 && *room >= NARROWEST_TITLE + width + GAP;
+            *room -= if fits { width + GAP } else { 0 };
             if fits { width } else { 0 }
         };
-        let agent = take(widest(&|item| item.key.0.name().len()));
-        let active = take(widest(&|item| item.active.width()));
-        let dir = match width.saturating_sub(SIGNS + agent + active) / 3 {
-            most if most > 8 && !is_grouped => take(widest(&|item| item.dir.width()).min(WIDEST_DIR).min(most)),
+        let mut room = width.saturating_sub(SIGNS);
+        let agent = take(widest(&|item| item.key.0.name().len()), &mut room);
+        let active = take(widest(&|item| item.active.width()), &mut room);
+        let most = room.saturating_sub(TITLE + GAP).max(NARROWEST_DIR.min(room.saturating_sub(NARROWEST_TITLE + GAP)));
+        let dir = match widest(&|item| item.dir.width()).min(WIDEST_DIR).min(most) {
+            dir if most > 8 && !is_grouped => take(dir, &mut room),
             _ => 0,
         };
         Self { agent, dir, active, title: room }
@@ -99,8 +103,8 @@ fn title(state: &mut State, item: &Item, columns: Columns, base: anstyle::Style,
         marks.push(styles.faint, if marks.width() == 0 { "  " } else { ", " });
         marks.append(&Line::with_places(&mark.word, &places, style, styles.found));
     }
-    let most = if columns.title > 2 * WIDEST_MARKS { WIDEST_MARKS } else { columns.title / 2 };
-    let marks = marks.cut(most);
+    let least = NARROWEST_MARKS.min(columns.title / 2);
+    let marks = marks.cut(columns.title.saturating_sub(item.title.width()).max(least));
     let room = columns.title.saturating_sub(marks.width());
     let places = state.places(&item.title);
     let (text, places) = around(&item.title, places, room);

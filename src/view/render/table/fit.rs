@@ -12,9 +12,10 @@ use crate::view::ui::Styles;
 
 /// The least width of a title and of a path that is worth showing, and the width that they get before other columns go.
 const NARROWEST: [usize; 2] = [14, 12];
-const COMFORTABLE: [usize; 2] = [20, 16];
-/// The most room for marks in words.
-const WIDEST_MARKS: usize = 30;
+const COMFORTABLE: [usize; 2] = [28, 16];
+/// The width that a title and a path get before marks in words shrink, and the narrowest and the widest column of those.
+const WANTED: [usize; 2] = [40, 16];
+const MARKS: [usize; 2] = [14, 30];
 /// A narrower table has no room for the numbers of its lines.
 const LEAST_FOR_PLACES: usize = 80;
 
@@ -29,8 +30,10 @@ pub(super) fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Lo
     }
     let cells = |field: Field| sessions.iter().map(move |session| cell(field, session, env, look));
     columns.extend(shown.iter().map(|field| Column::new(fields::heading(*field), fit(*field), cells(*field))));
+    let all = needed(&columns, WANTED);
     if let Some(marks) = find(&mut columns, Field::Marks) {
-        let most = WIDEST_MARKS.min((width / 4).max("MARKS".len()));
+        let others = all - needed(std::slice::from_ref(marks), WANTED);
+        let most = width.saturating_sub(others).clamp(MARKS[0], MARKS[1]);
         marks.cut(|words| text::truncated(words, most));
     }
     if needed(&columns, COMFORTABLE) > width {
