@@ -50,7 +50,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', conflicts_with_all = ["json"])]
     pub fields: Vec<Field>,
 
-    /// Write marks as words, not as letters
+    /// Write marks as words on terminals of less than 100 columns too
     #[arg(long, short)]
     pub wide: bool,
 

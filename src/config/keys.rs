@@ -52,7 +52,7 @@ pub(crate) const KEYS: &[Key] = &[
         "which columns a table has, as --fields says",
     ),
     key("list.sort", "\"size\"", "\"active\"", "in which order its rows are, as --sort says"),
-    key("list.wide", "true", "false", "whether it has marks as words, as --wide says"),
+    key("list.wide", "true", "false", "whether narrow tables have marks as words too, as --wide says"),
     key(
         "cleanup.older-than",
         "\"60d\"",

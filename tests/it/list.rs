@@ -54,11 +54,11 @@ fn a_terminal_gets_a_table_with_short_ids_and_relative_times() {
     world.add(Leo::pointer(world.dir("home/workspace/app/Demo/app"), &id(4)));
     world.on_terminal(120, ["list", "--color", "never", "--quiet"]).code(0).stderr_eq("").stdout_eq(str![[r#"
 #  AGENT      ID        TITLE    DIRECTORY  ACTIVE         SIZE  MARKS
-1  claude     00000005  run it   /          1 min ago     697 B  X
-2  claude     00000004  Bravo    /usr       58 min ago    786 B  @
-3  claude     00000002  alpha    /usr/bin   2 days ago    681 B  T
-4  amplifier  00000001  delta    /usr       2026-02-01  1.9 KiB  i
-5  amplifier  00000003  charlie  /gone      2026-02-01  2.0 KiB  D
+1  claude     00000005  run it   /          1 min ago     697 B  exec
+2  claude     00000004  Bravo    /usr       58 min ago    786 B  leo
+3  claude     00000002  alpha    /usr/bin   2 days ago    681 B  torn
+4  amplifier  00000001  delta    /usr       2026-02-01  1.9 KiB  no info
+5  amplifier  00000003  charlie  /gone      2026-02-01  2.0 KiB  dir gone
 
 "#]]);
 }

@@ -75,20 +75,24 @@ fn directories_and_marks_become_narrower_before_titles() {
 }
 
 #[test]
-fn marks_are_letters_with_a_legend_and_words_where_these_are_wanted() {
+fn marks_are_letters_below_100_columns_and_words_from_there_on() {
     let world = wide_sessions();
     world.rejoin(["pin", &id(3)]).code(0);
-    let list = |more: &[&str]| world.on_terminal(140, ["list", "--color", "never"].iter().chain(more));
-    list(&[]).stderr_eq(str![[r#"
+    let list = |columns, more: &[&str]| world.on_terminal(columns, ["list", "--color", "never"].iter().chain(more));
+    list(99, &[]).stderr_eq(str![[r#"
 Marks: P pinned, X exec, @ leo, D dir gone, T torn, i no info.
 
 "#]]);
-    let marks = |text: &str| -> Vec<String> {
-        text.lines().skip(1).map(|line| line.rsplit("  ").next().unwrap_or_default().trim().to_owned()).collect()
+    let marks = |answer: crate::world::Answer| -> Vec<String> {
+        let table = answer.stdout();
+        table.lines().skip(1).map(|line| line.rsplit("  ").next().unwrap_or_default().trim().to_owned()).collect()
     };
-    assert_eq!(marks(&list(&[]).stdout()), ["Di", "P@", "XDT"]);
-    let words = list(&["--wide"]).stderr_eq("").stdout();
-    assert_eq!(marks(&words), ["dir gone, no info", "pinned, leo", "exec, dir gone, torn"]);
+    assert_eq!(marks(list(99, &[])), ["Di", "P@", "XDT"]);
+    for (columns, more) in [(80, &["--wide"][..]), (100, &[]), (112, &[])] {
+        let short = ["dir gone, no …", "pinned, leo", "exec, dir gon…"];
+        assert_eq!(marks(list(columns, more).stderr_eq("")), short, "{columns} columns");
+    }
+    assert_eq!(marks(list(140, &[])), ["dir gone, no info", "pinned, leo", "exec, dir gone, torn"]);
     let help = world.rejoin(["help", "marks"]).code(0).stdout();
     for line in ["P  pinned", "D  dir gone", "T  torn", "@  leo"] {
         assert!(help.contains(line), "{help}");

@@ -87,7 +87,8 @@ fn filters() -> String {
 
 /// Lists the letters of the column MARKS with their words and meanings.
 fn marks() -> String {
-    let mut text = "The letters of the column MARKS, and the words of `rejoin list --wide`:\n\n".to_owned();
+    let mut text =
+        "The letters of the column MARKS, and the words that tables of 100 columns have in their place:\n\n".to_owned();
     let row = |mark: &Mark| [mark.letter().to_string(), mark.word().to_owned(), mark.meaning().to_owned()];
     text.push_str(&columns(Mark::ALL.iter().map(row)));
     text.push_str("\n`rejoin doctor` says what to do about each.\n");

@@ -180,10 +180,9 @@ fn write_table(
         has_groups: args.group.is_some(),
         has_places: false,
     };
+    let legend = table::legend(&sessions, &look, env.terminal.columns());
     let styles = ui.styles;
     Layout::Table(look).write(ui.data(), env, &styles, &sessions)?;
-    let width = env.terminal.columns();
-    let legend = if args.wide { Vec::new() } else { table::legend(&sessions, width) };
     Ok(Counted::Sessions { shown: sessions.len(), unknown, legend })
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
     let Listing { env, layout, sessions, read, hidden, beyond_limit, dangling, .. } = listing;
     let width = env.terminal.columns();
     let mut notes = match layout {
-        Layout::Table(look) if !look.is_wide => table::legend(sessions, width),
+        Layout::Table(look) => table::legend(sessions, look, width),
         _ => Vec::new(),
     };
     if sessions.is_empty() && *hidden == 0 {

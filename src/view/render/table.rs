@@ -25,12 +25,22 @@ pub(crate) struct Look {
     pub short: ShortIds,
     /// The columns that were asked for; without them the usual ones, as many as there is room for.
     pub fields: Option<Vec<Field>>,
-    /// Whether marks are words instead of letters.
+    /// Whether marks are words on narrow terminals too.
     pub is_wide: bool,
     /// Whether each project has a heading of its own.
     pub has_groups: bool,
     /// Whether each line has its number in front, because that names the session.
     pub has_places: bool,
+}
+
+impl Look {
+    /// Narrower tables have a letter for each mark.
+    const LEAST_FOR_WORDS: usize = 100;
+
+    /// Returns whether marks are words in a table of this width.
+    fn has_words(&self, width: usize) -> bool {
+        self.is_wide || width >= Self::LEAST_FOR_WORDS
+    }
 }
 
 /// Writes a table that fits the terminal, one line a session, whatever the sessions hold.
@@ -115,13 +125,16 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
         Field::Active => active(session, env),
         Field::Created => text::ago(session.copy().created_at.as_ref().map(|at| at.value), env.clock.now),
         Field::Size => session.copy().size().map(text::size).unwrap_or_default(),
-        Field::Marks if !look.is_wide => marks::letters(session),
+        Field::Marks if !look.has_words(env.terminal.columns()) => marks::letters(session),
         field => text::one_line(&fields::value(field, session).to_string()).into_owned(),
     }
 }
 
-/// Says in lines of at most this width which letters stand for what, of the marks that these sessions have.
-pub(crate) fn legend(sessions: &[Session], width: usize) -> Vec<String> {
+/// Explains the letters in a table of these sessions, in lines of at most this width.
+pub(crate) fn legend(sessions: &[Session], look: &Look, width: usize) -> Vec<String> {
+    if look.has_words(width) {
+        return Vec::new();
+    }
     let letters = sessions.iter().flat_map(|session| marks::letters(session).into_bytes());
     let used: BTreeSet<char> = letters.map(char::from).collect();
     let entries = marks::Mark::ALL.iter().filter(|mark| used.contains(&mark.letter()));

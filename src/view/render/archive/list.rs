@@ -163,7 +163,7 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     let width = env.terminal.columns();
     let mut notes = match &list.layout {
-        Layout::Table(look) if !look.is_wide => table::legend(list.sessions, width),
+        Layout::Table(look) => table::legend(list.sessions, look, width),
         _ => Vec::new(),
     };
     if list.sessions.is_empty() {
