@@ -106,9 +106,9 @@ pub(super) mod tests {
             [
                 ">",
                 "3 of 3 sessions, 1 marked",
-                "  claude  Fix the parser of the con…  dir gone  /srv/…/a/long/name    yesterday",
-                " *claude  日本語の題名です、とても長い題名で…   /srv/app              yesterday",
-                "> claude  x                                     ?                     yesterday",
+                "  claude  Fix the parser of the configu…  dir gone  /srv/…/long/name  yesterday",
+                " *claude  日本語の題名です、とても長い題名です、…   /srv/app          yesterday",
+                "> claude  x                                         ?                 yesterday",
                 "",
                 "",
                 "enter resume  ? all keys  ^Y copy  ^O open  ^X delete  tab mark  ^T pin",
