@@ -32,4 +32,3 @@ Register-ArgumentCompleter -Native -CommandName rejoin -ScriptBlock {
         [System.Management.Automation.CompletionResult]::new($cmd, $cmd, 'ParameterValue', $help)
     }
 };
-        

@@ -1,13 +1,5 @@
-_clap_complete_rejoin() {
-    local IFS=$'\013'
-    local _CLAP_COMPLETE_INDEX=${COMP_CWORD}
-    local _CLAP_COMPLETE_COMP_TYPE=${COMP_TYPE}
-    if compopt +o nospace 2> /dev/null; then
-        local _CLAP_COMPLETE_SPACE=false
-    else
-        local _CLAP_COMPLETE_SPACE=true
-    fi
-    local words=() begun= last= word at
+_rejoin() {
+    local IFS=$'\013\n' words=() begun= last= word at answer
     for ((at = 0; at <= COMP_CWORD; at++)); do
         word=${COMP_WORDS[at]}
         if ((at > 0)) && [[ $word == [:=] ]]; then
@@ -21,30 +13,25 @@ _clap_complete_rejoin() {
         fi
         last=$word
     done
-    _CLAP_COMPLETE_INDEX=$((${#words[@]} - 1))
     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-        words[_CLAP_COMPLETE_INDEX]="$begun$2"
+        words[${#words[@]} - 1]="$begun$2"
     fi
-    COMPREPLY=( $( \
-        _CLAP_IFS="$IFS" \
-        _CLAP_COMPLETE_INDEX="$_CLAP_COMPLETE_INDEX" \
-        _CLAP_COMPLETE_COMP_TYPE="$_CLAP_COMPLETE_COMP_TYPE" \
-        _CLAP_COMPLETE_SPACE="$_CLAP_COMPLETE_SPACE" \
-        COMPLETE="bash" \
-        "rejoin" -- "${words[@]}" \
-    ) )
-    if [[ $? != 0 ]]; then
-        unset COMPREPLY
-        return
-    fi
+    compopt +o nospace 2> /dev/null
+    COMPREPLY=()
+    answer=$(COMPLETE="bash" "rejoin" -- "${words[@]}") || return
+    read -r -d '' -a COMPREPLY <<< "$answer"
     COMPREPLY=("${COMPREPLY[@]#"$begun"}")
-    if [[ $_CLAP_COMPLETE_SPACE == false ]] && [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
-        compopt -o nospace
+    if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE == @(33|63|64) ]]; then
+        COMPREPLY=("${COMPREPLY[@]/$'\t'/}")
+    else
+        COMPREPLY=("${COMPREPLY[@]%%$'\t'*}")
+    fi
+    if [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
+        compopt -o nospace 2> /dev/null
     fi
 }
 if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
-    complete -o nospace -o bashdefault -o nosort -F _clap_complete_rejoin rejoin
+    complete -o nospace -o bashdefault -o nosort -F _rejoin rejoin
 else
-    complete -o nospace -o bashdefault -F _clap_complete_rejoin rejoin
+    complete -o nospace -o bashdefault -F _rejoin rejoin
 fi
-

@@ -1,7 +1,11 @@
 set edit:completion:arg-completer[rejoin] = { |@words|
-    var index = (count $words)
-    set index = (- $index 1)
-
-    put (env _CLAP_IFS="\n" _CLAP_COMPLETE_INDEX=(to-string $index) COMPLETE="elvish" rejoin -- $@words) | to-lines
+    use str
+    env COMPLETE="elvish" rejoin -- $@words | each { |line|
+        var value @help = (str:split "\t" $line)
+        if (eq $help []) {
+            put $value
+        } else {
+            edit:complex-candidate $value &display=$value"  "$help[0]
+        }
+    }
 }
-

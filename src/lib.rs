@@ -176,7 +176,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Config(args) => commands::config::run(args, env, ui),
-        Command::Completions(args) => commands::generate::completions_of(&args.shell, ui),
+        Command::Completions(args) => commands::complete::run(args, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, env, ui),
     }

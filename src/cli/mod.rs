@@ -222,23 +222,49 @@ pub(crate) enum Command {
     /// The file is ~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME. `rejoin help config` names its
     /// keys. rejoin never writes it.
     Config(ConfigArgs),
-    /// Print a completion script for a shell
+    /// Print the completion script of a shell, which completes ids and shows their titles
     ///
-    /// It completes commands and options, and ids with their titles. docs/installing.md says where each shell reads it.
+    /// It completes commands, options and their values, and the ids of your sessions.
+    #[command(after_help = INSTALL_COMPLETIONS)]
     Completions(CompletionsArgs),
-    /// Print a man page, a completion script or a JSON schema
+    /// Print a man page or a JSON schema
     #[command(hide = true)]
     Generate(GenerateArgs),
     /// Print help for a command or a topic
     Help(HelpArgs),
 }
 
+/// The way to install the script in each shell.
+const INSTALL_COMPLETIONS: &str = "\
+Install it:
+  bash        rejoin completions bash > ~/.local/share/bash-completion/completions/rejoin
+  zsh         add to ~/.zshrc, after compinit:  source <(rejoin completions zsh)
+  fish        rejoin completions fish > ~/.config/fish/completions/rejoin.fish
+  elvish      add to rc.elv:    eval (rejoin completions elvish | slurp)
+  powershell  add to $PROFILE:  rejoin completions powershell | Out-String | Invoke-Expression";
+
 /// Arguments of `completions`.
 #[derive(Args, Debug)]
 pub(crate) struct CompletionsArgs {
-    /// The shell: bash, elvish, fish, powershell or zsh
+    /// The shell that will read the script
     #[arg(value_name = "SHELL")]
-    pub shell: String,
+    pub shell: Shell,
+}
+
+/// A shell that has a completion script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub(crate) enum Shell {
+    /// GNU bash 3.2 or later, with bash-completion.
+    Bash,
+    /// Elvish.
+    Elvish,
+    /// Fish.
+    Fish,
+    /// PowerShell on Linux and macOS.
+    Powershell,
+    /// Zsh, after compinit.
+    Zsh,
 }
 
 /// Arguments of `generate`.
@@ -248,7 +274,7 @@ pub(crate) struct GenerateArgs {
     #[arg(value_name = "WHAT")]
     pub what: Generated,
 
-    /// Which one: a command, a shell, a schema or an agent; without it, the names are listed
+    /// Which one: a command, a schema or an agent; without it, the names are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -258,8 +284,6 @@ pub(crate) struct GenerateArgs {
 pub(crate) enum Generated {
     /// A man page.
     Man,
-    /// A completion script.
-    Completions,
     /// A JSON schema.
     Schema,
     /// What holds the sessions of many machines in a database.

@@ -70,6 +70,9 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
         seat.types("\x15");
         seat.shows_what(|screen| !is_there(screen));
     }
+    // Bash lists at the second key.
+    seat.types("rejoin show 0000000\t\t");
+    seat.shows_what(|screen| screen.contains("claude alpha") && screen.contains("codex beta"));
 }
 
 #[test]
@@ -88,24 +91,55 @@ fn fish_names_what_there_is() {
 }
 
 #[test]
+fn elvish_shows_titles_next_to_ids() {
+    let path = Path::new("/usr/bin/elvish");
+    if !path.exists() {
+        println!("skipped: there is no elvish here");
+        return;
+    }
+    let (world, _) = world();
+    let mut command = world.with("PS1", "> ").command(path);
+    command.arg("-norc");
+    let mut seat = Seat::run(&command, 120, 50);
+    seat.types("eval (rejoin completions elvish | slurp); echo it is're'ady\n");
+    seat.shows("it isready");
+    seat.types("rejoin show 0000000\t");
+    seat.shows_what(|screen| screen.contains("claude alpha") && screen.contains("codex beta"));
+}
+
+#[test]
+fn completions_says_how_each_shell_reads_its_script() {
+    let world = World::new();
+    let help = world.rejoin(["completions", "-h"]).code(0).stdout();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(help.contains(&format!("rejoin completions {shell}")), "{shell}: {help}");
+        let script = world.rejoin(["completions", shell]).code(0).stderr_eq("").stdout();
+        assert!(script.contains(&format!("COMPLETE=\"{shell}\"")) || script.contains(shell), "{script}");
+    }
+    assert!(world.rejoin(["--help"]).code(0).stdout().contains("\n  completions "));
+    assert!(world.rejoin(["completions", "tcsh"]).code(2).stderr().contains("bash, elvish, fish, powershell, zsh"));
+    world.rejoin(["generate", "completions", "bash"]).code(2);
+}
+
+#[test]
 fn what_is_named_is_of_the_home_that_the_line_is_about() {
     let (world, _) = world();
     let other = World::new();
     other.add(Claude::session(id(7)).in_dir("/usr").turn("delta", "y"));
     let home = other.home();
     let words = ["--", "rejoin", "--home", home.to_str().expect("a path"), "show", "0"];
-    let ask = |index: &str| world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", index).rejoin(words);
-    assert_eq!(ask("4").code(0).stdout(), id(7));
+    let named = format!("{}\t  (claude delta)", id(7));
+    assert_eq!(world.with("COMPLETE", "bash").rejoin(words).code(0).stdout(), named);
     let home = format!("--home={}", home.display());
-    let ask = world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", "3");
-    assert_eq!(ask.rejoin(["--", "rejoin", &home, "show", "0"]).code(0).stdout(), id(7));
+    let ask = world.with("COMPLETE", "bash");
+    assert_eq!(ask.rejoin(["--", "rejoin", &home, "show", "0"]).code(0).stdout(), named);
 }
 
 #[test]
 fn a_home_without_anything_offers_nothing_and_no_error() {
     let world = World::new();
     for verb in ["show", "restore", "unpin", "undo"] {
-        let call = world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", "2");
+        let call = world.with("COMPLETE", "bash");
         call.rejoin(["--", "rejoin", verb, "0"]).code(0).stdout_eq("").stderr_eq("");
     }
 }

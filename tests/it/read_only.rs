@@ -68,7 +68,7 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["list", "--format", "csv"],
         vec!["--version"],
         vec!["generate", "man", "rejoin"],
-        vec!["generate", "completions", "bash"],
+        vec!["completions", "bash"],
     ]
 }
 

@@ -1,22 +1,23 @@
-//! Bash splits words at colons and equal signs, so what it hands over is put together again, and what it has already is taken
-//! off the candidates.
+//! Completion in bash, which splits words at colons and equal signs, and which has no place for descriptions.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::is_plain;
-use clap_complete::env;
+use clap_complete::engine;
 use clap_complete::env::EnvCompleter;
+use unicode_width::UnicodeWidthStr as _;
 
-/// How the words are taken by the script that clap_complete writes.
-const AS_SPLIT: &str = r#"    local words=("${COMP_WORDS[@]}")
-    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-        words[COMP_CWORD]="$2"
-    fi
-"#;
-/// How they are taken here: `claude:31c5` comes as three words.
-const TOGETHER: &str = r#"    local words=() begun= last= word at
+use super::is_plain;
+use crate::format::text;
+
+/// Joins the words that bash split (`claude:31c5` arrives as three), and keeps the descriptions only for a list on the screen.
+///
+/// COMP_TYPE is 63, 33 or 64 if bash lists the candidates. It then inserts at most the beginning that they share, which ends
+/// before any description, because their values differ.
+const SCRIPT: &str = r#"_NAME() {
+    local IFS=$'\013\n' words=() begun= last= word at answer
     for ((at = 0; at <= COMP_CWORD; at++)); do
         word=${COMP_WORDS[at]}
         if ((at > 0)) && [[ $word == [:=] ]]; then
@@ -30,49 +31,57 @@ const TOGETHER: &str = r#"    local words=() begun= last= word at
         fi
         last=$word
     done
-    _CLAP_COMPLETE_INDEX=$((${#words[@]} - 1))
     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-        words[_CLAP_COMPLETE_INDEX]="$begun$2"
+        words[${#words[@]} - 1]="$begun$2"
     fi
-"#;
-/// What follows once the candidates are there.
-const ANSWERED: &str = r#"    if [[ $? != 0 ]]; then
-        unset COMPREPLY
-    elif"#;
-const WITHOUT_BEGINNING: &str = r#"    if [[ $? != 0 ]]; then
-        unset COMPREPLY
-        return
-    fi
+    compopt +o nospace 2> /dev/null
+    COMPREPLY=()
+    answer=$(VAR="bash" "COMPLETER" -- "${words[@]}") || return
+    read -r -d '' -a COMPREPLY <<< "$answer"
     COMPREPLY=("${COMPREPLY[@]#"$begun"}")
-    if"#;
+    if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE == @(33|63|64) ]]; then
+        COMPREPLY=("${COMPREPLY[@]/$'\t'/}")
+    else
+        COMPREPLY=("${COMPREPLY[@]%%$'\t'*}")
+    fi
+    if [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
+        compopt -o nospace 2> /dev/null
+    fi
+}
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -o nospace -o bashdefault -o nosort -F _NAME NAME
+else
+    complete -o nospace -o bashdefault -F _NAME NAME
+fi
+"#;
 
-/// What the script has between two candidates.
+/// The separator of candidates in the script.
 const SEPARATOR: char = '\u{b}';
+
+/// The longest description, in columns, so that two candidates never share a line of a narrow screen.
+const WIDEST: usize = 60;
 
 /// Completion in bash.
 pub(super) struct Bash;
 
 impl EnvCompleter for Bash {
     fn name(&self) -> &'static str {
-        env::Bash.name()
+        "bash"
     }
 
     fn is(&self, name: &str) -> bool {
-        env::Bash.is(name)
+        name == "bash"
     }
 
     fn write_registration(
         &self,
         var: &str,
         name: &str,
-        bin: &str,
+        _bin: &str,
         completer: &str,
         buf: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut script = Vec::new();
-        env::Bash.write_registration(var, name, bin, completer, &mut script)?;
-        let script = String::from_utf8(script).map_err(io::Error::other)?;
-        write!(buf, "{}", script.replace(AS_SPLIT, TOGETHER).replace(ANSWERED, WITHOUT_BEGINNING))
+        write!(buf, "{}", SCRIPT.replace("NAME", name).replace("COMPLETER", completer).replace("VAR", var))
     }
 
     fn write_complete(
@@ -82,25 +91,22 @@ impl EnvCompleter for Bash {
         current_dir: Option<&Path>,
         buf: &mut dyn Write,
     ) -> io::Result<()> {
-        // Bash puts an answer on the line as it is, names of files too, so only what is plain there is one.
-        let mut answer = Vec::new();
-        env::Bash.write_complete(cmd, args, current_dir, &mut answer)?;
-        let answer = String::from_utf8_lossy(&answer);
-        let between = if answer.contains(SEPARATOR) { SEPARATOR } else { '\n' };
-        let plain: Vec<&str> = answer.split(between).filter(|value| value.chars().all(is_plain)).collect();
-        buf.write_all(plain.join(&between.to_string()).as_bytes())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_script_is_still_the_one_that_is_changed_here() {
-        let mut script = Vec::new();
-        env::Bash.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut script).expect("a script");
-        let script = String::from_utf8(script).expect("text");
-        assert!(script.contains(AS_SPLIT) && script.contains(ANSWERED), "{script}");
+        // Bash inserts a value without quoting it, including names of files, so only plain values are offered.
+        let last = args.len().saturating_sub(1);
+        let mut known = BTreeSet::new();
+        let mut rows = Vec::new();
+        for candidate in engine::complete(cmd, args, last, current_dir)? {
+            let value = candidate.get_value().to_string_lossy().into_owned();
+            if value.chars().all(is_plain) && known.insert(value.clone()) {
+                let help = candidate.get_help().map(ToString::to_string).unwrap_or_default();
+                rows.push((value, help.lines().next().unwrap_or_default().to_owned()));
+            }
+        }
+        let widest = rows.iter().map(|(value, _)| value.width()).max().unwrap_or_default();
+        let rows = rows.into_iter().map(|(value, help)| match help.as_str() {
+            "" => value,
+            help => format!("{value}\t{:1$}({2})", "", widest - value.width() + 2, text::truncated(help, WIDEST)),
+        });
+        write!(buf, "{}", rows.collect::<Vec<_>>().join(&SEPARATOR.to_string()))
     }
 }

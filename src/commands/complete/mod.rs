@@ -1,24 +1,27 @@
-//! Completion in a shell: the command line as a shell completes it, with what there is to name at this moment.
+//! `rejoin completions`, and the answers to its scripts: candidates for a command line, found at this moment.
 
 mod bash;
 mod candidates;
+mod elvish;
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::CommandFactory as _;
 use clap_complete::engine::ArgValueCompleter;
-use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
+use clap_complete::env::{Fish, Powershell, Shells, Zsh};
 use clap_complete::{CompleteEnv, CompletionCandidate};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, CompletionsArgs};
 use crate::commands::config;
 use crate::error::Exit;
 use crate::format::command_line::value_of;
 use crate::system::env::Env;
+use crate::view::ui::Ui;
 
 /// The shells that can be completed in.
-pub(crate) const SHELLS: Shells<'static> = Shells(&[&bash::Bash, &Elvish, &Fish, &Powershell, &Zsh]);
+const SHELLS: Shells<'static> = Shells(&[&bash::Bash, &elvish::Elvish, &Fish, &Powershell, &Zsh]);
 
 /// Answers a shell that asks for completions; `None` when none does.
 pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
@@ -34,12 +37,15 @@ pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
     }
 }
 
-/// Writes what a shell runs to complete command lines.
-pub(super) fn registration(shell: &dyn EnvCompleter) -> std::io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    shell.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut text)?;
-    let start = text.iter().position(|byte| *byte != b'\n').unwrap_or_default();
-    Ok(text.split_off(start))
+/// Prints the script with which a shell completes command lines.
+pub(crate) fn run(args: &CompletionsArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    if let Some(completer) = SHELLS.completer(args.shell.into()) {
+        completer.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut script)?;
+    }
+    writeln!(ui.data(), "{}", String::from_utf8_lossy(&script).trim())?;
+    ui.flush()?;
+    Ok(Exit::Ok)
 }
 
 /// What the rest of the line says of what can be named in it.

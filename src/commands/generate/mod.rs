@@ -1,4 +1,4 @@
-//! `rejoin generate`: man pages, completion scripts, schemas, columns of tables and tables of agents, made from the program's own definitions.
+//! `rejoin generate`: man pages, schemas, columns of tables and tables of agents, made from the program's own definitions.
 
 mod examples;
 mod man;
@@ -10,7 +10,6 @@ use clap::{Command, CommandFactory as _, ValueEnum as _};
 
 use crate::agent::unread::{UNREAD, Unread};
 use crate::cli::{Cli, GenerateArgs, Generated};
-use crate::commands::complete::{SHELLS, registration};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::view::render::agents;
@@ -23,7 +22,6 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
         Some(name) if names.iter().any(|known| known == name) => {
             let text = match args.what {
                 Generated::Man => man::page(name)?,
-                Generated::Completions => completions(name)?,
                 Generated::Schema => schemas::schema(name)?.into_bytes(),
                 Generated::Columns => schemas::columns(name)?.into_bytes(),
                 Generated::Agents => {
@@ -44,11 +42,6 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Prints the completion script of a shell.
-pub(crate) fn completions_of(shell: &str, ui: &mut Ui) -> anyhow::Result<Exit> {
-    run(&GenerateArgs { what: Generated::Completions, name: Some(shell.to_owned()) }, ui)
-}
-
 fn names(what: Generated) -> Vec<String> {
     match what {
         Generated::Man => {
@@ -56,7 +49,6 @@ fn names(what: Generated) -> Vec<String> {
             add_pages(&Cli::command(), "rejoin", &mut pages);
             pages
         }
-        Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
         Generated::Schema => schemas::names(),
         Generated::Columns => schemas::engines(),
         Generated::Agents => AgentKind::value_variants().iter().map(|kind| kind.name().to_owned()).collect(),
@@ -78,8 +70,4 @@ fn command_of<'c>(command: &'c Command, name: &str) -> Option<&'c Command> {
         "" => Some(part),
         rest => command_of(part, rest.strip_prefix('-')?),
     })
-}
-
-fn completions(shell: &str) -> std::io::Result<Vec<u8>> {
-    SHELLS.completer(shell).map_or_else(|| Ok(Vec::new()), registration)
 }
