@@ -61,7 +61,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(event) = commands::hook::plain_event(&args) {
         return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));
     }
-    let mut command = Cli::command();
+    let mut command = cli::command();
     if args.len() < 2 {
         let can_pick = Env::read(None).is_ok_and(|env| commands::find::can_pick(&env.terminal));
         if !can_pick {
@@ -89,7 +89,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                     args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
                 let mut error = Cli::command().try_get_matches_from(&shown).err().unwrap_or(error);
                 add_tips(&mut error, &command, &shown);
-                suggest_nearest(&mut error, &command, &shown);
+                suggest_nearest(&mut error, &Cli::command(), &shown);
                 Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
                 return Exit::Usage;
             }

@@ -4,6 +4,7 @@ mod archive;
 mod browse;
 mod config;
 mod export;
+mod groups;
 mod hook;
 mod list;
 mod options;
@@ -26,6 +27,7 @@ pub(crate) use archive::{ArchiveArgs, RestoreArgs};
 pub(crate) use browse::{SearchArgs, SearchOrder, ShowArgs};
 pub(crate) use config::ConfigArgs;
 pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
+pub(crate) use groups::{command, global_options};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, ListForm, StatsArgs};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
@@ -47,7 +49,7 @@ pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, Tr
     version,
     max_term_width = 100,
     disable_help_subcommand = true,
-    after_help = "Topics: `rejoin help sessions` says how to name a session; there are filters, marks, config and exit-codes, too.",
+    after_help = "Topics: rejoin help sessions|filters|marks|options|config|exit-codes",
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
@@ -121,7 +123,7 @@ pub(crate) enum Command {
     /// fields: agent, id, title, directory, last activity, bytes, problems, and with --counts prompts and replies.
     #[command(visible_alias = "ls")]
     List(ListArgs),
-    /// Show which agents have sessions here, and where rejoin looked for others
+    /// Show which agents have sessions here, and where rejoin looked
     ///
     /// In a pipe, this prints one line per store. Tabs separate the fields: agent, store, sessions, other sessions
     /// (sub-agents, archived and empty ones), bytes, last activity, version of the agent.
@@ -134,13 +136,13 @@ pub(crate) enum Command {
     /// first. Words are found in any form and in any case. In a pipe, it prints one line per message. Tabs separate the
     /// fields: agent, id, role, time, the match and the text around it.
     Search(SearchArgs),
-    /// Count sessions, messages, bytes, active days and tokens, by agent, project, model and week
+    /// Count sessions, messages, bytes, active days and tokens
     ///
-    /// This reads every transcript to its end. Sub-agents count with their session. Tokens are those that an agent records;
+    /// They are counted by agent, project, model and week. This reads every transcript to its end. Sub-agents count with their session. Tokens are those that an agent records;
     /// where it records none, there are none. In a pipe, this prints one line per row. Tabs separate the fields: key,
     /// value, sessions, prompts, replies, bytes, active days, and tokens read, read from a cache, and written.
     Stats(StatsArgs),
-    /// Write sessions as Markdown, as pages of HTML or as JSON, for people and for other programs
+    /// Write sessions as Markdown, as pages of HTML or as JSON
     ///
     /// Calls of tools are folded, sub-agents follow their session. A page of HTML needs nothing else: it loads nothing
     /// and runs nothing, and what was said is text in it. Without --output, one session goes to standard output.
@@ -162,7 +164,7 @@ pub(crate) enum Command {
     /// The files are in the agent's own format, so the agent and the other commands can read them. Each file is
     /// written whole or not at all. A failure ends with exit code 1, or with 0 under --best-effort.
     Save(SaveArgs),
-    /// Handle the events that agents send to hooks, and install the hooks
+    /// Install hooks in agents, and handle the events that they send
     ///
     /// An agent runs `hook claude` or `hook amplifier` itself and sends an event on standard input. These two never
     /// make the agent fail: they report an error in one line on standard error and end with exit code 0.
@@ -191,15 +193,15 @@ pub(crate) enum Command {
     ///
     /// Use this when the copies differ and only you can say which one counts.
     Dedupe(DedupeArgs),
-    /// Remove old sessions and everything that belongs to them; safe to run from cron
+    /// Remove old sessions, by age, number or size; safe in cron
     ///
-    /// Sessions go to the trash, and `rejoin undo` brings them back. A session stays if it is in use, changed within
+    /// Sessions and everything that belongs to them go to the trash, and `rejoin undo` brings them back. A session stays if it is in use, changed within
     /// the last hour, pinned, unreadable, or the parent of a session that stays. docs/cleanup.md describes the policy.
     /// If another rejoin is changing something, this run does nothing and succeeds; the next run does the work.
     Cleanup(CleanupArgs),
-    /// Remove sessions, their sub-agents, and everything that belongs to them
+    /// Remove sessions and everything that belongs to them
     ///
-    /// They go to the trash, and `rejoin undo` brings them back.
+    /// They and their sub-agents go to the trash, and `rejoin undo` brings them back.
     Delete(DeleteArgs),
     /// Protect sessions from `cleanup` and `delete`
     Pin(PinArgs),
@@ -212,19 +214,19 @@ pub(crate) enum Command {
     Undo(UndoArgs),
     /// List, restore or purge what is in the trash
     Trash(TrashArgs),
-    /// Find problems in sessions and stores, with the evidence and the command that fixes each one
+    /// Find problems in sessions and stores, and fix them
     ///
-    /// This changes nothing unless --fix is given. The exit status is 4 if there is an error or a warning, or with
+    /// Each problem has its evidence and the command that fixes it. This changes nothing unless --fix is given. The exit status is 4 if there is an error or a warning, or with
     /// --strict any finding.
     Doctor(DoctorArgs),
-    /// Show what the config file says, and what holds where it says nothing
+    /// Show the settings of the config file, and the defaults
     ///
     /// The file is ~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME. `rejoin help config` names its
     /// keys. rejoin never writes it.
     Config(ConfigArgs),
-    /// Print the completion script of a shell, which completes ids and shows their titles
+    /// Print the completion script of a shell
     ///
-    /// It completes commands, options and their values, and the ids of your sessions.
+    /// It completes commands, options and their values, and the ids of your sessions with their titles.
     #[command(after_help = INSTALL_COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Print a man page or a JSON schema
@@ -297,7 +299,7 @@ pub(crate) enum Generated {
 /// Arguments of `help`.
 #[derive(Args, Debug)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: `sessions`, `filters`, `marks`, `config` or `exit-codes`
+    /// A command, or a topic: `sessions`, `filters`, `marks`, `options`, `config` or `exit-codes`
     #[arg(value_name = "TOPIC")]
     pub topic: Vec<String>,
 }

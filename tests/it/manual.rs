@@ -126,7 +126,7 @@ fn every_example_of_a_page_does_what_it_says() {
 fn every_topic_is_named_and_told() {
     let world = World::new();
     let help = world.rejoin(["help"]).code(0).stdout();
-    for topic in ["sessions", "filters", "marks", "config", "exit-codes"] {
+    for topic in ["sessions", "filters", "marks", "options", "config", "exit-codes"] {
         assert!(help.contains(topic), "{help}");
         let told = world.rejoin(["help", topic]).code(0).stdout();
         assert!(told.lines().count() > 5 && told.lines().all(|line| line.chars().count() <= 400), "{told}");

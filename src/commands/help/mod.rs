@@ -4,9 +4,7 @@ pub(super) mod topics;
 
 use std::io::Write;
 
-use clap::CommandFactory as _;
-
-use crate::cli::{Cli, HelpArgs};
+use crate::cli::{self, HelpArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text::wrapped;
 use crate::system::env::Env;
@@ -16,7 +14,7 @@ use crate::view::ui::Ui;
 const NARROWEST: usize = 40;
 
 pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let mut command = Cli::command().bin_name("rejoin");
+    let mut command = cli::command().bin_name("rejoin");
     command.build();
     let help = match args.topic.as_slice() {
         [topic] if topics::of(topic).is_some() => {

@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use crate::cli;
 use crate::config::{KEYS, example};
 use crate::error::EXIT_CODES;
 use crate::session::marks::Mark;
@@ -15,6 +16,7 @@ const TOPICS: &[(&str, Writer)] = &[
     ("sessions", sessions),
     ("filters", filters),
     ("marks", marks),
+    ("options", options),
     // It is a command too; its own help is that of `rejoin config --help`.
     ("config", config),
     ("exit-codes", exit_codes),
@@ -85,6 +87,11 @@ fn filters() -> String {
     )
 }
 
+/// Explains the options that every command takes.
+fn options() -> String {
+    cli::global_options().render_long_help().to_string()
+}
+
 /// Lists the letters of the column MARKS with their words and meanings.
 fn marks() -> String {
     let mut text =
@@ -126,4 +133,20 @@ fn exit_codes() -> String {
     text.push_str("\nA successful `rejoin resume` becomes the agent, so its status is the agent's.\n");
     text.push_str("With --wait, an agent that a signal killed gives 128 and the signal's number.\n");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_topic() {
+        let mut command = cli::command();
+        let line = command.render_help().to_string();
+        let line = line.lines().last().unwrap_or_default().to_owned();
+        let topics = line.strip_prefix("Topics: rejoin help ").expect("a line of topics");
+        assert_eq!(topics.split('|').collect::<Vec<_>>(), names().collect::<Vec<_>>());
+        let help = command.find_subcommand_mut("help").expect("help").render_help().to_string();
+        assert!(names().all(|topic| help.contains(&format!("`{topic}`"))), "{help}");
+    }
 }
