@@ -37,7 +37,7 @@ pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm, add_tips, suggest_nearest};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, add_tips, suggest_nearest};
 use error::{Refusal, is_closed_pipe};
 use format::text;
 use system::env::Env;
@@ -74,9 +74,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let matches = command.try_get_matches_from_mut(&args);
     let parsed = matches.and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        Ok((cli, json_form(&matches)))
+        Ok((cli, asked_format(&matches)))
     });
-    let (mut cli, json) = match parsed {
+    let (mut cli, format) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
             let is_wrong = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -119,7 +119,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         if cli.global.hosts.is_empty() {
             dispatch(&cli.command, &env, &mut ui)
         } else {
-            commands::hosts::run(&cli, json, &env, &mut ui)
+            commands::hosts::run(&cli, format, &env, &mut ui)
         }
     });
     commands::warn_of_silent_mounts(&mut ui);
@@ -132,7 +132,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
         Err(error) => {
             let exit = error.downcast_ref::<Refusal>().map_or(Exit::Failure, |refusal| refusal.exit);
-            if json.is_some() {
+            if format.is_some_and(Format::is_json) {
                 ui.error_json(&render::json::error(&error, &elsewhere));
             } else {
                 ui.error(&error);
@@ -182,18 +182,11 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     }
 }
 
-/// Returns the form of JSON that a script asked for, which gets its errors as JSON too.
-fn json_form(mut matches: &ArgMatches) -> Option<Format> {
+/// Returns the format that was asked for.
+fn asked_format(mut matches: &ArgMatches) -> Option<Format> {
     while let Some((_, inner)) = matches.subcommand() {
         matches = inner;
     }
-    let format = matches.try_get_one::<Format>("format").ok().flatten().copied();
-    let form = matches.try_get_one::<ListForm>("format").ok().flatten();
-    let form = form.and_then(|form| match form {
-        ListForm::Json => Some(Format::Json),
-        ListForm::Ndjson => Some(Format::Ndjson),
-        _ => None,
-    });
     let json = matches.try_get_one::<bool>("json").ok().flatten().filter(|json| **json);
-    json.map(|_| Format::Json).or(form).or(format.filter(|format| *format != Format::Table))
+    json.map(|_| Format::Json).or(matches.try_get_one::<Format>("format").ok().flatten().copied())
 }

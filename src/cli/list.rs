@@ -1,11 +1,11 @@
-//! Arguments of `list` and of `agents`, and the forms that a listing has.
+//! Arguments of `list`, `agents` and `stats`.
 
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
-use crate::cli::options::{AgentArgs, FilterArgs, Format, FormatArgs};
+use crate::cli::options::{AgentArgs, FilterArgs, FormatArgs};
 use crate::session::fields::Field;
 use crate::session::select::SortKey;
 use crate::session::stats::StatsKey;
@@ -63,7 +63,7 @@ pub(crate) struct ListArgs {
     pub archive_dir: Option<PathBuf>,
 
     #[command(flatten)]
-    pub format: ListFormatArgs,
+    pub format: FormatArgs,
 }
 
 impl ListArgs {
@@ -119,54 +119,6 @@ pub(crate) struct StatsArgs {
 
     #[command(flatten)]
     pub format: FormatArgs,
-}
-
-/// How a listing is printed.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct ListFormatArgs {
-    /// How to print the answer; by default, a table on a terminal and tsv in a pipe
-    #[arg(long, value_name = "FORMAT")]
-    pub format: Option<ListForm>,
-
-    /// Print one JSON object; short for --format json
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-}
-
-impl ListFormatArgs {
-    /// Returns the form that was asked for, or the one that suits where the answer goes.
-    pub(crate) fn form(self, is_terminal: bool) -> ListForm {
-        match self.format {
-            _ if self.json => ListForm::Json,
-            Some(form) => form,
-            None if is_terminal => ListForm::Table,
-            None => ListForm::Tsv,
-        }
-    }
-
-    /// Returns the form of JSON that was asked for; all others are written as tables are.
-    pub(crate) fn json_or_table(self) -> Format {
-        match self.form(false) {
-            ListForm::Json => Format::Json,
-            ListForm::Ndjson => Format::Ndjson,
-            ListForm::Table | ListForm::Tsv | ListForm::Csv => Format::Table,
-        }
-    }
-}
-
-/// How a listing is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListForm {
-    /// For people: a table that fits the terminal.
-    Table,
-    /// One line a session: fields separated by tabs, nothing shortened, no header.
-    Tsv,
-    /// Comma-separated values, with a header.
-    Csv,
-    /// One JSON object.
-    Json,
-    /// One JSON object per line: a header, the items, a summary.
-    Ndjson,
 }
 
 /// What sessions are put together by.

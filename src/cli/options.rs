@@ -12,9 +12,9 @@ use crate::session::when::When;
 /// How an answer is printed.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormatArgs {
-    /// How to print the answer
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub format: Format,
+    /// How to print the answer; by default, as a table or text for people, and a list in a pipe as tsv
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
 
     /// Print one JSON object; short for --format json
     #[arg(long, conflicts_with = "format")]
@@ -22,30 +22,55 @@ pub(crate) struct FormatArgs {
 }
 
 impl Format {
+    /// Returns whether a script gets JSON, and its errors as JSON too.
+    pub(crate) fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Ndjson)
+    }
+
+    /// Returns whether the answer is rows for a script.
+    pub(crate) fn is_rows(self) -> bool {
+        matches!(self, Self::Tsv | Self::Csv)
+    }
+
     /// Returns the format of an answer that has no lines of JSON.
     pub(crate) fn json_if(json: bool) -> Self {
         if json { Self::Json } else { Self::Table }
     }
 }
 
-impl From<FormatArgs> for Format {
+impl From<FormatArgs> for Option<Format> {
     fn from(args: FormatArgs) -> Self {
-        if args.json { Self::Json } else { args.format }
+        if args.json { Some(Format::Json) } else { args.format }
     }
 }
 
 impl FormatArgs {
+    /// Returns the format of a list: the requested one, or the one that suits the destination.
+    pub(crate) fn for_list(self, is_terminal: bool) -> Format {
+        let usual = if is_terminal { Format::Table } else { Format::Tsv };
+        Option::from(self).unwrap_or(usual)
+    }
+
+    /// Returns the format of any other answer.
+    pub(crate) fn for_text(self) -> Format {
+        Option::from(self).unwrap_or(Format::Table)
+    }
+
     /// Returns whether the answer is for people.
     pub(crate) fn is_table(self) -> bool {
-        Format::from(self) == Format::Table
+        self.for_text() == Format::Table
     }
 }
 
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people: a table on a terminal, fields separated by tabs in a pipe.
+    /// For people: a table that fits the terminal, or text.
     Table,
+    /// One line per item: fields separated by tabs, nothing shortened, no header.
+    Tsv,
+    /// Comma-separated values, with a header.
+    Csv,
     /// One JSON object.
     Json,
     /// One JSON object per line: a header, the items, a summary.

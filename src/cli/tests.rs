@@ -114,6 +114,20 @@ fn what_a_flag_of_the_table_means_is_said_in_the_same_words() {
 }
 
 #[test]
+fn every_command_has_the_same_formats() {
+    let mut commands = 0;
+    // `export` writes documents.
+    for (name, verb) in verbs().into_iter().filter(|(name, _)| name != "export") {
+        let Some(format) = verb.get_arguments().find(|arg| arg.get_long() == Some("format")) else { continue };
+        let values: Vec<String> = format.get_possible_values().iter().map(|one| one.get_name().to_owned()).collect();
+        assert_eq!(values, ["table", "tsv", "csv", "json", "ndjson"], "rejoin {name}");
+        assert!(format.get_default_values().is_empty(), "rejoin {name}");
+        commands += 1;
+    }
+    assert!(commands > 20, "{commands}");
+}
+
+#[test]
 fn every_command_has_the_flags_of_what_it_does() {
     let verbs = verbs();
     for verb in OF_SESSIONS {

@@ -26,6 +26,7 @@ use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::archive as render;
 use crate::view::render::archive::{ArchivedList, Archiving, Shown, Verified};
+use crate::view::render::rows::Rows;
 use crate::view::render::show;
 use crate::view::ui::Ui;
 
@@ -157,7 +158,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let problems = &holdings.problems;
     let listing =
         ArchivedList { archive: &archive, sessions: &sessions, states, layout, hidden, beyond_limit, problems };
-    ui.answer(args.format.json_or_table(), env, &listing)?;
+    ui.answer(listing::document(args), env, &listing)?;
     if listing::says_more(args, &env.terminal) {
         render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
     }
@@ -173,12 +174,17 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let shown = Shown { archive: &archive, states, state };
     let styles = ui.styles;
     let wants = Messages::of(args);
-    let format = Format::from(args.format);
+    let format = args.format.for_text();
     if let Messages::None = wants {
         match format {
             Format::Table => render::show_text(ui.data(), env, &styles, &shown)?,
             Format::Json => render::show_json(ui.data(), &shown, ())?,
             Format::Ndjson => render::show_ndjson(ui.data(), &shown)?,
+            Format::Tsv | Format::Csv => {
+                let mut rows = Rows::new(ui.data(), format);
+                render::show_ndjson(&mut rows, &shown)?;
+                rows.finish()?;
+            }
         }
         ui.flush()?;
         return Ok(Exit::Ok);
@@ -200,6 +206,12 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
         Format::Ndjson => {
             render::show_head(ui.data(), &shown)?;
             messages::write_ndjson(&copy, &wants, &left_out, ui.data())?;
+        }
+        Format::Tsv | Format::Csv => {
+            let mut rows = Rows::new(ui.data(), format);
+            render::show_head(&mut rows, &shown)?;
+            messages::write_ndjson(&copy, &wants, &left_out, &mut rows)?;
+            rows.finish()?;
         }
     }
     ui.flush()?;

@@ -1,7 +1,7 @@
 //! `rejoin config`, and what the config file says to other verbs.
 
 use crate::archive::Archive;
-use crate::cli::{ConfigArgs, ListArgs, ListForm};
+use crate::cli::{ConfigArgs, Format, ListArgs};
 use crate::config::{Config, KEYS, Key, Said, in_words};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
@@ -78,7 +78,7 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
 /// Fills in what the file says of a table of sessions, and says which filters it adds. What a pipe gets does not depend on it.
 pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
     let (mut args, config) = (args.clone(), &env.config.list);
-    if args.format.form(env.terminal.stdout) != ListForm::Table {
+    if args.format.for_list(env.terminal.stdout) != Format::Table {
         return (args, None);
     }
     args.limit = args.limit.or(config.limit);

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::{ListArgs, ListForm};
-use crate::commands::listing::{cut, layout, put_in_order, says_more};
+use crate::cli::ListArgs;
+use crate::commands::listing::{self, cut, layout, put_in_order, says_more};
 use crate::commands::{nowhere, words};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
@@ -49,7 +49,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     // What leads to no session has no words of one.
     dangling.retain(|_| args.words.is_empty());
     let listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
-    ui.answer(args.format.json_or_table(), env, &listing)?;
+    ui.answer(listing::document(args), env, &listing)?;
     let has_none = listing.sessions.is_empty() && hidden == 0;
     let is_nowhere = has_none
         && (args.filter.place.dir.is_some() || says_more(args, &env.terminal))
@@ -67,7 +67,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 /// Returns how many sessions are shown where these are those that were active last, and nothing is said of the others.
 fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
     let is_plain = args.words.is_empty() && args.order() == SortKey::Active && !args.reverse && args.group.is_none();
-    let is_bare = matches!(args.format.form(terminal.stdout), ListForm::Tsv | ListForm::Csv);
+    let is_bare = args.format.for_list(terminal.stdout).is_rows();
     args.limit.filter(|_| is_plain && is_bare)
 }
 

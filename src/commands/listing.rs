@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::{ListArgs, ListForm};
+use crate::cli::{Format, ListArgs};
 use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds, SortKey};
@@ -17,7 +17,7 @@ const FEWEST: usize = 5;
 
 /// Returns whether a person reads the table where it is written, so that notes stand below it.
 pub(super) fn says_more(args: &ListArgs, terminal: &Terminal) -> bool {
-    terminal.stdout && args.format.form(terminal.stdout) == ListForm::Table
+    terminal.stdout && args.format.for_list(terminal.stdout) == Format::Table
 }
 
 /// Decides how the sessions are laid out; ids are shortened among all that there are.
@@ -27,17 +27,22 @@ pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal
         let usual = || Field::OF_LINES.into_iter().chain(counts).collect();
         if args.fields.is_empty() { usual() } else { args.fields.clone() }
     };
-    match args.format.form(terminal.stdout) {
-        ListForm::Table => Layout::Table(Look {
+    match args.format.for_list(terminal.stdout) {
+        Format::Table => Layout::Table(Look {
             short: short(),
             fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
             is_wide: args.wide,
             has_groups: args.group.is_some(),
             has_places: args.has_places() && terminal.stdout,
         }),
-        ListForm::Csv => Layout::Csv { fields: fields(), has_head: true },
+        Format::Csv => Layout::Csv { fields: fields(), has_head: true },
         _ => Layout::Lines(fields()),
     }
+}
+
+/// Returns the format of a listing as a document; its layout writes tables and rows.
+pub(super) fn document(args: &ListArgs) -> Format {
+    Some(args.format.for_text()).filter(|format| format.is_json()).unwrap_or(Format::Table)
 }
 
 /// Filters and sorts sessions, which come in order of agent and id; returns how many are not shown without `--all`.

@@ -17,6 +17,7 @@ use crate::session::Session;
 use crate::system::env::Env;
 use crate::view::render::answer::write_object;
 use crate::view::render::json::{SessionDetailsJson, SessionJson};
+use crate::view::render::rows::Rows;
 use crate::view::render::show;
 use crate::view::ui::Ui;
 
@@ -56,10 +57,15 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     super::pins(env, ui).mark(std::slice::from_mut(&mut session));
     let wants = Messages::of(args);
     let left_out = LeftOut::default();
-    match Format::from(args.format) {
+    match args.format.for_text() {
         Format::Table => write_text(&session, &wants, wants_all_only, &left_out, env, ui)?,
         Format::Json => write_object(ui.data(), "session", details(&session, &wants, &left_out, env))?,
-        Format::Ndjson => write_ndjson(&session, &wants, &left_out, env, ui)?,
+        Format::Ndjson => write_ndjson(&session, &wants, &left_out, env, ui.data())?,
+        format => {
+            let mut rows = Rows::new(ui.data(), format);
+            write_ndjson(&session, &wants, &left_out, env, &mut rows)?;
+            rows.finish()?;
+        }
     }
     ui.flush()?;
     Ok(left_out.exit(ui))
@@ -88,10 +94,16 @@ fn write_text(
     messages::each(session.copy(), wants, left_out, |message| Ok(show::message(ui.data(), env, &styles, message)?))
 }
 
-fn write_ndjson(session: &Session, wants: &Messages, left_out: &LeftOut, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+fn write_ndjson(
+    session: &Session,
+    wants: &Messages,
+    left_out: &LeftOut,
+    env: &Env,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     // The header is the answer without its messages, which follow line by line.
-    write_object(ui.data(), "session", details(session, &Messages::None, left_out, env))?;
-    messages::write_ndjson(session.copy(), wants, left_out, ui.data())
+    write_object(out, "session", details(session, &Messages::None, left_out, env))?;
+    messages::write_ndjson(session.copy(), wants, left_out, out)
 }
 
 /// The answer as one object whose messages are streamed, so that a long transcript is never held.

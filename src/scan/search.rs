@@ -18,8 +18,8 @@ use crate::system::env::Env;
 
 /// How many characters are shown before and after a match.
 pub(super) const AROUND: usize = 60;
-/// A line of the context may be this long; a tool's answer may be one line of megabytes.
-const MAX_LINE: usize = 2000;
+/// The most characters of a line before and after a match; a tool's answer may be one line of megabytes.
+const MAX_LINE: usize = 1 << 20;
 
 /// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,9 +231,9 @@ mod tests {
         assert_eq!(lines(0), "three needle");
         assert_eq!(lines(1), "two\nthree needle\nfour");
         assert_eq!(lines(9), text);
-        let long = format!("{}needle{}", "ü".repeat(9000), "ö".repeat(9000));
+        let long = format!("{}needle{}", "ü".repeat(MAX_LINE + 9), "ö".repeat(MAX_LINE + 9));
         let place = Needle::new("needle", false).find(&long).expect("a place");
-        assert_eq!(lines_around(&long, place, 0).map(|part| part.chars().count()), [2001, 6, 2001]);
+        assert_eq!(lines_around(&long, place, 0).map(|part| part.chars().count()), [MAX_LINE + 1, 6, MAX_LINE + 1]);
     }
 
     #[test]

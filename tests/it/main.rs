@@ -53,6 +53,7 @@ mod filters;
 mod fix;
 mod fleet;
 mod foreign_paths;
+mod formats;
 mod fuzz;
 mod gemini;
 #[cfg(feature = "sqlite")]

@@ -52,7 +52,7 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["archive", "--every", "--dry-run", "--format", format],
         ]
     };
-    ["table", "json", "ndjson"].into_iter().flat_map(in_format).collect()
+    ["table", "csv", "json", "ndjson"].into_iter().flat_map(in_format).collect()
 }
 
 fn helpful_commands() -> Vec<Vec<&'static str>> {
@@ -66,7 +66,6 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["help", "sessions"],
         vec!["help", "filters"],
         vec!["list", "words"],
-        vec!["list", "--format", "csv"],
         vec!["--version"],
         vec!["generate", "man", "rejoin"],
         vec!["completions", "bash"],

@@ -103,7 +103,7 @@ written  00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.
 `rejoin undo 20260301-120000` undoes this.
 
 "#]]);
-    world.rejoin(["undo", "--list"]).code(0).stdout_eq(snapbox::str![[r#"
+    world.rejoin(["undo", "--list", "--format", "table"]).code(0).stdout_eq(snapbox::str![[r#"
 20260301-120000  backfill  done  2 done  just now
 
 "#]]);
@@ -278,7 +278,7 @@ fn the_trash_is_listed_restored_from_and_purged() {
     // A file that was not there before left nothing behind.
     assert_eq!(list.entries.len(), 1);
     assert_eq!(list.entries[0].id.as_deref(), Some(id(1).as_str()));
-    world.rejoin(["trash", "list"]).code(0).stdout_eq(snapbox::str![[r#"
+    world.rejoin(["trash", "list", "--format", "table"]).code(0).stdout_eq(snapbox::str![[r#"
 20260301-120000/0  backfill  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  10 B  just now
       its session-info.json is unusable; from metadata.json
 1 item in the trash, 10 B. `rejoin trash restore 20260301-120000/0` puts the first one back.

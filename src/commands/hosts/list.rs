@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::cli::{Format, ListArgs, ListForm};
+use crate::cli::{Format, ListArgs};
 use crate::commands::config;
 use crate::commands::hosts::{Asking, conclude, warn_of_unknown};
 use crate::commands::listing::{room_of_screen, says_more};
@@ -102,8 +102,8 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     let with = with.chain(args.counts().then(|| "--counts".to_owned())).chain(of_config(typed, args, &env.config));
     let with: Vec<String> = with.collect();
     let mut sources = asking.rows(KIND, &of_others(&env.invocation.words, OURS, &with), limit, ui)?;
-    let form = args.format.form(env.terminal.stdout);
-    let is_document = matches!(form, ListForm::Json | ListForm::Ndjson) && args.group.is_none();
+    let format = args.format.for_list(env.terminal.stdout);
+    let is_document = format.is_json() && args.group.is_none();
     let nexts = sources.iter_mut().map(|rows| || next(rows, args, is_document)).collect();
     let mut merged = Merged::new(nexts);
     let shown = merged.by_ref().take(limit.unwrap_or(usize::MAX));
@@ -114,10 +114,10 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     } else {
         Box::new(shown)
     };
-    let counted = match form {
-        ListForm::Json | ListForm::Ndjson => objects(&mut rows, args.format.json_or_table(), ui)?,
-        ListForm::Table => write_table(&mut rows, args, env, ui)?,
-        ListForm::Tsv | ListForm::Csv => lines(&mut rows, args, form, env, ui)?,
+    let counted = match format {
+        Format::Json | Format::Ndjson => objects(&mut rows, format, ui)?,
+        Format::Table => write_table(&mut rows, args, env, ui)?,
+        Format::Tsv | Format::Csv => lines(&mut rows, args, format, env, ui)?,
     };
     drop(rows);
     let beyond = merged.count();
@@ -133,7 +133,7 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
         warn_of_unknown(unknown, ui);
     }
     from_config.iter().for_each(|note| ui.note(note));
-    Ok(conclude(&reports, args.format.json_or_table(), ui))
+    Ok(conclude(&reports, format, ui))
 }
 
 /// What was written.
@@ -189,7 +189,7 @@ fn write_table(
 fn lines(
     rows: &mut dyn Iterator<Item = Row>,
     args: &ListArgs,
-    form: ListForm,
+    format: Format,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Counted> {
@@ -205,8 +205,8 @@ fn lines(
         let sessions: Vec<Session> = part.into_iter().filter_map(|row| row.session).collect();
         unknown += all - sessions.len();
         shown += sessions.len();
-        let layout = match form {
-            ListForm::Csv => Layout::Csv { fields: fields.clone(), has_head: is_first },
+        let layout = match format {
+            Format::Csv => Layout::Csv { fields: fields.clone(), has_head: is_first },
             _ => Layout::Lines(fields.clone()),
         };
         layout.write(ui.data(), env, &styles, &sessions)?;

@@ -46,8 +46,9 @@ impl Asking<'_> {
     }
 }
 
-/// Does a command on other hosts; `json` is the form that a script asked for.
-pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+/// Runs a command on other hosts; `format` is the one that was asked for.
+pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let json = format.filter(|format| format.is_json());
     let hosts = destination::resolve(&cli.global.hosts, &env.config.hosts)?;
     refuse_here(&env.invocation.words)?;
     let columns = env.terminal.screen_width();
@@ -78,10 +79,17 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
         // A picker takes the whole screen, and this machine says nothing that is not filtered.
         (command, [host]) if manner.is_asked && (picks(command) || host.destination.is_none()) => enter::run(&asking),
         (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts)),
+        (_, hosts) if hosts.len() > 1 && format == Some(Format::Csv) => {
+            let message = "the csv of several hosts is not merged for this command";
+            Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+                .hint("use --format tsv or --format ndjson")
+                .into())
+        }
         _ => match json {
             Some(format) => answers::json(format, &asking, ui),
             None => {
                 let is_file = matches!(cli.command, Command::Export(_) | Command::Path(_));
+                let is_file = is_file || format == Some(Format::Csv);
                 answers::text(is_file, &asking, ui)
             }
         },
@@ -157,8 +165,10 @@ fn conclude(reports: &[Report], format: Format, ui: &mut Ui) -> Exit {
             let refusal = Refusal::new(Exit::Partial, RefusalCode::HostFailed, format!("{}: {fault}", report.host));
             let refusal = report.hint.iter().fold(refusal, |refusal, hint| refusal.hint(hint.clone()));
             match format {
-                Format::Table => ui.error(&refusal.into()),
-                _ => ui.error_json(&crate::view::render::json::error(&refusal.into(), &Default::default())),
+                Format::Json | Format::Ndjson => {
+                    ui.error_json(&crate::view::render::json::error(&refusal.into(), &Default::default()));
+                }
+                _ => ui.error(&refusal.into()),
             }
         }
     }

@@ -1,7 +1,6 @@
 //! `rejoin search --host`
 
 use std::cmp::Reverse;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -82,16 +81,20 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let (_, texts) = super::super::words::filters(&args.text, &env.clock)?;
     let (words, pattern) = (Words::parse(&texts), if args.is_ranked() { None } else { Some(pattern(args)?) });
     let wanted = pattern.as_ref().map_or(search::Wanted::Words(&words), search::Wanted::Pattern);
-    let words = of_others(
-        &env.invocation.words,
-        &["--format=", "--json", "--sessions", "-l", "--count", "-c"],
-        &["--format=ndjson".to_owned()],
-    );
+    let format = args.format.for_list(env.terminal.stdout);
+    // Rows have whole lines.
+    let whole = (format.is_rows() && args.context.is_none()).then_some("--context=0");
+    let whole = whole.filter(|_| Form::of(args) == Form::Messages).map(str::to_owned);
+    let with: Vec<String> = ["--format=ndjson".to_owned()].into_iter().chain(whole).collect();
+    let words = of_others(&env.invocation.words, &["--format=", "--json", "--sessions", "-l", "--count", "-c"], &with);
     let mut sources = asking.rows(KIND, &words, args.limit, ui)?;
     let mut merged = Merged::new(sources.iter_mut().map(|rows| || next(rows, args)).collect());
-    let format = Format::from(args.format);
     let mut document = match format {
         Format::Table => None,
+        Format::Tsv | Format::Csv => {
+            search::head(ui.data(), Form::of(args), format, true)?;
+            None
+        }
         format => Some(Document::begin(ui.data(), KIND, "sessions", format)?),
     };
     let (mut count, mut unknown) = (0, 0);
@@ -128,25 +131,15 @@ fn show(
     let hits = matching.messages.iter().map(|message| hit(message, wanted, args.context.is_some())).collect();
     let found = Found { in_title: matching.in_title, messages: matching.matches, hits, ..Found::default() };
     let one = Match { session, state: matching.state, found, rank: None };
-    let form = if args.count { Form::Counts } else { Form::Messages };
+    let (form, format) = (Form::of(args), args.format.for_list(asking.env.terminal.stdout));
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();
-    if asking.env.terminal.stdout {
+    if format == Format::Table {
         let short: String = session.id().chars().take(SHORT).collect();
         search::text(out, asking.env, &styles, &format!("{host}:{short}"), &one, form, wanted)?;
         return Ok(());
     }
-    let mut lines = Vec::new();
-    if args.sessions {
-        search::name(&mut lines, &one)?
-    } else {
-        search::lines(&mut lines, &one, form)?
-    }
-    for line in lines.split_inclusive(|byte| *byte == b'\n') {
-        write!(out, "{host}\t")?;
-        out.write_all(line)?;
-    }
-    Ok(())
+    Ok(search::rows(out, &one, form, format, Some(host))?)
 }
 
 /// Finds in an excerpt what was found there.

@@ -101,7 +101,7 @@ impl<'a> Best<'a> {
     /// Returns whether the answer depends on sessions without the words, too: it has the number that was searched, or ids cut
     /// as short as all of them allow. A line for a script has neither.
     fn needs_all(&self) -> bool {
-        super::wants_short(self.args, &self.env.terminal) || Format::from(self.args.format) != Format::Table
+        !self.format().is_rows()
     }
 
     fn load(&self, is_in_file: IsInFile<'_>, ui: &mut Ui) -> Loaded<'a> {
@@ -132,7 +132,7 @@ impl<'a> Best<'a> {
         if !self.query.is_empty() {
             loaded.sessions.retain(|session| super::super::words::are_in(&self.query, session, env));
         }
-        loaded.short = super::wants_short(self.args, &self.env.terminal).then(|| ShortIds::of(&loaded.sessions));
+        loaded.short = (self.format() == Format::Table).then(|| ShortIds::of(&loaded.sessions));
         loaded.hidden = listing::put_in_order(&mut loaded.sessions, filter, SortKey::Active);
         loaded
     }
@@ -209,11 +209,12 @@ impl<'a> Best<'a> {
         Ok((Some(newest.manifest.number), tally))
     }
 
+    fn format(&self) -> Format {
+        self.args.format.for_list(self.env.terminal.stdout)
+    }
+
     fn wish(&self) -> Wish<'_> {
-        let args = self.args;
-        let most = if args.sessions || args.count { 0 } else { args.matches };
-        let has_numbers = Format::from(args.format) != Format::Table;
-        Wish { roles: &args.role, most, lines: args.context, has_numbers, enough: None }
+        super::wish(self.args, self.format())
     }
 
     fn print(&self, answer: &Answer<'_, '_>, ui: &mut Ui) -> anyhow::Result<()> {
@@ -238,28 +239,31 @@ impl<'a> Best<'a> {
             is_partial: ranking.matched > 0 && ranking.matched < words.terms.len(),
             problems,
         };
-        let form = if args.count { Form::Counts } else { Form::Messages };
+        let form = Form::of(args);
         let styles = ui.styles;
-        match Format::from(args.format) {
+        match self.format() {
             Format::Json => render::json(ui.data(), wanted, &shown, &summary)?,
             Format::Ndjson => {
                 render::ndjson_header(ui.data())?;
                 shown.iter().try_for_each(|one| render::ndjson(ui.data(), one))?;
                 render::ndjson_summary(ui.data(), shown.len(), &summary)?;
             }
-            Format::Table => shown.iter().try_for_each(|one| match short {
-                Some(short) => render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, wanted),
-                None if args.sessions => render::name(ui.data(), one),
-                None => render::lines(ui.data(), one, form),
+            Format::Table => shown.iter().try_for_each(|one| {
+                let id = short.as_ref().map_or(one.session.id(), |short| short.get(one.session));
+                render::text(ui.data(), self.env, &styles, id, one, form, wanted)
             })?,
+            format => {
+                render::head(ui.data(), form, format, false)?;
+                shown.iter().try_for_each(|one| render::rows(ui.data(), one, form, format, None))?;
+            }
         }
         ui.flush()?;
-        if short.is_some() {
+        if short.is_some() && self.env.terminal.stdout {
             render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.note(note));
             if !shown.is_empty() && args.can_pick() && find::can_pick(&self.env.terminal) {
                 ui.note(&format!("`{}` opens the picker at them.", command_line::again(self.env, &[], &["--pick"])));
             }
-        } else if Format::from(args.format) == Format::Table {
+        } else if self.format().is_rows() {
             replaced
                 .iter()
                 .for_each(|Replaced { typed, used }| ui.note(&format!("Nothing has {typed:?}; showing {used:?}.")));

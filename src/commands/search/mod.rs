@@ -17,7 +17,7 @@ use crate::scan::search::{self, Found, Wish};
 use crate::scan::{self, Scan, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Copy, Problem, Session};
-use crate::system::env::{Env, Terminal};
+use crate::system::env::Env;
 use crate::system::in_order::in_order;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Summary};
@@ -45,12 +45,13 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         hidden
     };
     let filter = super::filter(&args.filter, args.all, env);
+    let format = args.format.for_list(env.terminal.stdout);
     if !args.archived {
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
         let places = scan::locate(env, &filter.agents).watched(showing.watcher());
         // Only a line for a script says nothing of the sessions that do not have the text.
-        let counts_all = wants_short(args, &env.terminal) || Format::from(args.format) != Format::Table;
+        let counts_all = !format.is_rows();
         let Scan { mut sessions, problems, .. } = if counts_all {
             places.read_with_dirs(env, &filter, wanted)
         } else {
@@ -58,9 +59,9 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         };
         drop(showing);
         super::warn_of_problems(ui, &problems);
-        let short = wants_short(args, &env.terminal).then(|| ShortIds::of(&sessions));
+        let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
         let hidden = put_in_order(&mut sessions, &filter);
-        let search = Search { args, pattern, archive: None, short, env };
+        let search = Search { args, format, pattern, archive: None, short, env };
         let exit = search.all(&sessions, hidden, problems, ui)?;
         if sessions.is_empty() && hidden == 0 {
             nowhere::note_of_search(&filter, env, ui);
@@ -73,9 +74,9 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     super::warn_of_problems(ui, &problems);
-    let short = wants_short(args, &env.terminal).then(|| ShortIds::of(&sessions));
+    let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
     let hidden = put_in_order(&mut sessions, &filter);
-    let search = Search { args, pattern, archive: Some((&archive, &holdings)), short, env };
+    let search = Search { args, format, pattern, archive: Some((&archive, &holdings)), short, env };
     search.all(&sessions, hidden, problems, ui)
 }
 
@@ -113,13 +114,16 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     }
 }
 
-/// Returns whether a person reads the answer, and so ids are shortened.
-fn wants_short(args: &SearchArgs, terminal: &Terminal) -> bool {
-    Format::from(args.format) == Format::Table && terminal.stdout
+/// Returns the parts of a session that an answer needs; rows have whole lines.
+fn wish(args: &SearchArgs, format: Format) -> Wish<'_> {
+    let most = if args.sessions || args.count { 0 } else { args.matches };
+    let lines = args.context.or(format.is_rows().then_some(0));
+    Wish { roles: &args.role, most, lines, has_numbers: format.is_json(), enough: None }
 }
 
 struct Search<'a> {
     args: &'a SearchArgs,
+    format: Format,
     pattern: Pattern,
     /// The archive that is searched instead of the stores.
     archive: Option<(&'a Archive, &'a Holdings)>,
@@ -138,12 +142,12 @@ impl Search<'_> {
         mut problems: Vec<Problem>,
         ui: &mut Ui,
     ) -> anyhow::Result<Exit> {
-        let Self { args, pattern, short, env, .. } = self;
-        let format = Format::from(args.format);
+        let Self { args, format, pattern, short, env, .. } = self;
         let limit = args.limit.unwrap_or(usize::MAX);
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
-        if format == Format::Ndjson {
-            render::ndjson_header(ui.data())?;
+        match format {
+            Format::Ndjson => render::ndjson_header(ui.data())?,
+            format => render::head(ui.data(), Form::of(args), *format, false)?,
         }
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
@@ -161,7 +165,7 @@ impl Search<'_> {
                     Some(one) => {
                         count += 1;
                         self.print(&one, ui)?;
-                        matches.extend(Some(one).filter(|_| format == Format::Json));
+                        matches.extend(Some(one).filter(|_| *format == Format::Json));
                     }
                 }
             }
@@ -189,10 +193,10 @@ impl Search<'_> {
         match format {
             Format::Json => render::json(ui.data(), render::Wanted::Pattern(pattern), &matches, &summary)?,
             Format::Ndjson => render::ndjson_summary(ui.data(), count, &summary)?,
-            Format::Table => {}
+            Format::Table | Format::Tsv | Format::Csv => {}
         }
         ui.flush()?;
-        if short.is_some() {
+        if short.is_some() && env.terminal.stdout {
             render::notes(render::Wanted::Pattern(pattern), count, &summary).iter().for_each(|note| ui.note(note));
             if count > 0 && args.can_pick() && find::can_pick(&env.terminal) {
                 ui.note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
@@ -203,17 +207,16 @@ impl Search<'_> {
 
     /// Prints what was found in one session, where it is not part of one document.
     fn print(&self, one: &Match<'_>, ui: &mut Ui) -> io::Result<()> {
-        let form = if self.args.count { Form::Counts } else { Form::Messages };
+        let form = Form::of(self.args);
         let styles = ui.styles;
-        match (Format::from(self.args.format), &self.short) {
+        match (self.format, &self.short) {
             (Format::Json, _) => Ok(()),
             (Format::Ndjson, _) => render::ndjson(ui.data(), one),
-            (Format::Table, Some(short)) => {
+            (_, Some(short)) => {
                 let wanted = render::Wanted::Pattern(&self.pattern);
                 render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, wanted)
             }
-            (Format::Table, None) if self.args.sessions => render::name(ui.data(), one),
-            (Format::Table, None) => render::lines(ui.data(), one, form),
+            (format, None) => render::rows(ui.data(), one, form, format, None),
         }
     }
 
@@ -235,12 +238,10 @@ impl Search<'_> {
 
     fn look(&self, copy: &Copy) -> Found {
         let args = self.args;
-        let most = if args.sessions || args.count { 0 } else { args.matches };
-        let is_table = Format::from(args.format) == Format::Table;
+        let wish = wish(args, self.format);
         // A person is told how many more there are; a line for a script says nothing of others.
-        let says_how_many = !is_table || args.count || (self.short.is_some() && !args.sessions);
-        let enough = (!says_how_many).then_some(most.max(1) as u64);
-        let wish = Wish { roles: &args.role, most, lines: args.context, has_numbers: !is_table, enough };
-        search::look(copy, &self.pattern, wish)
+        let says_how_many = self.format.is_json() || args.count || (self.short.is_some() && !args.sessions);
+        let enough = (!says_how_many).then_some(wish.most.max(1) as u64);
+        search::look(copy, &self.pattern, Wish { enough, ..wish })
     }
 }

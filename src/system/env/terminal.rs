@@ -70,6 +70,11 @@ impl Terminal {
         self.width.unwrap_or(DEFAULT_WIDTH).into()
     }
 
+    /// Returns the width that a text is cut to; a pipe gets whole texts.
+    pub(crate) fn room(&self, most: usize) -> usize {
+        if self.stdout { most } else { usize::MAX }
+    }
+
     /// Returns the width of the screen that shows the answer.
     pub(crate) fn screen_width(&self) -> Option<u16> {
         self.width.filter(|_| self.stdout)

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::items::Compact;
 use super::ndjson;
+use super::rows::Rows;
 use crate::cli::Format;
 use crate::format::json_writer::Harmless;
 use crate::system::env::Env;
@@ -26,6 +27,19 @@ pub(crate) trait Answer {
     /// fields that follow the list.
     fn object(&self) -> (&'static str, impl Serialize);
 
+    /// Returns whether a pipe gets rows if no format was asked for, because the answer is a list.
+    fn is_list(&self) -> bool {
+        false
+    }
+
+    /// Writes the answer as tsv or csv: one row per item.
+    fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
+        let (kind, fields) = self.object();
+        let mut rows = Rows::new(out, format);
+        ndjson::write(&mut rows, &Document::new(kind, fields), Self::COUNTS_ITEMS)?;
+        rows.finish()
+    }
+
     /// Writes the answer for people.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()>;
 
@@ -39,12 +53,13 @@ impl Ui {
     /// Prints an answer in the form that was asked for.
     pub(crate) fn answer(
         &mut self,
-        format: impl Into<Format>,
+        format: impl Into<Option<Format>>,
         env: &Env,
         answer: &(impl Answer + ?Sized),
     ) -> io::Result<()> {
         let styles = self.styles;
-        match format.into() {
+        let usual = || if env.terminal.stdout || !answer.is_list() { Format::Table } else { Format::Tsv };
+        match format.into().unwrap_or_else(usual) {
             Format::Table if self.is_quiet() => answer.brief(self.data(), env, &styles)?,
             format => write(self.data(), format, env, &styles, answer)?,
         }
@@ -61,6 +76,7 @@ fn write<A: Answer + ?Sized>(
 ) -> io::Result<()> {
     match format {
         Format::Table => answer.table(out, env, styles),
+        Format::Tsv | Format::Csv => answer.rows(out, format),
         Format::Json => {
             let (kind, fields) = answer.object();
             write_object(out, kind, fields)

@@ -7,11 +7,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cli::Format;
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::json::PathJson;
+use crate::view::render::rows;
 use crate::view::ui::Styles;
 
 /// What `config` answers.
@@ -51,6 +53,18 @@ pub(crate) struct Setting {
     pub line: Option<usize>,
 }
 
+impl Setting {
+    /// Returns the key, what holds, and where that comes from.
+    fn cells(&self) -> [String; 3] {
+        let from = match (self.source, self.line) {
+            (_, Some(line)) => format!("line {line}"),
+            (Source::Environment, _) => "environment".to_owned(),
+            _ => "default".to_owned(),
+        };
+        [self.key.clone(), self.words.clone(), from]
+    }
+}
+
 /// The answer of `config`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Config", deny_unknown_fields)]
@@ -70,21 +84,19 @@ impl Answer for Holding {
         ("config", fields)
     }
 
+    fn is_list(&self) -> bool {
+        true
+    }
+
+    fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
+        rows::head(out, format, ["key", "value", "from"])?;
+        self.settings.iter().try_for_each(|setting| rows::row(out, format, setting.cells()))
+    }
+
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let rows = self.settings.iter().map(|setting| {
-            let from = match (setting.source, setting.line) {
-                (_, Some(line)) => format!("line {line}"),
-                (Source::Environment, _) => "environment".to_owned(),
-                _ => "default".to_owned(),
-            };
-            [setting.key.as_str(), &setting.words, &from].map(|cell| text::field(cell).into_owned())
-        });
-        let rows: Vec<[String; 3]> = rows.collect();
-        if !env.terminal.stdout {
-            return rows.iter().try_for_each(|row| writeln!(out, "{}", row.join("\t")));
-        }
+        let rows: Vec<[String; 3]> = self.settings.iter().map(Setting::cells).collect();
         let width = env.terminal.columns();
-        let column = |at: usize| rows.iter().map(move |row| row[at].as_str());
+        let column = |at: usize| rows.iter().map(move |row| text::field(&row[at]).into_owned());
         let columns = vec![
             Column::new("KEY", Fit::Whole, column(0)),
             Column::new("VALUE", Fit::Text, column(1)),

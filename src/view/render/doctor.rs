@@ -150,9 +150,9 @@ fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding
 
 /// Writes a line a finding, and below them the commands of the first.
 fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
-    let width = env.terminal.columns();
+    let width = env.terminal.room(env.terminal.columns().saturating_sub(2));
     for finding in examples {
-        writeln!(out, "  {}", text::truncated(&example(finding, env), width.saturating_sub(2)))?;
+        writeln!(out, "  {}", text::truncated(&example(finding, env), width))?;
     }
     let mut remedies = examples[0].remedies.iter().take(MAX_REMEDIES);
     remedies.try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))
@@ -164,7 +164,7 @@ fn example(finding: &Finding, env: &Env) -> String {
         let id: String = id.chars().take(SHORT_ID).collect();
         format!(
             "{agent} {id}  {}",
-            finding.title.as_deref().map(|title| text::truncated(title, 40)).unwrap_or_default()
+            finding.title.as_deref().map(|title| text::truncated(title, env.terminal.room(40))).unwrap_or_default()
         )
     };
     let subject = match (&finding.subject, finding.sessions.as_slice(), finding.paths.as_slice()) {
@@ -209,7 +209,7 @@ fn remedy_text(
     let Styles { strong, faint, .. } = styles;
     let command = text::unbroken(command);
     let effect = text::one_line(effect);
-    let room = env.terminal.width.map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
+    let room = env.terminal.screen_width().map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
     write!(out, "{:indent$}{strong}{command}{strong:#}", "")?;
     match room {
         Some(room) if room < LEAST.min(effect.width()) => writeln!(out),
@@ -258,6 +258,10 @@ impl Answer for Checks {
 
     fn object(&self) -> (&'static str, impl Serialize) {
         ("doctor-checks", ChecksJson { checks: List::of(Code::ALL, CheckJson::from) })
+    }
+
+    fn is_list(&self) -> bool {
+        true
     }
 
     fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
+use crate::cli::Format;
 use crate::format::text;
 use crate::session::fields::Field;
 use crate::session::{Session, marks};
-use crate::view::render::write_lines;
+use crate::view::render::{rows, write_lines};
 
 /// Returns the heading of a column.
 pub(super) fn heading(field: Field) -> &'static str {
@@ -109,18 +110,10 @@ pub(super) fn lines(out: &mut impl Write, sessions: &[Session], fields: &[Field]
 /// Writes CSV as RFC 4180 has it, with a line of names first.
 pub(super) fn csv(out: &mut impl Write, sessions: &[Session], fields: &[Field], has_head: bool) -> io::Result<()> {
     if has_head {
-        record(&mut *out, fields.iter().map(|field| field.name()))?;
+        rows::row(out, Format::Csv, fields.iter().map(|field| field.name()))?;
     }
     write_lines(out, sessions.len(), |at, line| {
         let session = &sessions[at];
-        record(line, fields.iter().map(|field| value(*field, session).to_string()))
+        rows::row(line, Format::Csv, fields.iter().map(|field| value(*field, session).to_string()))
     })
-}
-
-fn record(out: impl Write, fields: impl Iterator<Item = impl AsRef<[u8]>>) -> io::Result<()> {
-    /// Most records are shorter; a longer one is written in parts.
-    const BUFFER: usize = 512;
-    let mut writer = csv::WriterBuilder::new().buffer_capacity(BUFFER).from_writer(out);
-    writer.write_record(fields)?;
-    writer.flush()
 }

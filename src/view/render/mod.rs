@@ -21,6 +21,7 @@ mod ndjson;
 pub(crate) mod pins;
 pub(crate) mod relocate;
 pub(crate) mod resume;
+pub(crate) mod rows;
 pub(crate) mod save;
 pub(crate) mod search;
 pub(crate) mod show;

@@ -33,6 +33,10 @@ impl Answer for Pins<'_> {
         (kind(false), ChangeJson::new(self.verb, false, List::counted(self.sessions.len(), item), results))
     }
 
+    fn is_list(&self) -> bool {
+        self.is_list
+    }
+
     fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
         let verb = if self.verb == "pin" { "pinned" } else { "unpinned" };
         let mut sessions = self.sessions.iter();

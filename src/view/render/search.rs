@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
+use crate::cli::{Format, SearchArgs};
 use crate::format::text;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
@@ -17,7 +18,7 @@ use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
 use crate::view::render::json::PathJson;
-use crate::view::render::table;
+use crate::view::render::{rows, table};
 use crate::view::ui::Styles;
 
 const KIND: &str = "search";
@@ -221,6 +222,27 @@ pub(crate) enum Form {
     Messages,
     /// How many messages there are.
     Counts,
+    /// The session alone.
+    Sessions,
+}
+
+impl Form {
+    /// Returns the form that was asked for.
+    pub(crate) fn of(args: &SearchArgs) -> Self {
+        match (args.count, args.sessions) {
+            (true, _) => Self::Counts,
+            (false, true) => Self::Sessions,
+            (false, false) => Self::Messages,
+        }
+    }
+
+    fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Messages => &["agent", "id", "role", "at", "text"],
+            Self::Counts => &["agent", "id", "matches"],
+            Self::Sessions => &["agent", "id", "title"],
+        }
+    }
 }
 
 /// Writes a session for people: a line about it, and a line a message, or several where context is wanted.
@@ -327,28 +349,35 @@ fn fit([before, within, after]: [String; 3], width: usize) -> [String; 3] {
     [before, within, after]
 }
 
-/// Writes a line a message for a pipe: fields separated by tabs. A session that has the text in its title alone has one
-/// line with that.
-pub(crate) fn lines(out: &mut impl Write, one: &Match<'_>, form: Form) -> io::Result<()> {
-    let Match { session, found, .. } = one;
-    let (agent, id) = (session.agent, text::field(session.id()));
-    if form == Form::Counts {
-        return writeln!(out, "{agent}\t{id}\t{}", found.messages);
-    }
-    if found.hits.is_empty() {
-        return writeln!(out, "{agent}\t{id}\ttitle\t\t{}", text::field(session.label().unwrap_or_default()));
-    }
-    found.hits.iter().try_for_each(|hit| {
-        let at = hit.at.map(|at| at.to_string()).unwrap_or_default();
-        writeln!(out, "{agent}\t{id}\t{}\t{at}\t{}", hit.role.name(), words(hit).concat())
-    })
+/// Writes the names of the columns, which only csv has; `host` adds the column of several hosts.
+pub(crate) fn head(out: &mut impl Write, form: Form, format: Format, has_host: bool) -> io::Result<()> {
+    let host = has_host.then_some("host");
+    rows::head(out, format, host.iter().chain(form.columns()))
 }
 
-/// Writes a line a session for a pipe: agent, id and title.
-pub(crate) fn name(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
-    let session = &one.session;
-    let title = text::field(session.label().unwrap_or_default()).into_owned();
-    writeln!(out, "{}\t{}\t{title}", session.agent, text::field(session.id()))
+/// Writes a session as tsv or csv: one row per message, or one for a session that has the text in its title alone.
+pub(crate) fn rows(
+    out: &mut impl Write,
+    one: &Match<'_>,
+    form: Form,
+    format: Format,
+    host: Option<&str>,
+) -> io::Result<()> {
+    let Match { session, found, .. } = one;
+    let mut row = |rest: &[&str]| {
+        let session = [session.agent.name(), session.id()];
+        rows::row(out, format, host.iter().chain(&session).chain(rest))
+    };
+    let title = session.label().unwrap_or_default();
+    match form {
+        Form::Counts => row(&[&found.messages.to_string()]),
+        Form::Sessions => row(&[title]),
+        Form::Messages if found.hits.is_empty() => row(&["title", "", title]),
+        Form::Messages => found.hits.iter().try_for_each(|hit| {
+            let at = hit.at.map(|at| at.to_string()).unwrap_or_default();
+            row(&[hit.role.name(), &at, &words(hit).concat()])
+        }),
+    }
 }
 
 /// Puts a message on one line, as its three parts.

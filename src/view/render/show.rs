@@ -17,7 +17,7 @@ use crate::system::reach;
 use crate::view::render::table;
 use crate::view::ui::Styles;
 
-/// Prompts are cut in the summary; `--messages` shows them whole.
+/// The longest prompt in the summary on a terminal; `--messages` shows the whole.
 const MAX_PROMPT: usize = 300;
 
 /// Writes everything that is known of a session, and how it is resumed or why it is not.
@@ -146,7 +146,7 @@ impl<W: Write> Page<'_, W> {
     fn text(&mut self, name: &str, fact: Option<&Fact<Arc<str>>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
         let value = text::one_line(&fact.value);
-        self.line(name, &format!("{}  ({})", text::truncated(&value, MAX_PROMPT), fact.source))
+        self.line(name, &format!("{}  ({})", text::truncated(&value, self.env.terminal.room(MAX_PROMPT)), fact.source))
     }
 
     fn dir(&mut self, name: &str, fact: Option<&Fact<Arc<Path>>>) -> io::Result<()> {

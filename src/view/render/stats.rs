@@ -6,6 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cli::Format;
 use crate::format::text;
 use crate::session::stats::{StatsKey, Tally};
 use crate::session::usage::Tokens;
@@ -13,6 +14,7 @@ use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
+use crate::view::render::rows;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
@@ -97,26 +99,30 @@ impl From<&Tally> for TallyJson {
     }
 }
 
-impl Stats {
-    /// Writes a line a row: what it is counted by, which, sessions, prompts, replies, bytes, days, tokens.
-    fn lines(&self, out: &mut impl Write) -> io::Result<()> {
-        for Row { by, key, tally } in &self.rows {
-            let key = key.as_deref().map(text::field).unwrap_or_default();
-            let Tally { sessions, prompts, replies, size_bytes, days, tokens } = tally;
-            let number = |of: fn(&Tokens) -> u64| tokens.as_ref().map(|it| of(it).to_string()).unwrap_or_default();
-            writeln!(
-                out,
-                "{}\t{key}\t{sessions}\t{prompts}\t{replies}\t{size_bytes}\t{}\t{}\t{}\t{}",
-                by.name(),
-                days.len(),
-                number(|it| it.input),
-                number(|it| it.cached),
-                number(|it| it.output)
-            )?;
-        }
-        Ok(())
-    }
+/// The columns of rows.
+const COLUMNS: [&str; 10] =
+    ["by", "key", "sessions", "prompts", "replies", "size_bytes", "days", "input", "cached", "output"];
 
+impl Row {
+    fn cells(&self) -> [String; 10] {
+        let Tally { sessions, prompts, replies, size_bytes, days, tokens } = &self.tally;
+        let number = |of: fn(&Tokens) -> u64| tokens.as_ref().map(|it| of(it).to_string()).unwrap_or_default();
+        [
+            self.by.name().to_owned(),
+            self.key.clone().unwrap_or_default(),
+            sessions.to_string(),
+            prompts.to_string(),
+            replies.to_string(),
+            size_bytes.to_string(),
+            days.len().to_string(),
+            number(|it| it.input),
+            number(|it| it.cached),
+            number(|it| it.output),
+        ]
+    }
+}
+
+impl Stats {
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let width = env.terminal.columns();
         let Tally { sessions, prompts, replies, size_bytes, days, tokens } = &self.total;
@@ -220,7 +226,16 @@ impl Answer for Stats {
         ("stats", StatsJson { rows, total: TallyJson::from(&self.total) })
     }
 
+    fn is_list(&self) -> bool {
+        true
+    }
+
+    fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
+        rows::head(out, format, COLUMNS)?;
+        self.rows.iter().try_for_each(|row| rows::row(out, format, row.cells()))
+    }
+
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if env.terminal.stdout { self.text(out, env, styles) } else { self.lines(out) }
+        self.text(out, env, styles)
     }
 }

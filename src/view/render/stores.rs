@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::unread::UnreadStore;
+use crate::cli::Format;
 use crate::format::text;
 use crate::scan::stores::StoreFacts;
 use crate::session::AgentKind;
@@ -15,6 +16,7 @@ use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
 use crate::view::render::json::PathJson;
+use crate::view::render::rows as lines;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
@@ -137,24 +139,29 @@ impl Answer for Agents {
         )
     }
 
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if env.terminal.stdout { self.text(out, env, styles) } else { self.lines(out) }
+    fn is_list(&self) -> bool {
+        true
     }
-}
 
-impl Agents {
-    /// Writes a line a store: agent, store, sessions, others, bytes, last activity, version.
-    fn lines(&self, out: &mut impl Write) -> io::Result<()> {
+    fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
+        lines::head(out, format, ["agent", "store", "sessions", "others", "size_bytes", "active", "version"])?;
         for store in &self.stores {
-            let root = store.root.to_string_lossy();
-            let at = store.active_at.map(|at| at.to_string()).unwrap_or_default();
-            let version = store.version.as_deref().map(text::field).unwrap_or_default();
             let StoreFacts { agent, sessions, others, size_bytes, .. } = store;
-            writeln!(out, "{agent}\t{}\t{sessions}\t{others}\t{size_bytes}\t{at}\t{version}", text::field(&root))?;
+            let root = store.root.to_string_lossy().into_owned();
+            let at = store.active_at.map(|at| at.to_string()).unwrap_or_default();
+            let version = store.version.clone().unwrap_or_default();
+            let [agent, sessions, others] = [agent.to_string(), sessions.to_string(), others.to_string()];
+            lines::row(out, format, [agent, root, sessions, others, size_bytes.to_string(), at, version])?;
         }
         Ok(())
     }
 
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        self.text(out, env, styles)
+    }
+}
+
+impl Agents {
     /// Writes a table of the stores that are there, with one row for those of one program's tasks, and names the others.
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let width = env.terminal.columns();

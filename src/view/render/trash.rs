@@ -92,6 +92,10 @@ impl Answer for [Entry<'_>] {
         ("trash-list", TrashListJson { entries: List::of(self, entry_json), size_bytes })
     }
 
+    fn is_list(&self) -> bool {
+        true
+    }
+
     /// Writes two lines per entry, and the sum.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let Styles { strong, faint, .. } = styles;

@@ -160,6 +160,10 @@ impl Answer for Runs<'_> {
         ("run-list", RunListJson { runs: List::counted(self.history.runs.len(), |at| self.json(at)) })
     }
 
+    fn is_list(&self) -> bool {
+        true
+    }
+
     /// Writes one line per run.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let runs: Vec<RunJson<'_>> = (0..self.history.runs.len()).map(|at| self.json(at)).collect();

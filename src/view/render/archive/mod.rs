@@ -92,7 +92,7 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, i
                 bytes => format!(", {most}{} {new}", text::size(bytes)),
             };
             let title = table::title(item.session);
-            let title = text::truncated(&title, TITLE);
+            let title = text::truncated(&title, env.terminal.room(TITLE));
             writeln!(out, "{verb}  {label}  {title}  {faint}({size}{new}){faint:#}")?;
         }
         if let Some(why) = in_use(item.session) {

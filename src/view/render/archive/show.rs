@@ -94,7 +94,12 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     let messages = session.prompts.zip(session.replies);
     let fields = [
         ("title", session.title.map(str::to_owned)),
-        ("first prompt", session.first_prompt.map(|prompt| text::truncated(&text::one_line(prompt), 300).into_owned())),
+        (
+            "first prompt",
+            session
+                .first_prompt
+                .map(|prompt| text::truncated(&text::one_line(prompt), env.terminal.room(300)).into_owned()),
+        ),
         ("kind", Some(session.kind.name().to_owned())),
         ("parent", session.parent_id.map(str::to_owned)),
         ("launch dir", dir(session.launch_dir)),
