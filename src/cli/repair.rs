@@ -79,7 +79,9 @@ pub(crate) struct DedupeArgs {
     #[arg(long, value_name = "N|PATH")]
     pub keep: Option<CopySelector>,
 
-    /// Do not ask for confirmation before removing a copy that has something that the kept copy lacks
+    /// Do not ask for confirmation; required without a terminal
+    ///
+    /// Nothing is asked if the kept copy has everything that the others have.
     #[arg(long, short)]
     pub yes: bool,
 

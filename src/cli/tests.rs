@@ -50,7 +50,7 @@ const CHANGES: &[&str] = &[
     "trash restore",
     "undo",
 ];
-const ASKS: &[&str] = &["cleanup", "delete", "doctor", "move", "resume", "trash purge", "undo"];
+const ASKS: &[&str] = &["cleanup", "dedupe", "delete", "doctor", "move", "resume", "trash purge", "undo"];
 
 /// Returns every command that does something by itself, with its options.
 fn verbs() -> BTreeMap<String, Command> {

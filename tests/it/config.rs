@@ -165,6 +165,8 @@ fn the_archive_is_where_the_file_says_for_every_verb() {
     world.rejoin(["list", "--archived"]).code(5);
     world.rejoin(["cleanup", "--yes", "--allow-all"]).code(0);
     assert!(dir.join("blobs").is_dir());
+    assert!(world.rejoin(["resume", &id(1), "--print"]).code(5).stderr().contains("it is in the trash"));
+    world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
     assert!(world.rejoin(["resume", &id(1), "--print"]).code(5).stderr().contains("it is in the archive"));
     world.rejoin(["show", "--archived", &id(1)]).code(0);
     world.rejoin(["restore", &id(1)]).code(0);

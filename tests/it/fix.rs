@@ -153,7 +153,7 @@ would fold  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: 
       ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (replaced, the old version goes to the trash)
       ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
 7 to do, 2.3 KiB to the trash. Nothing was changed.
-`rejoin doctor --fix --apply 865501f6da9c` does exactly this.
+`rejoin doctor --fix --apply [..]` does exactly this.
 
 These need a decision:
 
