@@ -329,7 +329,7 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
+    /// Checks facts that are too slow for a list, such as the process that has a file open, and notes the outcome in the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
 
     /// Checks as [`Agent::verify`] does; many copies may share what is slow.

@@ -43,6 +43,10 @@ fn an_edited_session_fails_its_signature() {
     let details: Details = world.rejoin(["show", "latest", "--json"]).code(0).json();
     assert!(has(&details.session, "signature-invalid"), "{:?}", details.session.health);
     world.rejoin(["resume", "latest", "--json"]).code(7);
+    let listed = &world.rejoin(["list", "--json"]).code(0).sessions()[0];
+    assert!(has(listed, "signature-invalid") && !listed.resumable, "{:?}", listed.health);
+    let table = world.on_terminal(120, ["list"]).code(0).stdout();
+    assert!(table.contains("signature"), "{table}");
 
     // Spaces and the order of keys are not signed.
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");

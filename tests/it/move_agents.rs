@@ -566,7 +566,7 @@ fn a_move_of_many_is_grouped_and_the_question_names_what_stays() {
     world.add(Claude::session(id(21)).in_dir(&old).turn("x", "y"));
     let pid = std::process::id();
     let registration = json!({"pid": pid, "sessionId": id(21), "procStart": start_of(pid)});
-    put(&world.home().join(format!(".claude/sessions/{pid}.json")), &registration.to_string());
+    put(&world.home().join(format!(".claude/sessions/{pid}.json")), registration.to_string());
     let args = ["move", old.to_str().expect("a path"), new.to_str().expect("a path")];
     let plan = world.rejoin(args.iter().chain(&["--dry-run"])).code(3).stdout();
     let reason = format!("{} is now {}", old.display(), new.display());

@@ -9,15 +9,14 @@ pub mod signature;
 pub(super) mod about;
 mod encode_error;
 mod encoder;
+mod keys;
 mod relocation;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
@@ -31,7 +30,6 @@ use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, 
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
-use signature::{APP_SALTS, Key, SignatureCheck, check, derive_key};
 
 /// The file of the machine's secret, in JidoCode's directory.
 pub(crate) const SECRET_FILE: &str = "machine_secret";
@@ -76,6 +74,9 @@ impl Agent for Jido {
                 Ok(session) => {
                     Known::of(&session).fill(&mut copy, context.env);
                     fill(&mut copy, &session);
+                    if session.signature.is_some() && !REFUSED.iter().any(|refused| copy.health.contains(*refused)) {
+                        keys::check_signature(&bytes, &mut copy, context.env);
+                    }
                 }
                 Err(error) => {
                     // What JidoCode refuses still has a name and a directory that help its owner.
@@ -146,23 +147,6 @@ impl Agent for Jido {
         Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }
 
-    fn verify(&self, copy: &mut Copy, env: &Env) {
-        self.verify_all(&mut [copy], env);
-    }
-
-    fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
-        let is_signed = |copy: &&mut &mut Copy| {
-            !copy.health.contains(Health::Unsigned) && !REFUSED.iter().any(|refused| copy.health.contains(*refused))
-        };
-        let mut signed: Vec<_> = copies.iter_mut().filter(is_signed).collect();
-        // Deriving a key takes a hundred times as long as checking a file with it.
-        let mut keys: BTreeMap<PathBuf, Vec<Key>> = BTreeMap::new();
-        for copy in &signed {
-            keys.entry(copy.place.store.root.clone()).or_insert_with_key(|root| machine_keys(root, env));
-        }
-        signed.par_iter_mut().for_each(|copy| verify_with(&keys[&copy.place.store.root], copy, env));
-    }
-
     fn strays(&self, store: &Store, _env: &Env) -> Strays {
         let mut found = Found::default();
         // It writes `<id>.json.tmp` and renames it.
@@ -173,35 +157,6 @@ impl Agent for Jido {
         strays.extend(temporary_in(&store.root, AgentKind::Jido, &mut found, is_own_temporary));
         Strays { strays, problems: found.problems }
     }
-}
-
-fn machine_keys(root: &Path, env: &Env) -> Vec<Key> {
-    let secret = machine_secret(root);
-    let derive = |secret: &String| APP_SALTS.map(|salt| derive_key(salt, secret, short_name(&env.hostname)));
-    secret.iter().flat_map(derive).collect()
-}
-
-fn verify_with(keys: &[Key], copy: &mut Copy, env: &Env) {
-    let Ok(bytes) = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES) else { return };
-    let note = match check(&bytes, keys) {
-        Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
-        Ok(SignatureCheck::Wrong) if env.foreign_home => {
-            // The key holds the host's name, and a home that was named may be another machine's.
-            "its signature does not match this machine's name; it may have been made on another machine".to_owned()
-        }
-        Ok(SignatureCheck::Wrong) => {
-            copy.health.insert(Health::SignatureInvalid);
-            let host = short_name(&env.hostname);
-            format!(
-                "{}; it was edited, or made on a machine that is not named {host}",
-                LoadError::SignatureVerificationFailed
-            )
-        }
-        Ok(SignatureCheck::Unsigned) => return,
-        Ok(SignatureCheck::Unsupported(why)) => why.to_string(),
-        Err(error) => error.to_string(),
-    };
-    copy.notes.push(note);
 }
 
 /// Returns JidoCode's directory.

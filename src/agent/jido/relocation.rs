@@ -2,7 +2,7 @@
 //!
 //! A file that this machine did not sign is left alone: signed by it, it would pass for its own.
 
-use super::{Jido, machine_keys};
+use super::{Jido, keys};
 use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{SignatureCheck, check, sign};
 use crate::agent::relocation::{Act, Moved, Relocation, small, text};
@@ -12,12 +12,11 @@ use crate::system::env::Env;
 
 impl Jido {
     pub(super) fn move_sessions<'a>(store: &'a Store, env: &'a Env) -> Relocation<'a> {
-        let keys = std::sync::OnceLock::new();
         Relocation::of_each(move |copy, to| {
             let (path, to) = (copy.place.path.to_path_buf(), text(to)?);
             let json = small(&path, MAX_FILE_BYTES)?.ok_or("its file is gone")?;
-            let keys: &Vec<_> = keys.get_or_init(|| machine_keys(&store.root, env));
-            let is_signed = match check(json.as_bytes(), keys) {
+            let keys = keys::all(&store.root, env);
+            let is_signed = match check(json.as_bytes(), &keys) {
                 Ok(SignatureCheck::Valid) => true,
                 Ok(SignatureCheck::Unsigned) => false,
                 Ok(SignatureCheck::Wrong) => {
