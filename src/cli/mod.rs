@@ -2,6 +2,7 @@
 
 mod archive;
 mod browse;
+pub(crate) mod colors;
 mod config;
 mod export;
 mod groups;
@@ -47,6 +48,7 @@ pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, Tr
 #[command(
     name = "rejoin",
     version,
+    styles = colors::of_help(),
     max_term_width = 100,
     disable_help_subcommand = true,
     after_help = "Topics: rejoin help sessions|filters|marks|options|config|exit-codes",

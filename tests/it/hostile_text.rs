@@ -14,8 +14,8 @@ use crate::world::{Answer, World};
 /// program's.
 const HOSTILE: &str =
     "nice\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[2J\u{9b}31m\u{85}\u{7f}\r\u{202e}txt.exe\u{200b}\u{feff}\u{e0041}\nFORGED\tx";
-/// The codes of this program's own colours.
-const OWN_CODES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
+/// The codes of the styles that answers have.
+const OWN_CODES: [&str; 4] = ["0", "1", "2", "38;5;163"];
 
 fn is_hostile(c: char) -> bool {
     let reorders = matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');

@@ -107,8 +107,10 @@ fn letters_that_match_are_highlighted_and_filters_are_typed_with_the_words() {
         .map(|cell| (cell.contents().to_owned(), cell.fgcolor()))
         .collect();
     let found: String =
-        row.iter().filter(|(_, color)| *color == vt100::Color::Idx(2)).map(|(c, _)| c.as_str()).collect();
+        row.iter().filter(|(_, color)| *color == vt100::Color::Idx(163)).map(|(c, _)| c.as_str()).collect();
     assert_eq!(found, "bskt");
+    let is_reversed = |row| (0..79).filter_map(|column| screen.screen().cell(row, column)).all(vt100::Cell::inverse);
+    assert_eq!([1, 2, 3].map(is_reversed), [false, true, false], "the chosen row is reversed over the whole width");
     for (query, count) in [
         ("agent:amplifier", 30),
         ("agent:amplifier dir:shop", 15),
@@ -534,7 +536,7 @@ fn words_that_match_several_sessions_open_the_picker_with_them() {
     seat.types(" 39\r");
     let (status, rest) = seat.ends();
     assert_eq!(status, Some(0), "{rest}");
-    assert!(rest.contains(&format!("amplifier \u{1b}[36m{}", id(89))), "{rest}");
+    assert!(rest.contains(&format!("amplifier \u{1b}[1m{}", id(89))), "{rest}");
     assert!(world.launched().is_none());
 }
 

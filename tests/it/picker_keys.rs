@@ -26,7 +26,7 @@ fn open(world: &World, size: (u16, u16)) -> Seat {
 /// Returns the characters of a line that are shown as found.
 fn found(screen: &vt100::Screen, row: u16) -> String {
     let cells = (0..screen.size().1.get()).filter_map(|column| screen.cell(row, column));
-    cells.filter(|cell| cell.fgcolor() == vt100::Color::Idx(2)).map(vt100::Cell::contents).collect()
+    cells.filter(|cell| cell.fgcolor() == vt100::Color::Idx(163)).map(vt100::Cell::contents).collect()
 }
 
 #[test]

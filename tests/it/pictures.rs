@@ -39,6 +39,11 @@ const PALETTE: Palette = Palette([
     RgbColor(0xff, 0xff, 0xff),
 ]);
 
+/// Characters with placeholders while a picture is drawn, and their escapes; without them the drawing counts an escape as
+/// several characters of the background.
+const ESCAPED: [(char, &str, &str); 3] =
+    [('&', "\u{e000}", "&amp;"), ('<', "\u{e001}", "&lt;"), ('>', "\u{e002}", "&gt;")];
+
 /// Runs the program at a terminal in the sample home.
 fn at_terminal(world: &World, size: Size, args: &[&str]) -> Seat {
     let mut command = world.from(world.home()).with("REJOIN_NOW", NOW).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -53,8 +58,11 @@ fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
     let home = world.home();
     terminal.process(sent.replace(home.to_str().expect("a path in UTF-8"), "/home/ana").as_bytes());
     let rows: Vec<String> = (0..size.rows).map(|row| row_in_colours(terminal.screen(), row)).collect();
+    assert_only_highlight(terminal.screen());
     let screen = format!("{command}{}", rows.join("\n"));
+    let screen = ESCAPED.iter().fold(screen, |screen, (c, placeholder, _)| screen.replace(*c, placeholder));
     let svg = Term::new().palette(PALETTE).min_width_px(0).render_svg(screen.trim_end());
+    let svg = ESCAPED.iter().fold(svg, |svg, (_, placeholder, escape)| svg.replace(placeholder, escape));
     scalable(&svg).replace("opacity: 0.4;", "fill-opacity: 0.6;")
 }
 
@@ -66,6 +74,16 @@ fn assert_picture(name: &str, picture: &str) {
         .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
         .normalize_paths(false)
         .eq(picture, snapbox::Data::read_from(&path, Some(snapbox::data::DataFormat::Text)).raw());
+}
+
+/// Checks that text has no colour but the highlight, whose contrast on light and dark grounds `cli::colors` tests.
+#[track_caller]
+fn assert_only_highlight(screen: &vt100::Screen) {
+    let (rows, columns) = screen.size();
+    let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).filter_map(move |column| screen.cell(row, column)));
+    for color in cells.flat_map(|cell| [cell.fgcolor(), cell.bgcolor()]) {
+        assert!(matches!(color, vt100::Color::Default | vt100::Color::Idx(163)), "{color:?}");
+    }
 }
 
 /// Gives a picture a view box, without which a page that is narrower cuts it off.

@@ -151,7 +151,11 @@ fn forms_accents_and_parts_of_identifiers_are_found() {
         );
     }
     let shown = world.on_terminal(80, ["search", "budgets", "relays"]).code(0).stdout();
-    assert!(shown.contains("retry\u{1b}[36mBudget\u{1b}[0m") && shown.contains("\u{1b}[36mrelay"), "{shown:?}");
+    let found = "\u{1b}[1m\u{1b}[38;5;163m";
+    assert!(
+        shown.contains(&format!("retry{found}Budget\u{1b}[0m")) && shown.contains(&format!("{found}relay")),
+        "{shown:?}"
+    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn question(state: &State, items: &[usize], bytes: u64, body: Area, s
         let mut line = Line::styled(styles.header, &format!("  {}  ", item.title));
         let about = format!("{}, {}, {}", item.key.0, item.dir, item.active);
         line = line.cut(body.columns.saturating_sub(about.len() + 1).max(body.columns / 2));
-        line.push(styles.faint, &format!(" {about}"));
+        line.append(&Line::plain(&format!(" {about}")));
         lines.push(line);
     }
     if named < items.len() {
@@ -69,10 +69,10 @@ pub(super) fn ways(refused: &Refused, cursor: usize, body: Area, styles: &Styles
         if is_here {
             here = lines.len();
         }
-        let style = if is_here { styles.strong } else { anstyle::Style::new() };
         let sign = if is_here { "> " } else { "  " };
-        lines.push(Line::styled(style, &format!("{sign}{}", way.line)));
-        lines.push(Line::styled(styles.faint, &format!("    {}", text::one_line(&way.why))));
+        let line = Line::plain(&format!("{sign}{}", way.line));
+        lines.push(if is_here { line.cut(body.columns).chosen(styles.chosen, body.columns) } else { line });
+        lines.push(Line::plain(&format!("    {}", text::one_line(&way.why))));
     }
     let room = body.rows.saturating_sub(why.len() + 1);
     let top = (here + 2).saturating_sub(room).min(here);

@@ -1,6 +1,6 @@
 //! A line of the screen: text in styles, of a known width.
 
-use anstyle::Style;
+use anstyle::{Effects, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Pieces of harmless text, each in a style.
@@ -43,6 +43,15 @@ impl Line {
 
     pub(super) fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.width()).sum()
+    }
+
+    /// Returns the line as the chosen one, over a whole width.
+    pub(super) fn chosen(self, style: Style, width: usize) -> Self {
+        if style == Style::new() {
+            return self;
+        }
+        let over = |own: Style| own.effects(own.get_effects().remove(Effects::DIMMED) | style.get_effects());
+        Self(self.padded(width).0.into_iter().map(|(own, text)| (over(own), text)).collect())
     }
 
     /// Cuts it to a width, with an ellipsis where something is missing.

@@ -1,5 +1,6 @@
 //! The lines of the list: sessions in columns, groups above them, what was said below them.
 
+use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::item::Item;
@@ -61,41 +62,38 @@ pub(super) fn lines(state: &mut State, area: Area, styles: &Styles) -> Vec<Line>
             line.push(styles.faint, &format!("  {count}"));
             line
         }
-        Row::Session(at) => session(state, *at, columns, styles),
+        Row::Session(at) => session(state, *at, columns, area.columns, styles),
         Row::Said(at) => said(state, *at, area.columns, styles),
     });
     lines.map(|line| line.cut(area.columns)).collect()
 }
 
-fn session(state: &mut State, at: usize, columns: Columns, styles: &Styles) -> Line {
+fn session(state: &mut State, at: usize, columns: Columns, width: usize, styles: &Styles) -> Line {
     let item = state.items[state.matches[at].item].clone();
     let is_here = state.is_here(at);
-    let Styles { strong, faint, warning, found, .. } = *styles;
-    let base = if is_here { strong } else { anstyle::Style::new() };
-    let mut line = Line::styled(base, if is_here { ">" } else { " " });
-    line.push(warning, if state.is_marked(&item) { "*" } else { " " });
+    let Styles { chosen, warning, found, .. } = *styles;
+    let mut line = Line::plain(if is_here { ">" } else { " " });
+    line.append(&if state.is_marked(&item) { Line::styled(warning, "*") } else { Line::plain(" ") });
     if columns.agent > 0 {
         let name = item.key.0.name();
-        let mut agent = Line::with_places(name, &state.places(name), base, found);
-        agent.push(base, &" ".repeat(columns.agent + GAP - name.len()));
-        line.append(&agent);
+        let agent = Line::with_places(name, &state.places(name), Style::new(), found);
+        line.append(&agent.padded(columns.agent + GAP));
     }
-    line.append(&title(state, &item, columns, base, styles));
+    line.append(&title(state, &item, columns, styles));
     let mut column = |width: usize, text: Line| {
         if width > 0 {
-            line.push(base, &" ".repeat(GAP));
+            line.push(Style::new(), &" ".repeat(GAP));
             line.append(&text.padded(width));
         }
     };
     let dir = text::truncated_path(&item.dir, columns.dir).into_owned();
-    let style = if is_here { base } else { faint };
-    column(columns.dir, Line::with_places(&dir, &state.places(&dir), style, found));
-    column(columns.active, Line::styled(style, &item.active));
-    line
+    column(columns.dir, Line::with_places(&dir, &state.places(&dir), Style::new(), found));
+    column(columns.active, Line::plain(&item.active));
+    if is_here { line.cut(width).chosen(chosen, width) } else { line }
 }
 
 /// The title as far as there is room, with the marks behind it.
-fn title(state: &mut State, item: &Item, columns: Columns, base: anstyle::Style, styles: &Styles) -> Line {
+fn title(state: &mut State, item: &Item, columns: Columns, styles: &Styles) -> Line {
     let mut marks = Line::default();
     for mark in &item.marks {
         let places = state.places(&mark.word);
@@ -108,7 +106,7 @@ fn title(state: &mut State, item: &Item, columns: Columns, base: anstyle::Style,
     let room = columns.title.saturating_sub(marks.width());
     let places = state.places(&item.title);
     let (text, places) = around(&item.title, places, room);
-    let mut line = Line::with_places(&text, &places, base, styles.found).cut(room);
+    let mut line = Line::with_places(&text, &places, Style::new(), styles.found).cut(room);
     line.append(&marks);
     line.padded(columns.title)
 }
@@ -132,9 +130,9 @@ fn said(state: &State, at: usize, width: usize, styles: &Styles) -> Line {
     let more = if said.messages > 1 { format!("  +{}", said.messages - 1) } else { String::new() };
     let room = width.saturating_sub(line.width() + more.len());
     let [before, found, after] = crate::view::render::search::excerpt(&said.hit, room);
-    line.push(anstyle::Style::new(), &before);
+    line.push(Style::new(), &before);
     line.push(styles.found, &found);
-    line.push(anstyle::Style::new(), &after);
+    line.push(Style::new(), &after);
     line = line.cut(width.saturating_sub(more.len()));
     line.push(styles.faint, &more);
     line

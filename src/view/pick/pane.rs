@@ -51,7 +51,7 @@ fn facts(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Ve
         let style = match (fact.is_warning, at) {
             (true, _) => styles.warning,
             (false, 0) if !is_roomy => styles.header,
-            (false, _) => styles.faint,
+            (false, _) => anstyle::Style::new(),
         };
         let most = if is_roomy { 2 } else { 1 };
         let wrapped = wrapped(&fact.words, area.columns, most);
@@ -75,11 +75,11 @@ fn conversation(
         None => return (Vec::new(), None),
         Some(Preview::TooLarge(bytes)) => {
             let words = format!("its transcript is too large to be shown here ({})", text::size(*bytes));
-            return (vec![Line::styled(styles.faint, &words)], None);
+            return (vec![Line::plain(&words)], None);
         }
         Some(Preview::OnHost(host)) => {
             let words = format!("it lies on {}, where enter resumes it", text::one_line(host));
-            return (vec![Line::styled(styles.faint, &words)], None);
+            return (vec![Line::plain(&words)], None);
         }
         Some(Preview::Unreadable(why)) => {
             let words = format!("its transcript cannot be read: {}", text::one_line(why));

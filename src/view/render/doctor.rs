@@ -114,7 +114,7 @@ fn head(out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<
     let style = match severity {
         Severity::Error => styles.error,
         Severity::Warning => styles.warning,
-        Severity::Info => styles.faint,
+        Severity::Info => styles.strong,
     };
     let times = if group.len() > 1 { format!(" ({} times)", group.len()) } else { String::new() };
     let (severity, name) = (severity.name(), code.name());

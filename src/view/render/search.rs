@@ -255,7 +255,7 @@ pub(crate) fn text(
     form: Form,
     wanted: Wanted<'_>,
 ) -> io::Result<()> {
-    let Styles { header, strong, faint, .. } = styles;
+    let Styles { header, found: highlight, faint, .. } = styles;
     let Match { session, found, .. } = one;
     let width = env.terminal.columns();
     let id = text::one_line(id);
@@ -267,7 +267,7 @@ pub(crate) fn text(
     let room = room.saturating_sub(title.width());
     let dir = if room < NARROWEST_DIR.min(dir.width()) { "".into() } else { text::truncated_path(&dir, room) };
     let about: Vec<&str> = [active.as_str(), &dir].into_iter().filter(|words| !words.is_empty()).collect();
-    writeln!(out, "{header}{} {id}{header:#}  {title}  {faint}{}{faint:#}", session.agent, about.join(", "))?;
+    writeln!(out, "{header}{} {id}{header:#}  {title}  {}", session.agent, about.join(", "))?;
     if form == Form::Counts {
         return writeln!(out, "  {}", text::count(usize::try_from(found.messages).unwrap_or(usize::MAX), "message"));
     }
@@ -277,13 +277,13 @@ pub(crate) fn text(
         if hit.has_lines {
             let lines = lines_of(hit, styles, room);
             for (at, line) in lines.iter().enumerate() {
-                writeln!(out, "  {faint}{:<ROLE$}{faint:#} {line}", if at == 0 { role } else { "" })?;
+                writeln!(out, "  {:<ROLE$} {line}", if at == 0 { role } else { "" })?;
             }
             continue;
         }
         let [before, within, after] = fit(words(hit), room);
         let [before, after] = [before, after].map(|part| highlighted(&part, wanted, styles));
-        writeln!(out, "  {faint}{role:<ROLE$}{faint:#} {before}{strong}{within}{strong:#}{after}")?;
+        writeln!(out, "  {role:<ROLE$} {before}{highlight}{within}{highlight:#}{after}")?;
     }
     if found.hits.is_empty() {
         return Ok(());
@@ -298,7 +298,7 @@ pub(crate) fn text(
 
 /// Highlights the words of a search in a part of a message.
 fn highlighted(part: &str, wanted: Wanted<'_>, styles: &Styles) -> String {
-    let Styles { strong, .. } = styles;
+    let Styles { found: highlight, .. } = styles;
     let Wanted::Words(words) = wanted else { return part.to_owned() };
     let mut ranges = Vec::new();
     words.each_place(part, &mut |place| ranges.push(place.range));
@@ -307,7 +307,7 @@ fn highlighted(part: &str, wanted: Wanted<'_>, styles: &Styles) -> String {
     for range in ranges {
         if range.start >= end {
             text.push_str(&part[end..range.start]);
-            text.push_str(&format!("{strong}{}{strong:#}", &part[range.clone()]));
+            text.push_str(&format!("{highlight}{}{highlight:#}", &part[range.clone()]));
             end = range.end;
         }
     }
@@ -316,7 +316,7 @@ fn highlighted(part: &str, wanted: Wanted<'_>, styles: &Styles) -> String {
 
 /// Returns the lines around a match, each cut to a width.
 fn lines_of(hit: &Hit, styles: &Styles, width: usize) -> Vec<String> {
-    let Styles { strong, .. } = styles;
+    let Styles { found: highlight, .. } = styles;
     let (above, before) =
         hit.before.rsplit_once('\n').map_or((None, hit.before.as_str()), |(above, own)| (Some(above), own));
     let (after, below) =
@@ -325,7 +325,7 @@ fn lines_of(hit: &Hit, styles: &Styles, width: usize) -> Vec<String> {
     let own = Hit { before: before.to_owned(), after: after.to_owned(), ..hit.clone() };
     let [before, within, after] = fit(words(&own), width);
     let mut lines: Vec<String> = above.into_iter().flat_map(str::lines).map(plain).collect();
-    lines.push(format!("{before}{strong}{within}{strong:#}{after}"));
+    lines.push(format!("{before}{highlight}{within}{highlight:#}{after}"));
     lines.extend(below.into_iter().flat_map(str::lines).map(plain));
     lines
 }

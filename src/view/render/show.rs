@@ -134,8 +134,8 @@ struct Page<'a, W> {
 
 impl<W: Write> Page<'_, W> {
     fn line(&mut self, name: &str, value: &str) -> io::Result<()> {
-        let faint = self.styles.faint;
-        writeln!(self.out, "  {faint}{name:<12}{faint:#}  {value}")
+        let header = self.styles.header;
+        writeln!(self.out, "  {header}{name:<12}{header:#}  {value}")
     }
 
     fn warning(&mut self, name: &str, value: &str) -> io::Result<()> {

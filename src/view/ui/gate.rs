@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use crate::format::{shown, text};
 
-/// The colours and styles of this program and of clap; any other code came with foreign text.
-const OWN_CODES: [&str; 9] = ["", "0", "1", "2", "4", "31", "32", "33", "36"];
+/// The styles of this program and its highlight; any other code came with foreign text.
+const OWN_CODES: [&str; 7] = ["", "0", "1", "2", "4", "7", "38;5;163"];
 
 /// A stream that lets through lines, tabs and, where they are wanted, this program's own colours.
 ///
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn lines_tabs_and_own_colours_pass() {
-        let text = "\x1b[1m\x1b[36ma\x1b[0m\tb\n日本\n";
-        assert_eq!(through(text, true), text);
-        assert_eq!(through(text, false), "\\u{1b}[1m\\u{1b}[36ma\\u{1b}[0m\tb\n日本\n");
+        let text = format!("{0}a{0:#}\tb\n日本\n", crate::cli::colors::HIGHLIGHT);
+        assert_eq!(through(&text, true), text);
+        assert_eq!(through(&text, false), "\\u{1b}[1m\\u{1b}[38;5;163ma\\u{1b}[0m\tb\n日本\n");
     }
 
     /// Takes a few bytes at a time, as a pipe may that is nearly full.

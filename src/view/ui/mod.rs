@@ -8,9 +8,10 @@ pub(crate) mod progress;
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
 use crate::cli::ColorWhen;
+use crate::cli::colors::HIGHLIGHT;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::system::env::{Elsewhere, Env, Terminal};
@@ -37,10 +38,12 @@ pub(crate) struct Ui {
 pub(crate) struct Styles {
     /// Names of columns and fields.
     pub header: Style,
-    /// What was asked for.
+    /// Names, commands and keys.
     pub strong: Style,
-    /// The letters that match what was typed.
+    /// Text that matches the words of a search.
     pub found: Style,
+    /// The row that enter takes.
+    pub chosen: Style,
     /// What matters less.
     pub faint: Style,
     /// A problem that can be fixed.
@@ -53,11 +56,12 @@ impl Styles {
     fn colored() -> Self {
         Self {
             header: Style::new().bold(),
-            strong: AnsiColor::Cyan.on_default(),
-            found: AnsiColor::Green.on_default().bold(),
+            strong: Style::new().bold(),
+            found: HIGHLIGHT,
+            chosen: Style::new().invert(),
             faint: Style::new().dimmed(),
-            warning: AnsiColor::Yellow.on_default().bold(),
-            error: AnsiColor::Red.on_default().bold(),
+            warning: HIGHLIGHT,
+            error: HIGHLIGHT,
         }
     }
 }

@@ -86,9 +86,9 @@ fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
 /// Writes what the manifest says.
 pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown: &Shown<'_>) -> io::Result<()> {
     let session = archived(shown.states, shown.state);
-    let Styles { strong, faint, .. } = styles;
+    let Styles { strong, header, .. } = styles;
     writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id))?;
-    let mut line = |name: &str, value: &str| writeln!(out, "  {faint}{name:<12}{faint:#}  {}", text::one_line(value));
+    let mut line = |name: &str, value: &str| writeln!(out, "  {header}{name:<12}{header:#}  {}", text::one_line(value));
     let time = |at: Option<Timestamp>| at.map(|at| format!("{at}, {}", text::ago(Some(at), env.clock.now)));
     let dir = |dir: Option<PathJson<'_>>| dir.map(|dir| dir.path.into_owned());
     let messages = session.prompts.zip(session.replies);
