@@ -149,15 +149,22 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
     sessions.retain(|session| args.words.is_empty() || words::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
-    let beyond_limit = listing::cut(&mut sessions, args, env);
+    let beyond_limit = listing::cut(&mut sessions, args);
     let states = sessions.iter().filter_map(|session| {
         let states = holdings.sessions.get(&(session.agent, session.id().to_owned()))?;
         Some((states.as_slice(), &states.last()?.manifest))
     });
     let states = states.collect();
     let problems = &holdings.problems;
-    let listing =
+    let mut listing =
         ArchivedList { archive: &archive, sessions: &sessions, states, layout, hidden, beyond_limit, problems };
+    let mut show = |count: usize| {
+        (listing.sessions, listing.beyond_limit) = (&sessions[..count], beyond_limit + sessions.len() - count);
+        ui.height_of(&render::list_notes(&listing, env))
+    };
+    let shown = listing::screenful(&sessions, args, &env.terminal, &mut show);
+    show(shown);
+    listing.states.truncate(shown);
     ui.answer(listing::document(args), env, &listing)?;
     if listing::says_more(args, &env.terminal) {
         render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));

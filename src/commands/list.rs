@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::ListArgs;
-use crate::commands::listing::{self, cut, layout, put_in_order, says_more};
+use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful};
 use crate::commands::{nowhere, words};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
@@ -41,14 +41,21 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     pins.mark(&mut sessions);
     sessions.retain(is_meant);
     let hidden = put_in_order(&mut sessions, &filter, args.order());
-    let beyond_limit = cut(&mut sessions, args, env);
+    let beyond_limit = cut(&mut sessions, args);
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
     }
 
     // What leads to no session has no words of one.
     dangling.retain(|_| args.words.is_empty());
-    let listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
+    let mut listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
+    let mut show = |count: usize| {
+        (listing.sessions, listing.beyond_limit) = (&sessions[..count], beyond_limit + sessions.len() - count);
+        let notes = render::notes(&listing, &filter, typed.is_narrowed());
+        ui.height_of(&notes) + ui.height_of(from_config.as_slice())
+    };
+    let shown = screenful(&sessions, args, &env.terminal, &mut show);
+    show(shown);
     ui.answer(listing::document(args), env, &listing)?;
     let has_none = listing.sessions.is_empty() && hidden == 0;
     let is_nowhere = has_none

@@ -6,14 +6,16 @@ use crate::cli::{Format, ListArgs};
 use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds, SortKey};
-use crate::system::env::{Env, Terminal};
+use crate::system::env::Terminal;
 use crate::view::render::list::Layout;
 use crate::view::render::table::Look;
 
-/// Lines of a screen that are kept for the head of a table, the notes below it and the next prompt.
-const AROUND_TABLE: usize = 6;
+/// Lines of a screen that are kept for the head of a table and for the next prompt.
+const AROUND_TABLE: usize = 3;
+/// Lines that are kept for notes before they are known.
+const NOTES: usize = 3;
 /// A table on a screen that is hardly one still has so many lines.
-const FEWEST: usize = 5;
+const FEWEST: usize = 3;
 
 /// Returns whether a person reads the table where it is written, so that notes stand below it.
 pub(super) fn says_more(args: &ListArgs, terminal: &Terminal) -> bool {
@@ -54,39 +56,52 @@ pub(super) fn put_in_order(sessions: &mut Vec<Session>, filter: &Filter, key: So
     matching - sessions.len()
 }
 
-/// Truncates sessions to as many as are wanted or fit the screen, in the order that was asked for; returns how many there
-/// are beyond.
-pub(super) fn cut(sessions: &mut Vec<Session>, args: &ListArgs, env: &Env) -> usize {
+/// Truncates sessions to the limit, in the order that was asked for; returns how many there are beyond.
+pub(super) fn cut(sessions: &mut Vec<Session>, args: &ListArgs) -> usize {
     if args.reverse {
         sessions.reverse();
     }
     if args.group.is_some() {
         select::put_projects_together(sessions, |session| session.launch_dir().map(Path::to_owned));
     }
-    let shown = match args.limit {
-        Some(0) => sessions.len(),
-        Some(limit) => limit,
-        None if says_more(args, &env.terminal) => screenful(sessions, args.group.is_some(), env),
-        None => sessions.len(),
-    };
+    let shown = args.limit.filter(|limit| *limit > 0).unwrap_or(sessions.len());
     let beyond_limit = sessions.len().saturating_sub(shown);
     sessions.truncate(shown);
     beyond_limit
 }
 
-/// Returns how many lines of a table fit the screen.
+/// Returns the number of lines of a table that fit the screen with usual notes.
 pub(super) fn room_of_screen(terminal: &Terminal) -> Option<usize> {
-    terminal.height.map(|height| usize::from(height).saturating_sub(AROUND_TABLE).max(FEWEST))
+    terminal.height.map(|height| room(height, NOTES))
 }
 
-/// Returns how many of the sessions fit the screen.
-fn screenful(sessions: &[Session], has_groups: bool, env: &Env) -> usize {
-    let Some(room) = room_of_screen(&env.terminal) else { return sessions.len() };
+fn room(height: u16, notes: usize) -> usize {
+    usize::from(height).saturating_sub(AROUND_TABLE + notes).max(FEWEST)
+}
+
+/// Returns the number of sessions that fit the screen, unless there is a limit. `notes` returns the number of lines that are
+/// below the table of this many sessions.
+pub(super) fn screenful(
+    sessions: &[Session],
+    args: &ListArgs,
+    terminal: &Terminal,
+    mut notes: impl FnMut(usize) -> usize,
+) -> usize {
+    let height = terminal.height.filter(|_| args.limit.is_none() && says_more(args, terminal));
+    let Some(height) = height else { return sessions.len() };
     let dir = |at: usize| sessions[at].launch_dir();
-    let begins_group = |at: usize| has_groups && (at == 0 || dir(at) != dir(at - 1));
-    let lines = (0..sessions.len()).scan(0, |used, at| {
-        *used += 1 + usize::from(begins_group(at));
-        Some(*used)
-    });
-    lines.take_while(|used| *used <= room).count()
+    let begins_group = |at: usize| args.group.is_some() && (at == 0 || dir(at) != dir(at - 1));
+    let mut shown = sessions.len();
+    loop {
+        let room = room(height, notes(shown));
+        let lines = (0..shown).scan(0, |used, at| {
+            *used += 1 + usize::from(begins_group(at));
+            Some(*used)
+        });
+        let fits = lines.take_while(|used| *used <= room).count();
+        if fits == shown {
+            return shown;
+        }
+        shown = fits;
+    }
 }

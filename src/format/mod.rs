@@ -22,3 +22,4 @@ pub(crate) mod text;
 pub(crate) mod times;
 pub(crate) mod toml;
 pub(crate) mod turn;
+pub(crate) mod wrap;

@@ -208,35 +208,6 @@ pub(crate) fn flowed(head: &str, items: &[String], width: usize) -> Vec<String> 
     lines
 }
 
-/// Breaks the lines of a text at blanks, so that they fit; what follows stands where the last column of its line does.
-pub(crate) fn wrapped(text: &str, width: usize) -> String {
-    let mut wrapped = String::new();
-    for line in text.split_inclusive('\n') {
-        let own = line.trim_end_matches('\n');
-        let margin = last_column(own).min(width / 2);
-        let mut rest = own;
-        let mut room = width;
-        while rest.width() > room {
-            let fits = |at: &usize| rest[..*at].width() <= room;
-            let is_indent = |at: &usize| rest[..*at].trim().is_empty();
-            let breaks = rest.match_indices(' ').map(|(at, _)| at).take_while(fits);
-            let Some(at) = breaks.filter(|at| !is_indent(at)).last() else { break };
-            wrapped.extend([&rest[..at], "\n", &" ".repeat(margin)]);
-            rest = rest[at..].trim_start();
-            room = width - margin;
-        }
-        wrapped.extend([rest, &line[own.len()..]]);
-    }
-    wrapped
-}
-
-/// Returns where the last column of a line begins: behind the last gap of several blanks, or behind its margin.
-fn last_column(line: &str) -> usize {
-    let margin = line.len() - line.trim_start().len();
-    let gap = line.rfind("  ").map_or(0, |at| at + 2);
-    line[..margin.max(gap)].width()
-}
-
 /// Says a size in bytes with three figures at most.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -257,15 +228,6 @@ pub(crate) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_that_is_too_long_goes_on_below_its_last_column() {
-        let text = "A topic:\n\n  ab    one two three\n  c     four\n\nplain words that are long\n";
-        let expected = "A topic:\n\n  ab    one two\n        three\n  c     four\n\nplain words that\nare long\n";
-        assert_eq!(wrapped(text, 17), expected);
-        assert_eq!(wrapped(text, 80), text);
-        assert_eq!(wrapped("/a/path/that/is/too/long/to/fit\n", 10), "/a/path/that/is/too/long/to/fit\n");
-    }
 
     #[test]
     fn a_time_is_told_to_the_second() {

@@ -112,12 +112,36 @@ fn a_terminal_shows_what_fits_and_says_how_to_see_the_rest() {
     };
     let short = screen(&[]);
     assert!(short.lines().count() < 24, "{short}");
-    assert!(short.contains("22 more: `rejoin list --limit 0`, or `rejoin list --here`"), "{short}");
-    assert!(screen(&["--agent", "claude"]).contains("22 more; --limit 0 shows all."));
+    assert!(short.contains("21 more: `rejoin list --limit 0`, or `rejoin list --here`"), "{short}");
+    assert!(screen(&["--agent", "claude"]).contains("20 more; --limit 0 shows all."));
     assert_eq!(screen(&["--limit", "0"]).matches("claude ").count(), 40);
     assert_eq!(screen(&["--limit", "30"]).matches("claude ").count(), 30);
     assert_eq!(world.rejoin(["list"]).code(0).stdout().lines().count(), 40, "a pipe gets all");
     assert_eq!(world.rejoin(["list", "--limit", "0"]).code(0).stdout().lines().count(), 40);
+}
+
+#[test]
+fn notes_break_between_words_and_leave_the_head_on_the_screen() {
+    let world = wide_sessions();
+    (10..60).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
+    world.add(Leo::pointer(world.dir("home/workspace/app/Lost/app"), &id(99)));
+    for (columns, rows) in [(60, 14), (60, 24), (80, 24), (120, 30), (200, 50)] {
+        let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(["list", "--color", "never"]);
+        let mut seat = Seat::run(&command, columns, rows);
+        let screen = seat.shows_what(|screen| screen.contains("found."));
+        let screen = screen.screen().contents();
+        let (table, notes) = screen.split_once(" more: `rejoin list --limit 0`, or").expect("a note");
+        assert!(table.contains("AGENT") && table.contains("TITLE"), "{columns} columns: {screen}");
+        assert!(notes.contains("`rejoin list --here`"), "{columns} columns: {screen}");
+        let words: Vec<&str> = notes.split_whitespace().collect();
+        assert!(words.ends_with(&["which", "cannot", "be", "found."]), "{columns} columns: {screen}");
+        assert!(screen.trim_end().lines().count() < rows.into(), "{columns} columns, no line for the prompt: {screen}");
+        assert_eq!(seat.ends().0, Some(0));
+    }
+    // A file gets each note in a line.
+    let notes = world.on_terminal(60, ["list", "--color", "never"]).stderr();
+    assert_eq!(notes.lines().filter(|line| line.ends_with("which cannot be found.")).count(), 1, "{notes}");
 }
 
 #[test]

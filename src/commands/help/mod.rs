@@ -6,7 +6,7 @@ use std::io::Write;
 
 use crate::cli::{self, HelpArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::format::text::wrapped;
+use crate::format::wrap::in_columns;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         [topic] if topics::of(topic).is_some() => {
             let text = topics::of(topic).unwrap_or_default();
             let width = env.terminal.screen_width();
-            width.map_or(text.clone(), |width| wrapped(&text, usize::from(width).max(NARROWEST)))
+            width.map_or(text.clone(), |width| in_columns(&text, usize::from(width).max(NARROWEST)))
         }
         // A command may be divided: `help hook install`.
         words => match words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word)) {

@@ -24,6 +24,8 @@ pub(crate) struct Terminal {
     pub width: Option<u16>,
     /// The height in lines, if standard output is a terminal.
     pub height: Option<u16>,
+    /// The width in columns of the terminal that standard error is.
+    pub err_width: Option<u16>,
     /// Set if standard input is a terminal, or if [`ASKED`] says so.
     pub stdin: bool,
     /// Set if standard output is a terminal, or is said to end at one.
@@ -41,12 +43,14 @@ impl Terminal {
     pub(super) fn read(variables: &Variables) -> Self {
         let stdout = std::io::stdout();
         let size = rustix::termios::tcgetwinsize(&stdout).ok();
+        let err_size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
         let columns = value(variables, COLUMNS).and_then(|columns| columns.to_str()?.parse().ok());
         let is_asked = variables.contains_key(OsStr::new(ASKED));
         let is_forced = value(variables, FORCE_COLORS).is_some_and(|value| value != "0");
         let is_dumb = value(variables, "TERM").is_none_or(|term| term == "dumb");
         Self {
             width: columns.or(size.map(|size| size.ws_col)).filter(|width| *width > 0),
+            err_width: err_size.map(|size| size.ws_col).filter(|width| *width > 0),
             height: size.map(|size| size.ws_row).filter(|height| *height > 0),
             stdin: std::io::stdin().is_terminal() || is_asked,
             stdout: stdout.is_terminal() || columns.is_some(),

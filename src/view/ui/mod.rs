@@ -9,11 +9,12 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
 
 use anstyle::Style;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::ColorWhen;
 use crate::cli::colors::HIGHLIGHT;
 use crate::error::{Refusal, RefusalCode};
-use crate::format::{command_line, text};
+use crate::format::{command_line, text, wrap};
 use crate::system::env::{Elsewhere, Env, Terminal};
 pub(crate) use bug::tell_of_bugs;
 use gate::{Gate, guarded};
@@ -25,6 +26,8 @@ pub(crate) struct Ui {
     out: Gate<BufWriter<Stdout>>,
     quiet: bool,
     columns: usize,
+    /// The width of the terminal that standard error is.
+    err_width: Option<usize>,
     /// Where this run looks in place of the usual, so that the commands that are printed do too.
     elsewhere: Elsewhere,
     pauses: Pauses,
@@ -94,6 +97,7 @@ impl Ui {
             out: Gate::new(BufWriter::with_capacity(64 * 1024, io::stdout()), is_colored),
             quiet,
             columns: env.map_or(&Terminal::default(), |env| &env.terminal).columns(),
+            err_width: env.and_then(|env| env.terminal.err_width).map(usize::from),
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
             elsewhere: env.map(|env| env.invocation.elsewhere.clone()).unwrap_or_default(),
             styles: styles(is_colored),
@@ -145,9 +149,31 @@ impl Ui {
 
     /// Says in one line something that helps to understand the answer.
     pub(crate) fn note(&mut self, message: &str) {
-        if !self.quiet {
-            self.say(format_args!("{}", text::unbroken(&self.pasteable(message))));
-        }
+        self.lines_of_note(message).iter().for_each(|line| self.say(format_args!("{line}")));
+    }
+
+    /// Returns the number of lines that notes take on the terminal, if they are shown there.
+    pub(crate) fn height_of(&self, notes: &[String]) -> usize {
+        let Some(width) = self.err_width else { return 0 };
+        notes.iter().flat_map(|note| self.lines_of_note(note)).map(|line| line.width().div_ceil(width).max(1)).sum()
+    }
+
+    fn lines_of_note(&self, message: &str) -> Vec<String> {
+        if self.quiet { Vec::new() } else { self.fitted(&text::unbroken(&self.pasteable(message))) }
+    }
+
+    /// Breaks a line between words if standard error is a terminal.
+    fn fitted(&self, line: &str) -> Vec<String> {
+        let margin = line.len() - line.trim_start().len() + 2;
+        self.err_width.map_or_else(|| vec![line.to_owned()], |width| wrap::broken(line, width, margin))
+    }
+
+    /// Says a message after a label in a style.
+    fn say_labelled(&mut self, label: &str, style: Style, message: &str) {
+        let text = format!("{label} {}", indented(&self.pasteable(message)));
+        let lines: Vec<String> = text.split('\n').flat_map(|line| self.fitted(line)).collect();
+        let lines = lines.join("\n");
+        self.say(format_args!("{style}{label}{style:#}{}", &lines[label.len()..]));
     }
 
     /// Returns what is said, with its commands for where this run looks.
@@ -155,15 +181,10 @@ impl Ui {
         command_line::all_in_home(message, &self.elsewhere)
     }
 
-    fn said(&self, message: &str) -> String {
-        indented(&self.pasteable(message))
-    }
-
     /// Says that something is not as it should be, though the run goes on.
     pub(crate) fn warn(&mut self, message: &str) {
         if !self.quiet {
-            let style = self.err_styles.warning;
-            self.say(format_args!("{style}warning:{style:#} {}", self.said(message)));
+            self.say_labelled("warning:", self.err_styles.warning, message);
         }
     }
 
@@ -173,8 +194,7 @@ impl Ui {
             // Somebody answered no, which is not an error.
             return self.note("Nothing was changed.");
         }
-        let style = self.err_styles.error;
-        self.say(format_args!("{style}error:{style:#} {}", self.said(&format!("{error:#}"))));
+        self.say_labelled("error:", self.err_styles.error, &format!("{error:#}"));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
         if refusal.code == RefusalCode::Ambiguous {
             let columns = self.columns;
@@ -193,8 +213,7 @@ impl Ui {
             self.say(format_args!("{}", text::unbroken(&line)));
         }
         if let Some(hint) = &refusal.hint {
-            let style = self.err_styles.strong;
-            self.say(format_args!("{style}hint:{style:#} {}", self.said(hint)));
+            self.say_labelled("hint:", self.err_styles.strong, hint);
         }
     }
 
