@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
+use jiff::SignedDuration;
 
 use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
-use crate::cli::values::parse_mapping;
+use crate::cli::values::{parse_days, parse_mapping};
 use crate::session::select::Selector;
 use crate::session::when::When;
 
@@ -18,15 +19,15 @@ pub(crate) struct ArchiveArgs {
           conflicts_with_all = ["older_than", "expiring", "every", "verify"])]
     pub sessions: Vec<Selector>,
 
-    /// Sessions not active since AGE: 30d, last month, 2026-11 or another time
+    /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
     #[arg(long, value_name = "AGE", conflicts_with_all = ["every", "verify"])]
     pub older_than: Option<When>,
 
-    /// Sessions that their agent will delete within DAYS days
-    #[arg(long, value_name = "DAYS", conflicts_with_all = ["every", "verify"])]
-    pub expiring: Option<u16>,
+    /// Only sessions that their agent will delete within TIME: 7, 7d, 2w or another time; a number alone is days
+    #[arg(long, value_name = "TIME", value_parser = parse_days, conflicts_with_all = ["every", "verify"])]
+    pub expiring: Option<SignedDuration>,
 
-    /// Every session
+    /// Take all of them, without naming any
     #[arg(long, conflicts_with = "verify")]
     pub every: bool,
 
@@ -49,7 +50,7 @@ pub(crate) struct ArchiveArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub archive_dir: Option<PathBuf>,
 
-    /// Print what would be archived; write nothing
+    /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 
@@ -67,7 +68,7 @@ pub(crate) struct RestoreArgs {
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 
-    /// Restore state N instead of the newest; `rejoin show --archived SESSION` lists the states
+    /// Use archived state N instead of the newest; `rejoin show --archived SESSION` lists the states
     #[arg(long, value_name = "N")]
     pub state: Option<u64>,
 
@@ -75,7 +76,7 @@ pub(crate) struct RestoreArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub to_store: Option<PathBuf>,
 
-    /// The session's directory below OLD is below NEW here (can be repeated)
+    /// Directories below OLD are below NEW here (can be repeated)
     ///
     /// A session that was archived in another home directory is mapped to the current one without this.
     #[arg(long, value_name = "OLD=NEW", action = ArgAction::Append, value_parser = parse_mapping)]
@@ -86,7 +87,7 @@ pub(crate) struct RestoreArgs {
     #[arg(long)]
     pub keep_times: bool,
 
-    /// Start the agent's import in the session's directory, although only the archive names it
+    /// Accept a session and a directory that nothing else confirms
     ///
     /// A session of a database is taken in by its agent, which is started in the session's directory and reads the settings
     /// there. Without this, another session here must have begun in it, or `--map` must name it.

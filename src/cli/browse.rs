@@ -43,7 +43,7 @@ pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Search sub-agents, archived and empty sessions too
+    /// Include sub-agents, archived and empty sessions
     #[arg(long)]
     pub all: bool,
 
@@ -59,12 +59,12 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "KEY", default_value = "score", conflicts_with_all = ["regex", "exact", "case_sensitive"])]
     pub sort: SearchOrder,
 
-    /// Stop after N sessions
+    /// Show at most N sessions, or all with 0
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 
     /// Show at most N messages of each session
-    #[arg(long, short, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3)]
     pub matches: usize,
 
     /// Show N lines before and after each match, as far as its message goes
@@ -86,7 +86,7 @@ pub(crate) struct SearchArgs {
     ])]
     pub pick: bool,
 
-    /// Search the archive instead of the stores
+    /// Look in the archive instead of the stores
     #[arg(long)]
     pub archived: bool,
 
@@ -102,6 +102,11 @@ impl SearchArgs {
     /// Returns whether words are searched in any form, and the best match comes first.
     pub(crate) fn is_ranked(&self) -> bool {
         !(self.regex || self.exact || self.case_sensitive)
+    }
+
+    /// Returns the highest number of sessions.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
     }
 
     /// Returns whether the picker finds the same.
@@ -127,7 +132,9 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
-    /// Count prompts and replies even if the transcript has more than 64 MiB
+    /// Count prompts and replies; this reads every transcript to its end
+    ///
+    /// Without this, they are counted in a transcript of at most 64 MiB.
     #[arg(long)]
     pub counts: bool,
 
@@ -139,7 +146,9 @@ pub(crate) struct ShowArgs {
     #[arg(long, short)]
     pub transcript: bool,
 
-    /// Show the session as archived; this is the default if it is only in the archive
+    /// Look in the archive instead of the stores
+    ///
+    /// This is the default if the session is only in the archive.
     #[arg(long, conflicts_with = "copy")]
     pub archived: bool,
 
@@ -147,7 +156,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
     pub archive_dir: Option<PathBuf>,
 
-    /// Show archived state N instead of the newest
+    /// Use archived state N instead of the newest; `rejoin show --archived SESSION` lists the states
     #[arg(long, value_name = "N", requires = "archived")]
     pub state: Option<u64>,
 

@@ -16,30 +16,34 @@ pub(crate) struct ExportArgs {
           conflicts_with = "every")]
     pub sessions: Vec<Selector>,
 
-    /// Every session; without SESSION, the filters choose
+    /// Take all of them, without naming any
     #[arg(long)]
     pub every: bool,
 
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Which form to write; by default, the one that the name of OUT ends in, else html for a directory, and markdown for the standard output
+    /// Format of the output
+    ///
+    /// By default, it is the one that the name of OUT ends in, else html for a directory and markdown for standard output.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<ExportFormat>,
 
-    /// Print one JSON object; short for --format json
+    /// Print one JSON object
+    ///
+    /// This is short for --format json.
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 
-    /// Write to this file, or to a directory: one file a session, and an index; - is standard output
+    /// Write to this file, or to a directory: one file per session, and an index; - is standard output
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
 
     /// Replace files that exist
-    #[arg(long, short, requires = "output")]
-    pub force: bool,
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
 
-    /// Export from the archive instead of the stores
+    /// Look in the archive instead of the stores
     #[arg(long)]
     pub archived: bool,
 

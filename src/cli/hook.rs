@@ -33,7 +33,7 @@ pub(crate) enum Hook {
 /// Arguments of `hook install` and `hook uninstall`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HookSettingsArgs {
-    /// Whose settings
+    /// The agent with the settings
     #[arg(long, short, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
 
@@ -41,7 +41,7 @@ pub(crate) struct HookSettingsArgs {
     #[arg(long, value_name = "SCOPE", default_value = "user")]
     pub scope: HookScope,
 
-    /// Print what would change; write nothing
+    /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 
@@ -56,11 +56,11 @@ pub(crate) struct HookSettingsArgs {
 /// Arguments of `hook status`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HookStatusArgs {
-    /// Whose settings
+    /// The agent with the settings
     #[arg(long, short, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
 
-    /// Only this settings.json
+    /// Which settings.json
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<HookScope>,
 

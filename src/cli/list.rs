@@ -22,11 +22,13 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Show sub-agents, archived and empty sessions too
+    /// Include sub-agents, archived and empty sessions
     #[arg(long)]
     pub all: bool,
 
-    /// Show at most N sessions, or all with 0; by default, a terminal shows as many as fit on it
+    /// Show at most N sessions, or all with 0
+    ///
+    /// By default, a terminal shows as many as fit on it, and a pipe gets all.
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 
@@ -34,7 +36,9 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub counts: bool,
 
-    /// Sort by KEY; by default, by active
+    /// Order of the sessions
+    ///
+    /// By default, it is that of their last activity.
     #[arg(long, value_name = "KEY")]
     pub sort: Option<SortKey>,
 
@@ -54,7 +58,7 @@ pub(crate) struct ListArgs {
     #[arg(long, short)]
     pub wide: bool,
 
-    /// List the sessions in the archive
+    /// Look in the archive instead of the stores
     #[arg(long, conflicts_with = "counts")]
     pub archived: bool,
 

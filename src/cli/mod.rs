@@ -288,6 +288,8 @@ pub(crate) struct GenerateArgs {
 pub(crate) enum Generated {
     /// A man page.
     Man,
+    /// The page of all options, in Markdown.
+    Flags,
     /// A JSON schema.
     Schema,
     /// What holds the sessions of many machines in a database.

@@ -12,11 +12,15 @@ use crate::session::when::When;
 /// How an answer is printed.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormatArgs {
-    /// How to print the answer; by default, as a table or text for people, and a list in a pipe as tsv
+    /// Format of the output
+    ///
+    /// By default, a terminal gets a table, and a pipe gets a list as tsv and any other answer as text.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// Print one JSON object; short for --format json
+    /// Print one JSON object
+    ///
+    /// This is short for --format json.
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 }
@@ -133,11 +137,11 @@ pub(crate) struct LockArgs {
 /// How a change is made.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChangeArgs {
-    /// Print the plan and its fingerprint; change nothing
+    /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Carry out the plan only if it still has this fingerprint
+    /// Carry out the plan only if it still has this fingerprint, which --dry-run prints
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "dry_run")]
     pub apply: Option<String>,
 
@@ -151,7 +155,9 @@ pub(crate) struct RemovalArgs {
     #[command(flatten)]
     pub change: ChangeArgs,
 
-    /// Do not ask for confirmation; required without a terminal
+    /// Do not ask for confirmation
+    ///
+    /// Without a terminal, nothing is removed without this.
     #[arg(long, short)]
     pub yes: bool,
 

@@ -21,7 +21,7 @@ pub(crate) struct MoveArgs {
     #[arg(value_name = "NEW_DIR", value_hint = ValueHint::DirPath)]
     pub to: Option<PathBuf>,
 
-    /// Move the sessions of every directory below OLD to the same place below NEW (can be repeated)
+    /// Directories below OLD are below NEW here (can be repeated)
     ///
     /// For sessions that come from a container or another machine, such as --map /workspace=/home/ana/workspace.
     #[arg(long, value_name = "OLD=NEW", action = ArgAction::Append, value_parser = parse_mapping)]
@@ -45,15 +45,19 @@ pub(crate) struct MoveArgs {
     #[arg(long)]
     pub all_references: bool,
 
-    /// Do not ask for confirmation; required without a terminal
+    /// Do not ask for confirmation
+    ///
+    /// Without a terminal, nothing is moved without this.
     #[arg(long, short)]
     pub yes: bool,
 
-    /// Print the plan and its fingerprint; change nothing
+    /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Carry out the plan only if it still has this fingerprint; without directories, carry out what FILE says
+    /// Carry out the plan only if it still has this fingerprint, which --dry-run prints
+    ///
+    /// Without directories, carry out what FILE says.
     #[arg(long, value_name = "FINGERPRINT|FILE", conflicts_with = "dry_run", value_hint = ValueHint::FilePath)]
     pub apply: Option<String>,
 

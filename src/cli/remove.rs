@@ -13,8 +13,9 @@ use crate::session::when::When;
 /// Arguments of `cleanup`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CleanupArgs {
-    /// Remove sessions last active before AGE: 30d, last month, 2026-11 or another time; the default is 30d unless
-    /// --max-total or --any-age is given
+    /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
+    ///
+    /// The default is 30d unless --max-total or --any-age is given.
     #[arg(long, value_name = "AGE", conflicts_with = "any_age")]
     pub older_than: Option<When>,
 
@@ -100,8 +101,8 @@ pub(crate) struct PinArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// List the pinned sessions
-    #[arg(long, short, conflicts_with = "sessions")]
+    /// List them; change nothing
+    #[arg(long, conflicts_with = "sessions")]
     pub list: bool,
 
     #[command(flatten)]

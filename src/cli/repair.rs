@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
+use jiff::SignedDuration;
 
 use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
+use crate::cli::values::parse_days;
 use crate::doctor::code::Code;
 use crate::session::select::{CopySelector, Selector};
 
@@ -22,15 +24,15 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
     pub fix: bool,
 
-    /// With --fix: print the plan and its fingerprint; change nothing
+    /// Print what would be done; change nothing
     #[arg(long, requires = "fix")]
     pub dry_run: bool,
 
-    /// With --fix: carry out the plan only if it still has this fingerprint
+    /// Carry out the plan only if it still has this fingerprint, which --dry-run prints
     #[arg(long, value_name = "FINGERPRINT", requires = "fix", conflicts_with = "dry_run")]
     pub apply: Option<String>,
 
-    /// With --fix: do not ask for confirmation
+    /// Do not ask for confirmation
     #[arg(long, short, requires = "fix")]
     pub yes: bool,
 
@@ -45,7 +47,7 @@ pub(crate) struct DoctorArgs {
     pub place: PlaceArgs,
 
     /// List the checks and what they mean; check nothing
-    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "here", "strict", "deep", "expires_within"])]
+    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "here", "strict", "deep", "expiring"])]
     pub list_checks: bool,
 
     /// End with exit code 4 on any finding, even one of severity info
@@ -60,9 +62,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub deep: bool,
 
-    /// Report sessions that their agent will delete within DAYS days
-    #[arg(long, value_name = "DAYS", default_value_t = 7)]
-    pub expires_within: u16,
+    /// Only sessions that their agent will delete within TIME: 7, 7d, 2w or another time; a number alone is days
+    ///
+    /// This is about the check `expires-soon`.
+    #[arg(long, value_name = "TIME", value_parser = parse_days, default_value = "7d")]
+    pub expiring: SignedDuration,
 
     #[command(flatten)]
     pub format: FormatArgs,
@@ -102,18 +106,18 @@ pub(crate) struct BackfillArgs {
     #[arg(value_name = "SESSION", required_unless_present = "every", conflicts_with = "every")]
     pub sessions: Vec<Selector>,
 
-    /// Check every Amplifier session
+    /// Take all of them, without naming any
     #[arg(long)]
     pub every: bool,
 
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// Record DIR, whatever the evidence says; for one session
+    /// Use DIR as the session's directory, whatever is recorded
     #[arg(long = "in", value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "every")]
     pub in_dir: Option<PathBuf>,
 
-    /// Print what would be written; write nothing
+    /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 

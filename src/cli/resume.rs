@@ -24,7 +24,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
-    /// Start the agent in DIR instead of the session's own directory
+    /// Use DIR as the session's directory, whatever is recorded
     #[arg(long = "in", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub in_dir: Option<PathBuf>,
 
@@ -32,7 +32,9 @@ pub(crate) struct ResumeArgs {
     #[arg(long, short)]
     pub print: bool,
 
-    /// Print the plan as one JSON object; do not run it
+    /// Print one JSON object
+    ///
+    /// It is the plan; nothing is run.
     #[arg(long, conflicts_with = "print")]
     pub json: bool,
 
@@ -40,8 +42,10 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub force: bool,
 
-    /// Resume a session that its agent has not registered, or whose place in the store contradicts its directory; with
-    /// --recreate-worktree: run the repository's hooks and filters
+    /// Accept a session and a directory that nothing else confirms
+    ///
+    /// The agent has not registered such a session, or its place in the store contradicts its directory. With
+    /// --recreate-worktree, git also runs the repository's hooks and filters.
     #[arg(long)]
     pub trust: bool,
 
@@ -74,7 +78,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, conflicts_with_all = ["in_dir", "last_launch"])]
     pub recreate_worktree: bool,
 
-    /// With --recreate-worktree: do not ask for confirmation
+    /// Do not ask for confirmation
     #[arg(long, short, requires = "recreate_worktree")]
     pub yes: bool,
 

@@ -16,7 +16,7 @@ pub(crate) struct SaveArgs {
     #[arg(long, global = true)]
     pub best_effort: bool,
 
-    /// Print what was written as one JSON object
+    /// Print one JSON object
     #[arg(long, global = true)]
     pub json: bool,
 }
@@ -26,7 +26,7 @@ pub(crate) struct SaveArgs {
 pub(crate) enum Save {
     /// Record the working directory of an Amplifier session in its session-info.json
     SessionInfo {
-        /// The session's directory; it is created if it is missing
+        /// The session's directory in the store; it is created if it is missing
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         session_dir: PathBuf,
 
@@ -39,7 +39,7 @@ pub(crate) enum Save {
     /// The messages are a JSON array or one object per line. They replace the existing messages. Messages of the
     /// roles system and developer are left out. Only one message is held in memory at a time.
     Transcript {
-        /// The session's directory; it is created if it is missing
+        /// The session's directory in the store; it is created if it is missing
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         session_dir: PathBuf,
     },
@@ -55,13 +55,15 @@ pub(crate) enum Save {
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         session_id: String,
 
-        /// What Leo wants to remember, a JSON object; without it, the existing context is kept
+        /// The context that Leo wants to keep, a JSON object; without it, the existing context is kept
         #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
-        context: Option<String>,
+        context_json: Option<String>,
 
-        /// The directory that Claude Code ran in, instead of the current directory
+        /// The directory that the session belongs to; `~` and links are resolved, and it need not exist
+        ///
+        /// By default, it is the current directory.
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        cwd: Option<PathBuf>,
+        working_dir: Option<PathBuf>,
     },
     /// Write a session of JidoCode from a JSON object on standard input
     ///

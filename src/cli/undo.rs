@@ -12,15 +12,17 @@ pub(crate) struct UndoArgs {
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
-    /// List the runs, newest first
-    #[arg(long, short, conflicts_with = "run")]
+    /// List them; change nothing
+    #[arg(long, conflicts_with = "run")]
     pub list: bool,
 
-    /// Do not ask which run is meant when none is named
+    /// Do not ask for confirmation
+    ///
+    /// Without RUN, the newest run is undone.
     #[arg(long, short)]
     pub yes: bool,
 
-    /// Print what would be put back; change nothing
+    /// Print what would be done; change nothing
     #[arg(long, conflicts_with = "list")]
     pub dry_run: bool,
 
@@ -65,7 +67,7 @@ pub(crate) struct TrashRestoreArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: String,
 
-    /// Print what would be put back; change nothing
+    /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 
@@ -83,19 +85,21 @@ pub(crate) struct TrashPurgeArgs {
     #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "every"])]
     pub runs: Vec<String>,
 
-    /// Purge what was removed before AGE: 14d, last month, 2026-11 or another time
+    /// Only entries that were removed before AGE: 14d, last month, 2026-11 or another time
     #[arg(long, value_name = "AGE", conflicts_with_all = ["runs", "every"])]
     pub older_than: Option<When>,
 
-    /// Purge everything
+    /// Take all of them, without naming any
     #[arg(long, conflicts_with = "runs")]
     pub every: bool,
 
-    /// Do not ask for confirmation; required without a terminal
+    /// Do not ask for confirmation
+    ///
+    /// Without a terminal, nothing is purged without this.
     #[arg(long, short)]
     pub yes: bool,
 
-    /// Print what would be deleted; change nothing
+    /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 

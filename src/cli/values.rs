@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::SignedDuration;
+
 use crate::format::shown::is_harmless;
 use crate::session::recorded;
 use crate::session::select::Selector;
@@ -34,6 +36,14 @@ pub(super) fn parse_mapping(text: &str) -> Result<(PathBuf, PathBuf), String> {
         return Err(format!("{from} is not an absolute directory"));
     }
     Ok((from.into(), to.into()))
+}
+
+/// Reads a time ahead: a number of days, or an age such as 36h or 2w.
+pub(super) fn parse_days(text: &str) -> Result<SignedDuration, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = if is_number { format!("{text}d") } else { text.to_owned() };
+    let time = humantime::parse_duration(&text).map_err(|error| error.to_string())?;
+    SignedDuration::try_from(time).map_err(|_| "the time is too long".to_owned())
 }
 
 /// Reads a number of bytes; K, M, G and T count in 1024 as sizes are shown, KB, MB, GB and TB in 1000.
@@ -87,6 +97,16 @@ mod tests {
             ["", "G", "-1", "1X", "1.2.3", "1.", ".5G", "99999999T", "1 0", "0x1", "1E3", "18446744073709551616"]
         {
             assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_number_alone_is_days() {
+        for (text, hours) in [("7", 168), ("7d", 168), ("2w", 336), ("36h", 36), ("0", 0)] {
+            assert_eq!(parse_days(text), Ok(SignedDuration::from_hours(hours)), "{text}");
+        }
+        for wrong in ["", "x", "-7", "7 x", "99999999999999999999"] {
+            assert!(parse_days(wrong).is_err(), "{wrong}");
         }
     }
 

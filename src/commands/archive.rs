@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::agent;
 use crate::agent::upkeep::Retention;
@@ -63,7 +63,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         super::warn_of_problems(ui, &scan.problems);
         let inner = inner(&scan.sessions);
         let mut retentions = HashMap::new();
-        let until = args.expiring.map(|days| env.clock.later(SignedDuration::from_hours(24 * i64::from(days))));
+        let until = args.expiring.map(|time| env.clock.later(time));
         scan.sessions.retain(|session| {
             !inner.contains(&(session.agent, session.id().to_owned()))
                 && session.copy().kind != SessionKind::Empty

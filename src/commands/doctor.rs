@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-
 use crate::change::apply::history::History;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir;
@@ -32,12 +30,11 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         chosen => chosen.iter().copied().collect(),
     };
     let filter = super::place_filter(&args.place, env);
-    let expires_within = SignedDuration::from_hours(24 * i64::from(args.expires_within));
     if args.fix && !args.dry_run {
         super::recover_first("doctor --fix", args.lock, env, ui)?;
     }
     let showing = ui.watch("Reading");
-    let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within };
+    let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within: args.expiring };
     let mut survey = survey::collect(env, &wanted, &showing.watcher());
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;

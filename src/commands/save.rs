@@ -23,8 +23,8 @@ pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let saved = match &args.what {
         Save::SessionInfo { session_dir, working_dir } => session_info(session_dir, working_dir, env)?,
         Save::Transcript { session_dir } => transcript(session_dir, args.best_effort, env, ui)?,
-        Save::Leo { app_dir, session_id, context, cwd } => {
-            leo(app_dir, session_id, context.as_deref(), cwd.as_deref(), env, ui)?
+        Save::Leo { app_dir, session_id, context_json, working_dir } => {
+            leo(app_dir, session_id, context_json.as_deref(), working_dir.as_deref(), env, ui)?
         }
         Save::Jido => jido(env, ui)?,
     };
@@ -72,15 +72,15 @@ fn leo(
         return Err(refused(format!("{session_id:?} is not the id of a Claude Code session: it is not a UUID")).into());
     }
     let context: Option<&RawValue> = context
-        .map(|text| serde_json::from_str(text).map_err(|error| refused(format!("--context is not JSON: {error}"))))
+        .map(|text| serde_json::from_str(text).map_err(|error| refused(format!("--context-json is not JSON: {error}"))))
         .transpose()?;
     if context.is_some_and(|context| !context.get().starts_with('{')) {
-        return Err(refused("--context is not a JSON object").into());
+        return Err(refused("--context-json is not a JSON object").into());
     }
     let cwd = match (cwd, &env.cwd) {
         (Some(cwd), _) => env.resolve(cwd),
         (None, Some(cwd)) => cwd.clone(),
-        (None, None) => return Err(refused("the current directory is gone; name one with --cwd").into()),
+        (None, None) => return Err(refused("the current directory is gone; name one with --working-dir").into()),
     };
     let entry = save::leo::Entry { session_id, app_dir: &app_dir, cwd: &cwd, context };
     let outcome = write::pointer::save(&System::new(env), &entry, env.clock.now, &env.clock.zone)?;

@@ -511,6 +511,7 @@ fn sessions_are_chosen_by_age_and_by_how_soon_their_agent_deletes_them() {
     assert_eq!(ids(&["--every"]), [id(3), id(1), id(2)]);
     assert_eq!(ids(&["--older-than", "14d"]), [id(3), id(1)]);
     assert_eq!(ids(&["--expiring", "7"]), [id(1)]);
+    assert_eq!(ids(&["--expiring", "7d"]), [id(1)]);
     assert_eq!(ids(&["--expiring", "30"]), [id(1), id(2)]);
     assert_eq!(ids(&["--every", "--agent", "amplifier"]), [id(3)]);
     assert_eq!(ids(&[&id(2), &id(1), &id(2)]), [id(2), id(1)]);

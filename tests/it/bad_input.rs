@@ -279,7 +279,7 @@ fn a_clock_at_either_end_of_the_calendar_breaks_no_command() {
         &["stats", "--by", "day"],
         &["agents"],
         &["doctor"],
-        &["doctor", "--expires-within", "4000000"],
+        &["doctor", "--expiring", "4000000"],
         &["archive", "--expiring", "7", "--dry-run"],
         &["archive", "--expiring", "4000000", "--dry-run"],
         &["cleanup", "--older-than", "1d", "--dry-run"],

@@ -199,7 +199,7 @@ fn nothing_that_is_saved_waits_for_a_dead_mount() {
     for words in [
         "save session-info --session-dir DIR --working-dir DIR",
         "save transcript --session-dir DIR",
-        "save leo --app-dir DIR --session-id 5d1f6c1e-3a50-4a57-8a5e-0123456789ab --cwd DIR",
+        "save leo --app-dir DIR --session-id 5d1f6c1e-3a50-4a57-8a5e-0123456789ab --working-dir DIR",
         "hook claude",
         "hook amplifier",
     ] {

@@ -613,7 +613,7 @@ fn sessions_that_claude_code_will_delete_are_told_by_day() {
 
 "#]]);
     let within = |days: &str| {
-        let args = ["doctor", "--check", "expires-soon", "--expires-within", days, "--json"];
+        let args = ["doctor", "--check", "expires-soon", "--expiring", days, "--json"];
         world.rejoin(args).json::<DoctorReport>().findings.len()
     };
     assert_eq!((within("1"), within("2")), (0, 1));
@@ -724,39 +724,39 @@ fn the_exit_code_tells_whether_something_was_found() {
 #[test]
 fn the_checks_are_listed_and_an_unknown_one_is_refused() {
     let world = World::new();
-    world.rejoin(["doctor", "--list-checks"]).code(0).stdout_eq(str![[r#"
-duplicate-session	error,warning,info	the id has several copies
-shared-id	warning	several agents have a session with the same id
-ambiguous-prefix	warning	the short id that the agent prints matches several sessions
-misfiled-session	warning	its recorded directory belongs to another project
-missing-directory	warning	its launch directory does not exist here
-unknown-directory	warning	the directory it was started in is unknown
-slug-collision	info	one project on disk holds sessions of several directories
-session-info-missing	info	it has no session-info.json
-session-info-invalid	warning	its session-info.json is unusable
-session-info-mismatch	warning	its session-info.json names a directory of another project
-empty-session	info	it has neither a prompt nor a reply
-unknown-format	warning	rejoin does not understand its records; update rejoin, and report it if that does not help
-torn-transcript	warning,info	the last line of its transcript was cut off
-bad-lines	warning	its transcript has lines that cannot be read
-orphan-belongings	warning,info	files of a session are not beside its transcript
-dangling-pointer	warning,info	a file names a session but does not lead to it
-stale-cwd-record	info	a record of a session's directory is no longer needed
-signature-invalid	error	its signature does not match its content and this machine's key
-unsigned	info	it has no signature, and JidoCode accepts it with a warning
-unsupported-version	error	it was written by a newer version of its agent
-missing-fields	error	fields that its agent requires are missing
-oversize	error	it is too large for its agent to load
-invalid-content	error	its content is not in its agent's format
-unlisted	warning,info	its agent's own list does not lead to it, so the agent does not find it, or not all of it
-archive-mismatch	warning	its agent's list and its place disagree whether it is archived
-planted	warning	it came with a directory that its agent has not registered, so anybody may have written it
-future-time	warning	it holds a time that is still to come
-leftover-temp	info	a program that died left a file behind
-unread-file	info	a file beside sessions may hold a conversation, and no session is read from it
-expires-soon	warning,info	its agent will soon delete it
-unreadable	error	it could not be read
-interrupted-run	error	a run of rejoin did not finish
+    world.rejoin(["doctor", "--list-checks", "--format", "table"]).code(0).stdout_eq(str![[r#"
+duplicate-session      error, warning, info  the id has several copies
+shared-id              warning               several agents have a session with the same id
+ambiguous-prefix       warning               the short id that the agent prints matches several sessions
+misfiled-session       warning               its recorded directory belongs to another project
+missing-directory      warning               its launch directory does not exist here
+unknown-directory      warning               the directory it was started in is unknown
+slug-collision         info                  one project on disk holds sessions of several directories
+session-info-missing   info                  it has no session-info.json
+session-info-invalid   warning               its session-info.json is unusable
+session-info-mismatch  warning               its session-info.json names a directory of another project
+empty-session          info                  it has neither a prompt nor a reply
+unknown-format         warning               rejoin does not understand its records; update rejoin, and report it if that does not help
+torn-transcript        warning, info         the last line of its transcript was cut off
+bad-lines              warning               its transcript has lines that cannot be read
+orphan-belongings      warning, info         files of a session are not beside its transcript
+dangling-pointer       warning, info         a file names a session but does not lead to it
+stale-cwd-record       info                  a record of a session's directory is no longer needed
+signature-invalid      error                 its signature does not match its content and this machine's key
+unsigned               info                  it has no signature, and JidoCode accepts it with a warning
+unsupported-version    error                 it was written by a newer version of its agent
+missing-fields         error                 fields that its agent requires are missing
+oversize               error                 it is too large for its agent to load
+invalid-content        error                 its content is not in its agent's format
+unlisted               warning, info         its agent's own list does not lead to it, so the agent does not find it, or not all of it
+archive-mismatch       warning               its agent's list and its place disagree whether it is archived
+planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
+future-time            warning               it holds a time that is still to come
+leftover-temp          info                  a program that died left a file behind
+unread-file            info                  a file beside sessions may hold a conversation, and no session is read from it
+expires-soon           warning, info         its agent will soon delete it
+unreadable             error                 it could not be read
+interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();

@@ -178,12 +178,12 @@ fn the_name_of_a_file_tells_its_form_and_no_file_is_replaced_unasked() {
         assert_eq!(
             refused,
             format!(
-                "error: {out} exists; nothing was written\nhint: run `rejoin export {} -o {out} --force` to replace it\n",
+                "error: {out} exists; nothing was written\nhint: run `rejoin export {} -o {out} --overwrite` to replace it\n",
                 id(1)
             )
         );
         assert_eq!(written(&path), "mine");
-        world.rejoin(["export", &id(1), "-o", out, "--force"]).code(0);
+        world.rejoin(["export", &id(1), "-o", out, "--overwrite"]).code(0);
         assert!(written(&path).starts_with(start));
     }
     let json: serde_json::Value = serde_json::from_str(&written(dir.join("a.json"))).expect("JSON");
@@ -192,7 +192,7 @@ fn the_name_of_a_file_tells_its_form_and_no_file_is_replaced_unasked() {
     // What is no regular file is left alone, and nothing is left beside it.
     std::os::unix::fs::symlink("/etc/passwd", dir.join("link.md")).expect("a link");
     let link = dir.join("link.md");
-    world.rejoin(["export", &id(1), "--force", "-o", link.to_str().expect("a path")]).code(1);
+    world.rejoin(["export", &id(1), "--overwrite", "-o", link.to_str().expect("a path")]).code(1);
     assert_eq!(std::fs::read_dir(&dir).expect("a listing").count(), 4);
 }
 
@@ -221,7 +221,7 @@ fn many_sessions_go_to_a_directory_with_an_index() {
     // A second run changes nothing unless it is told to.
     let again = world.rejoin(["export", "--dir", APP, "-o", dir]).code(1).stdout_eq("").stderr();
     assert!(again.contains("exists; nothing was written"), "{again}");
-    world.rejoin(["export", "--dir", APP, "-o", dir, "--force", "--format", "markdown"]).code(0);
+    world.rejoin(["export", "--dir", APP, "-o", dir, "--overwrite", "--format", "markdown"]).code(0);
     assert!(written(out.join("index.md")).contains("[Count &lt;the> \\| rows]("), "{}", written(out.join("index.md")));
 }
 
@@ -265,14 +265,14 @@ fn no_export_goes_into_a_store_an_archive_or_the_trash_by_any_way() {
     let link = world.root().join("a-link");
     for place in &places {
         let target = place.join("new/page.html");
-        for force in [&[][..], &["--force"]] {
+        for force in [&[][..], &["--overwrite"]] {
             let args = ["export", &id(1), "-o", target.to_str().expect("a path")];
             world.rejoin([&args, force].concat()).code(2);
         }
         if place.is_dir() {
             std::os::unix::fs::symlink(place, &link).expect("a link");
             let through = link.join("page.html");
-            world.rejoin(["export", &id(1), "-o", through.to_str().expect("a path"), "--force"]).code(2);
+            world.rejoin(["export", &id(1), "-o", through.to_str().expect("a path"), "--overwrite"]).code(2);
             std::fs::remove_file(&link).expect("a link that goes");
         }
         assert!(!target.exists() && !place.join("page.html").exists(), "{}", place.display());
@@ -280,10 +280,10 @@ fn no_export_goes_into_a_store_an_archive_or_the_trash_by_any_way() {
     // A file that is a link to a transcript is refused, and one that shares its bytes takes another name's place alone.
     let before = std::fs::read(&transcript).expect("a transcript");
     std::os::unix::fs::symlink(&transcript, &link).expect("a link");
-    world.rejoin(["export", &id(1), "-o", link.to_str().expect("a path"), "--force"]).code(2);
+    world.rejoin(["export", &id(1), "-o", link.to_str().expect("a path"), "--overwrite"]).code(2);
     let shared = world.root().join("shared.html");
     std::fs::hard_link(&transcript, &shared).expect("a link");
-    world.rejoin(["export", &id(1), "-o", shared.to_str().expect("a path"), "--force"]).code(0);
+    world.rejoin(["export", &id(1), "-o", shared.to_str().expect("a path"), "--overwrite"]).code(0);
     assert!(std::fs::read_to_string(&shared).expect("a page").contains("<html"));
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 }

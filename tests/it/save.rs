@@ -292,7 +292,7 @@ fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
     world.rejoin(["resume", text(&app), "--print"]).code(5);
 
     let context = r#"{"app_name": "Demo", "features": ["search"]}"#;
-    let args = ["save", "leo", "--app-dir", text(&app), "--session-id", &id(1), "--context", context, "--json"];
+    let args = ["save", "leo", "--app-dir", text(&app), "--session-id", &id(1), "--context-json", context, "--json"];
     let saved: Saved = world.from(&output).rejoin(args).code(0).json();
     assert_eq!(
         (saved.items[0].code.as_str(), Path::new(saved.path())),
@@ -344,7 +344,7 @@ fn what_others_wrote_into_leos_pointer_survives() {
         let fixed = ["save", "leo", "--app-dir", text(&app)];
         world.rejoin(fixed.into_iter().chain(args.iter().copied()))
     };
-    leo(&["--session-id", &id(2), "--cwd", "/some/where"]).code(0);
+    leo(&["--session-id", &id(2), "--working-dir", "/some/where"]).code(0);
     let new = std::fs::read_to_string(&path).expect("a pointer");
     assert!(new.starts_with(&format!("{{\n  {own},")), "{new}");
     let pointer: Value = serde_json::from_str(&new).expect("JSON");
@@ -356,7 +356,7 @@ fn what_others_wrote_into_leos_pointer_survives() {
         leo(&["--session-id", bad, "--best-effort"]).code(0);
     }
     for bad in ["{", "[]", "7", "", "null"] {
-        leo(&["--session-id", &id(3), "--context", bad]).code(1);
+        leo(&["--session-id", &id(3), "--context-json", bad]).code(1);
     }
     assert_eq!(std::fs::read_to_string(&path).expect("a pointer"), new);
     std::fs::write(&path, "{\"session_id\": ").expect("a broken pointer");

@@ -258,7 +258,8 @@ fn sessions_counts_and_lines_around_a_match_are_shown_on_demand() {
     let around = search(&world, &["newt", "-C", "1", "--matches", "1"]);
     assert_eq!(around.sessions[0].messages[0].excerpt, "two\nthree newt\nfour");
     assert_eq!(search(&world, &["newt", "-l"]).sessions[0].matches, 3);
-    let shown = world.on_terminal(60, ["search", "newt", "-C", "1", "-m", "1", "--color", "never"]).code(0).stdout();
+    let shown =
+        world.on_terminal(60, ["search", "newt", "-C", "1", "--matches", "1", "--color", "never"]).code(0).stdout();
     let lines: Vec<&str> = shown.lines().skip(1).take(3).map(str::trim).collect();
     assert_eq!(lines, ["user      two", "three newt", "four"], "{shown}");
     let counted = world.on_terminal(60, ["search", "newt", "-c", "--color", "never"]).code(0).stdout();

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             save(path, |out| exporter.write(out, one, &left_out).map(drop))?;
             ui.note(&format!("Exported 1 session to {}.", path.display()));
         }
-        Target::Dir(dir) => return directory(dir, &chosen, &exporter, args.force, ui),
+        Target::Dir(dir) => return directory(dir, &chosen, &exporter, args.overwrite, ui),
     }
     Ok(left_out.exit(ui))
 }

@@ -40,7 +40,7 @@ impl Target {
         if args.asked_format().is_none() {
             return Err(unknown_ending(&path, env).into());
         }
-        if !args.force {
+        if !args.overwrite {
             refuse_existing(&path, env)?;
         }
         Ok(Self::File(path))
@@ -69,7 +69,7 @@ pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
     if reach::exists_itself(path) == Some(false) {
         return Ok(());
     }
-    let again = command_line::again(env, &[], &["--force"]);
+    let again = command_line::again(env, &[], &["--overwrite"]);
     Err(Refusal::new(Exit::Failure, RefusalCode::Exists, format!("{} exists; nothing was written", path.display()))
         .hint(format!("run `{again}` to replace it")))
 }

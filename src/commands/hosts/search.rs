@@ -87,7 +87,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let whole = whole.filter(|_| Form::of(args) == Form::Messages).map(str::to_owned);
     let with: Vec<String> = ["--format=ndjson".to_owned()].into_iter().chain(whole).collect();
     let words = of_others(&env.invocation.words, &["--format=", "--json", "--sessions", "-l", "--count", "-c"], &with);
-    let mut sources = asking.rows(KIND, &words, args.limit, ui)?;
+    let mut sources = asking.rows(KIND, &words, args.limit.filter(|limit| *limit > 0), ui)?;
     let mut merged = Merged::new(sources.iter_mut().map(|rows| || next(rows, args)).collect());
     let mut document = match format {
         Format::Table => None,
@@ -98,7 +98,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         format => Some(Document::begin(ui.data(), KIND, "sessions", format)?),
     };
     let (mut count, mut unknown) = (0, 0);
-    for row in merged.by_ref().take(args.limit.unwrap_or(usize::MAX)) {
+    for row in merged.by_ref().take(args.limit()) {
         count += 1;
         match &mut document {
             Some(document) => document.row(ui.data(), &row.line, &row.host)?,

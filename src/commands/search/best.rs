@@ -221,7 +221,7 @@ impl<'a> Best<'a> {
         let Answer { words, loaded, counted, problems, ranking, replaced } = answer;
         let Loaded { sessions, hidden, short, .. } = loaded;
         let (args, wanted) = (self.args, render::Wanted::Words(words));
-        let limit = args.limit.unwrap_or(usize::MAX);
+        let limit = args.limit();
         let shown = ranking.order.iter().take(limit).map(|(at, score)| {
             let (state, tally) = &counted[*at];
             let names = tally.terms().map(|term| words.terms[term].text.clone()).collect();

@@ -143,7 +143,7 @@ impl Search<'_> {
         ui: &mut Ui,
     ) -> anyhow::Result<Exit> {
         let Self { args, format, pattern, short, env, .. } = self;
-        let limit = args.limit.unwrap_or(usize::MAX);
+        let limit = args.limit();
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
         match format {
             Format::Ndjson => render::ndjson_header(ui.data())?,
@@ -175,9 +175,8 @@ impl Search<'_> {
         };
         let mut part = Vec::with_capacity(PART);
         let work = |at| self.one(&sessions[at]);
-        let wanted = if limit > 0 { sessions.len() } else { 0 };
         in_order(
-            wanted,
+            sessions.len(),
             AHEAD,
             work,
             || watcher.done(1),

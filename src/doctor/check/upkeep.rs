@@ -39,7 +39,7 @@ fn expiries(survey: &Survey) -> Vec<Finding> {
     found
         .filter_map(|((root, day), sessions)| {
             let (agent, retention) = survey.retentions.get(root)?;
-            let within_days = survey.expires_within.as_hours() / 24;
+            let within_days = (survey.expires_within.as_hours() + 23) / 24;
             Some(expiry_finding(*agent, retention, day.map(|day| day.to_string()), &sessions, within_days))
         })
         .collect()

@@ -1,0 +1,59 @@
+//! The page of all options, for docs/flags.md.
+
+use std::collections::BTreeMap;
+
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
+
+use crate::cli::Cli;
+
+/// The text above the table.
+const HEAD: &str = "\
+# Options
+
+This table is made by `.ci/generate` from the definitions of the commands. An option has one meaning in every command, and a
+meaning has one option; `src/cli/tests.rs` checks that and lists the exceptions. `rejoin help COMMAND` says more about each.
+
+| option | meaning | commands |
+| --- | --- | --- |
+";
+
+/// Returns the page.
+pub(super) fn page() -> String {
+    let mut command = Cli::command();
+    command.build();
+    let mut rows: BTreeMap<(String, String, String), Vec<String>> = BTreeMap::new();
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        let ends = part.get_subcommands().map(|end| (format!("{} {}", part.get_name(), end.get_name()), end));
+        let ends: Vec<(String, &Command)> = ends.collect();
+        let ends = if ends.is_empty() { vec![(part.get_name().to_owned(), part)] } else { ends };
+        for (name, end) in ends {
+            for arg in end.get_arguments().filter(|arg| arg.get_help_heading().is_none()) {
+                if let Some(row) = row(arg) {
+                    rows.entry(row).or_default().push(format!("`{name}`"));
+                }
+            }
+        }
+    }
+    for arg in command.get_arguments().filter(|arg| arg.get_help_heading().is_some()) {
+        rows.extend(row(arg).map(|row| (row, vec!["every command".to_owned()])));
+    }
+    let lines = rows.into_iter().map(|((_, option, meaning), commands)| {
+        format!("| {} | {} | {} |\n", cell(&option), cell(&meaning), commands.join(", "))
+    });
+    HEAD.to_owned() + &lines.collect::<String>()
+}
+
+/// Returns the name of an option for the order, the option as it is typed, and its meaning.
+fn row(arg: &Arg) -> Option<(String, String, String)> {
+    let long = arg.get_long().filter(|_| !matches!(arg.get_action(), ArgAction::Help | ArgAction::Version))?;
+    let letter = arg.get_short().map(|letter| format!("`-{letter}`, ")).unwrap_or_default();
+    let values = arg.get_value_names().filter(|_| arg.get_action().takes_values()).unwrap_or_default();
+    let value: String = values.iter().map(|value| format!(" {value}")).collect();
+    let meaning = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    Some((long.to_owned(), format!("{letter}`--{long}{value}`"), meaning))
+}
+
+/// Returns a text as a cell of Markdown.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
