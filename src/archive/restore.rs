@@ -16,10 +16,9 @@ use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
-use crate::format::text;
 use crate::session::Store;
 use crate::system::disk::{self, Access, Disk, For};
-use crate::system::env::Env;
+use crate::system::env::{Clock, Env};
 
 /// A restore as it is planned.
 #[derive(Debug)]
@@ -27,6 +26,7 @@ pub(crate) struct Restore<'a> {
     /// What would be done; without items when everything is there already.
     pub change: Change,
     archive: &'a Archive,
+    clock: &'a Clock,
     parts: Vec<Part<'a>>,
     ready: PathBuf,
     /// How many sessions were added.
@@ -46,9 +46,9 @@ struct Part<'a> {
 
 impl<'a> Restore<'a> {
     /// Begins a plan that puts back nothing yet.
-    pub(crate) fn new(archive: &'a Archive, env: &Env) -> Self {
+    pub(crate) fn new(archive: &'a Archive, env: &'a Env) -> Self {
         let change = Change::new("restore", Vec::new());
-        Self { change, archive, parts: Vec::new(), ready: env.state_dir().join(READY), sessions: 0 }
+        Self { change, archive, clock: &env.clock, parts: Vec::new(), ready: env.state_dir().join(READY), sessions: 0 }
     }
 
     /// Adds a session, to be put below these roots, one for each of its stores; a store without a root is left out.
@@ -112,7 +112,7 @@ impl<'a> Restore<'a> {
         self.sessions += 1;
         self.parts.append(&mut parts);
         let about = About::Session(manifest.agent, manifest.id.as_str().into());
-        let reason = format!("state {}, archived at {}", manifest.number, text::second(manifest.archived_at));
+        let reason = format!("state {}, archived at {}", manifest.number, self.clock.shown(manifest.archived_at));
         self.change.items.push(Item::new(about, "archived", reason, steps));
         Ok(true)
     }

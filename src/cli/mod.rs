@@ -51,7 +51,7 @@ pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, Tr
     styles = colors::of_help(),
     max_term_width = 100,
     disable_help_subcommand = true,
-    after_help = "Topics: rejoin help sessions|filters|marks|options|config|exit-codes",
+    after_help = "Topics: rejoin help sessions|filters|words|marks|options|config|exit-codes",
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
@@ -303,7 +303,7 @@ pub(crate) enum Generated {
 /// Arguments of `help`.
 #[derive(Args, Debug)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: `sessions`, `filters`, `marks`, `options`, `config` or `exit-codes`
+    /// A command, or a topic: `sessions`, `filters`, `words`, `marks`, `options`, `config` or `exit-codes`
     #[arg(value_name = "TOPIC")]
     pub topic: Vec<String>,
 }

@@ -63,7 +63,7 @@ pub(crate) struct TrashListArgs {
 /// Arguments of `trash restore`.
 #[derive(Args, Debug)]
 pub(crate) struct TrashRestoreArgs {
-    /// Which entry: RUN/ITEM as shown by `rejoin trash list`, or a session's id or the start of it
+    /// Which entry: RUN/NUMBER as shown by `rejoin trash list`, or a session's id or the start of it
     #[arg(value_name = "ENTRY")]
     pub entry: String,
 

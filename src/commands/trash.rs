@@ -48,7 +48,7 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     Ok(super::undo::exit(&report))
 }
 
-/// Finds the entry that a name means: RUN/ITEM, the beginning of a session's id, or a part of its title.
+/// Finds the entry that a name means: RUN/NUMBER, the beginning of a session's id, or a part of its title.
 fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refusal> {
     if let Some(entry) = entries.iter().find(|entry| render::name(entry) == name) {
         return Ok(entry);
@@ -64,15 +64,15 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
     let titled = entries.iter().filter(has_title).collect();
     match [exact, begins, titled].into_iter().find(|found| !found.is_empty()).unwrap_or_default().as_slice() {
         [only] => Ok(only),
-        [] => Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("the trash has no item {name}"))
-            .hint("run `rejoin trash list` to see the items")),
+        [] => Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("the trash has no entry {name}"))
+            .hint("run `rejoin trash list` to see the entries")),
         several => {
             let candidates = several.iter().map(|entry| candidate(entry)).collect();
             let first = render::name(several[0]);
             Err(Refusal::new(
                 Exit::Ambiguous,
                 RefusalCode::Ambiguous,
-                format!("{name} matches several items in the trash"),
+                format!("{name} matches several entries in the trash"),
             )
             .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
             .candidates(candidates))

@@ -158,11 +158,6 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
-/// Returns a time to the second: what is finer is noise to people.
-pub(crate) fn second(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
 /// Says how long ago something was in at most four characters, for where there is little room: "5m", "20h", "3d", "7w".
 pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "?".to_owned() };
@@ -230,9 +225,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_told_to_the_second() {
-        let at: Timestamp = "2026-11-23T05:52:28.61176557Z".parse().expect("a time");
-        assert_eq!(second(at), "2026-11-23T05:52:28Z");
+    fn a_line_that_is_too_long_goes_on_below_its_last_column() {
+        let text = "A topic:\n\n  ab    one two three\n  c     four\n\nplain words that are long\n";
+        let expected = "A topic:\n\n  ab    one two\n        three\n  c     four\n\nplain words that\nare long\n";
+        assert_eq!(wrapped(text, 17), expected);
+        assert_eq!(wrapped(text, 80), text);
+        assert_eq!(wrapped("/a/path/that/is/too/long/to/fit\n", 10), "/a/path/that/is/too/long/to/fit\n");
     }
 
     #[test]

@@ -126,12 +126,28 @@ fn every_example_of_a_page_does_what_it_says() {
 fn every_topic_is_named_and_told() {
     let world = World::new();
     let help = world.rejoin(["help"]).code(0).stdout();
-    for topic in ["sessions", "filters", "marks", "options", "config", "exit-codes"] {
+    for topic in ["sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {
         assert!(help.contains(topic), "{help}");
         let told = world.rejoin(["help", topic]).code(0).stdout();
         assert!(told.lines().count() > 5 && told.lines().all(|line| line.chars().count() <= 400), "{told}");
     }
     world.rejoin(["help", "nothing"]).code(2);
+}
+
+#[test]
+fn the_glossary_and_the_terms_of_the_architecture_agree() {
+    let world = World::new();
+    let words = world.rejoin(["help", "words"]).code(0).stdout();
+    let page = include_str!("../../docs/architecture.md");
+    let mut shared = 0;
+    for line in words.lines().filter(|line| line.starts_with("  ")) {
+        let Some((word, meaning)) = line.trim().split_once("  ") else { continue };
+        let Some(term) = page.lines().find(|line| line.starts_with(&format!("| {word} | "))) else { continue };
+        let meaning = meaning.trim().split([',', ';']).next().unwrap_or_default();
+        assert!(term.contains(meaning), "{word}: {meaning:?} is not in {term:?}");
+        shared += 1;
+    }
+    assert!(shared > 8, "{shared}");
 }
 
 #[test]

@@ -61,6 +61,7 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["help", "list"],
         vec!["help", "exit-codes"],
         vec!["help", "marks"],
+        vec!["help", "words"],
         vec!["help", "options"],
         vec!["help", "config"],
         vec!["help", "sessions"],

@@ -191,13 +191,13 @@ claude 00000001-aaaa-4aaa-8aaa-000000000001
   launch dir    /usr/bin
   started in    /usr/bin
   last in       /usr/bin
-  created       2026-02-01T10:01:00Z, 2026-02-01
-  active        2026-02-01T10:04:00Z, 2026-02-01
+  created       2026-02-01 10:01:00
+  active        2026-02-01 10:04:00
   messages      2 prompts, 2 replies
   model         model-a
   git branch    main
   was in        [ROOT]/home/.claude/projects/-usr-bin/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
-  state         1: archived at 2026-03-01T12:00:00Z on [..] 1 files, [..]
+  state         1: archived at 2026-03-01 12:00:00 on [..] 1 files, [..]
   restore       rejoin restore claude:00000001-aaaa-4aaa-8aaa-000000000001
 
 assistant  2026-02-01 10:04:00

@@ -281,7 +281,7 @@ fn the_trash_is_listed_restored_from_and_purged() {
     world.rejoin(["trash", "list", "--format", "table"]).code(0).stdout_eq(snapbox::str![[r#"
 20260301-120000/0  backfill  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  10 B  just now
       its session-info.json is unusable; from metadata.json
-1 item in the trash, 10 B. `rejoin trash restore 20260301-120000/0` puts the first one back.
+1 entry in the trash, 10 B. `rejoin trash restore 20260301-120000/0` puts the first one back.
 
 "#]]);
     world.rejoin(["trash", "restore", "nothing"]).code(5);

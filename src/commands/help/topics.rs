@@ -15,6 +15,7 @@ type Writer = fn() -> String;
 const TOPICS: &[(&str, Writer)] = &[
     ("sessions", sessions),
     ("filters", filters),
+    ("words", words),
     ("marks", marks),
     ("options", options),
     // It is a command too; its own help is that of `rejoin config --help`.
@@ -84,6 +85,45 @@ fn filters() -> String {
          `rejoin list` and the picker take words, too:\n\n{words}\n\
          An AGE is an age or a time:\n\n{ages}\n\
          The config file may set filters for `list`: `rejoin help config`.\n"
+    )
+}
+
+/// Explains the words of all commands and pages.
+fn words() -> String {
+    let words = columns([
+        ["agent", "a program that writes sessions, such as Claude Code or Codex"],
+        ["session", "one conversation that its agent can resume, identified by agent and id"],
+        ["sub-agent", "a session that another session started for a part of its work"],
+        ["copy", "one place where a session is stored; a session has one or more"],
+        ["store", "one root directory of one agent's sessions"],
+        ["project", "a directory in a store that holds the sessions of one working directory"],
+        ["launch directory", "the directory in which `resume` starts the agent"],
+        ["evidence", "a source that points to a launch directory, and whether it counts"],
+        ["pointer", "a file outside the stores that names a session, such as Leo's"],
+        ["live", "in use by a process"],
+        ["mark", "something unusual about a session: `rejoin help marks`"],
+        ["problem", "a mark that says what is wrong; `health` in JSON"],
+        ["finding", "a problem that `doctor` reports, with evidence and remedies"],
+        ["plan", "a change before it is made, as --dry-run prints it"],
+        ["item", "a part of a plan or a run, mostly one session"],
+        ["run", "one change that was carried out; `undo` reverses it"],
+        ["trash", "where a run keeps what it removed, until a purge"],
+        ["entry", "an item of a run that is in the trash"],
+        ["archive", "a place for sessions where no agent deletes them"],
+        ["state", "one version of a session in the archive"],
+        ["pinned", "protected from `cleanup` and `delete`"],
+        ["host", "a machine that `--host` queries through ssh; `.` is this machine"],
+    ]);
+    let times = columns([
+        ["20 hours ago", "its age; after a week, the day"],
+        ["20h", "the same in a narrow table"],
+        ["2026-11-20 14:00:03", "a moment in your time zone"],
+        ["2026-11-20", "a day"],
+        ["2026-11-20T14:00:03Z", "a moment in UTC, for scripts: in JSON and in a pipe"],
+    ]);
+    format!(
+        "Words that help, messages and pages use, each for one thing:\n\n{words}\n\
+         A time is shown as:\n\n{times}\n"
     )
 }
 

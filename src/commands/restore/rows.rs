@@ -20,7 +20,6 @@ use crate::commands::change;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::sqlite::rows::script;
-use crate::format::text;
 use crate::launch::errand::Errand;
 use crate::scan::{self, Places, Wanted};
 use crate::session::{Located, Store};
@@ -100,7 +99,7 @@ pub(super) fn run(
         let count = manifest.copies.len();
         ui.warn(&format!("the archive has {count} copies of it, each from another database: the first is given back"));
     }
-    let change = Change::new("restore", returns.iter().map(Return::item).collect());
+    let change = Change::new("restore", returns.iter().map(|one| one.item(env)).collect());
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
         // Nobody else archives or removes it meanwhile.
         let _state_dir = StateDir::open(env, "restore", patience)?;
@@ -138,10 +137,15 @@ impl<'a> Return<'a> {
         Ok(Self { manifest, archive, agent, keeper, store, foreign, dir, is_dir_named })
     }
 
-    fn item(&self) -> Item {
+    fn item(&self, env: &Env) -> Item {
         let Manifest { agent, id, number, archived_at, .. } = self.manifest;
         let about = About::Session(*agent, id.as_str().into());
-        Item::new(about, "archived", format!("state {number}, archived at {}", text::second(*archived_at)), Vec::new())
+        Item::new(
+            about,
+            "archived",
+            format!("state {number}, archived at {}", env.clock.shown(*archived_at)),
+            Vec::new(),
+        )
     }
 
     /// Returns where the agent has it already.

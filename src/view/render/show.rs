@@ -156,11 +156,7 @@ impl<W: Write> Page<'_, W> {
 
     fn time(&mut self, name: &str, fact: Option<&Fact<Timestamp>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
-        let at = self.env.clock.shown(fact.value);
-        let ago = text::ago(Some(fact.value), self.env.clock.now);
-        // An old time is shown as its date, which is there already.
-        let ago = if at.starts_with(&ago) { String::new() } else { format!(", {ago}") };
-        self.line(name, &format!("{at}{ago}  ({})", fact.source))
+        self.line(name, &format!("{}  ({})", table::moment(fact.value, self.env), fact.source))
     }
 
     fn copies(&mut self, session: &Session) -> io::Result<()> {

@@ -257,10 +257,13 @@ impl<'s> Row<'s> {
     }
 }
 
+/// The narrowest screen on which an age is written out.
+const WIDE: usize = 100;
+
 fn columns(rows: &[Row<'_>], env: &Env) -> Vec<Column> {
     let active = |row: &Row<'_>| {
-        let at = row.newest().active_at;
-        at.map(|at| text::short_ago(Some(at), env.clock.now)).unwrap_or_default()
+        let ago = if env.terminal.columns() < WIDE { text::short_ago } else { text::ago };
+        row.newest().active_at.map(|at| ago(Some(at), env.clock.now)).unwrap_or_default()
     };
     let version = |row: &Row<'_>| row.newest().version.as_deref().map(text::one_line).unwrap_or_default().into_owned();
     vec![

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
+use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
@@ -103,6 +104,13 @@ pub(crate) fn title(session: &Session) -> String {
         None if session.health.contains(Health::UnknownFormat) => "(unknown format)".to_owned(),
         None => "(no prompt)".to_owned(),
     }
+}
+
+/// Formats a moment as its local time and its age.
+pub(crate) fn moment(at: Timestamp, env: &Env) -> String {
+    let (shown, ago) = (env.clock.shown(at), text::ago(Some(at), env.clock.now));
+    // An old time is shown as its date, which is there already.
+    if shown.starts_with(&ago) { shown } else { format!("{shown}, {ago}") }
 }
 
 /// Says when a session was last active; what an agent keeps only while it is closed tells when that was.

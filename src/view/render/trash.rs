@@ -34,7 +34,7 @@ pub(crate) struct TrashListJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TrashEntry", deny_unknown_fields)]
 pub(crate) struct TrashEntryJson<'a> {
-    /// What to type to mean it: RUN/ITEM.
+    /// What to type to mean it: RUN/NUMBER.
     pub entry: String,
     /// The run that took it away.
     pub run: &'a str,
@@ -120,7 +120,7 @@ impl Answer for [Entry<'_>] {
             return Ok(());
         }
         let size = text::size(self.iter().map(|entry| entry.size_bytes).sum());
-        let count = text::count(self.len(), "item");
+        let count = text::count(self.len(), "entry");
         let first = self.first().map(name).unwrap_or_default();
         let command = format!("rejoin trash restore {first}");
         writeln!(

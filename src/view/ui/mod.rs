@@ -202,7 +202,7 @@ impl Ui {
         }
         for candidate in refusal.candidates.iter().filter(|_| refusal.code != RefusalCode::Ambiguous) {
             let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
-            let at = candidate.active_at.as_deref().unwrap_or("time unknown");
+            let at = Some(candidate.row.active.as_str()).filter(|active| !active.is_empty()).unwrap_or("time unknown");
             let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();
             let line =
                 format!("  {}  {}  {at}  {}", candidate.select, text::one_line(dir), text::truncated(&title, 60));

@@ -14,6 +14,7 @@ use crate::system::env::Env;
 use crate::view::render::answer::{write_line, write_object, write_summary};
 use crate::view::render::archive::list::{ArchivedJson, StateJson, archived};
 use crate::view::render::json::PathJson;
+use crate::view::render::table;
 use crate::view::ui::Styles;
 
 const KIND: &str = "archived-session";
@@ -89,7 +90,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     let Styles { strong, header, .. } = styles;
     writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id))?;
     let mut line = |name: &str, value: &str| writeln!(out, "  {header}{name:<12}{header:#}  {}", text::one_line(value));
-    let time = |at: Option<Timestamp>| at.map(|at| format!("{at}, {}", text::ago(Some(at), env.clock.now)));
+    let time = |at: Option<Timestamp>| at.map(|at| table::moment(at, env));
     let dir = |dir: Option<PathJson<'_>>| dir.map(|dir| dir.path.into_owned());
     let messages = session.prompts.zip(session.replies);
     let fields = [
@@ -125,7 +126,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
         let size = text::size(*size_bytes);
         line(
             "state",
-            &format!("{state}: archived at {} on {hostname}, {files} files, {size}", text::second(*archived_at)),
+            &format!("{state}: archived at {} on {hostname}, {files} files, {size}", env.clock.shown(*archived_at)),
         )?;
     }
     let command = format!("rejoin restore {}", shell::word(&format!("{}:{}", session.agent, session.id)));
