@@ -87,9 +87,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 // The words of the error hold the arguments.
                 let shown: Vec<String> =
                     args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
-                let mut error = Cli::command().try_get_matches_from(&shown).err().unwrap_or(error);
+                // Its help hides the global options, which may be meant.
+                let mut command = Cli::command();
+                let mut error = command.try_get_matches_from_mut(&shown).err().unwrap_or(error);
                 add_tips(&mut error, &command, &shown);
-                suggest_nearest(&mut error, &Cli::command(), &shown);
+                suggest_nearest(&mut error, &command, &shown);
                 Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
                 return Exit::Usage;
             }

@@ -37,7 +37,7 @@ pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
-pub(crate) use tips::{add_tips, suggest_nearest};
+pub(crate) use tips::{add_tips, nearest, suggest_nearest};
 pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them

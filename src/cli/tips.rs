@@ -36,6 +36,17 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
 /// Puts the nearest command, option or value in place of those that clap finds similar.
 pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[String]) {
     let meant = words.iter().fold(command, |command, word| command.find_subcommand(word).unwrap_or(command));
+    let longs = || meant.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| arg.get_long());
+    let is_long = |word: &&str| word.len() > 1 && longs().any(|long| long == *word);
+    let hyphened =
+        words.iter().filter_map(|word| word.strip_prefix('-')).map(|word| word.split('=').next().unwrap_or(word));
+    if let Some(long) = hyphened.clone().find(is_long) {
+        let tip = StyledStr::from(format!("the option '--{long}' has two hyphens"));
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedValue);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        return;
+    }
     let (typed, suggested) = match error.kind() {
         ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
         ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
@@ -48,10 +59,7 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
             let visible = meant.get_subcommands().filter(|command| !command.is_hide_set());
             visible.map(|command| command.get_name().to_owned()).collect()
         }
-        ContextKind::SuggestedArg => {
-            let longs = meant.get_arguments().filter(|argument| !argument.is_hide_set());
-            longs.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
-        }
+        ContextKind::SuggestedArg => longs().map(|long| format!("--{long}")).collect(),
         _ => match error.get(ContextKind::ValidValue) {
             Some(ContextValue::Strings(values)) => values.clone(),
             _ => return,
@@ -69,7 +77,7 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
 }
 
 /// Returns the name with the fewest letters that are wrong, missing or in the wrong order, or one that begins as it was typed.
-fn nearest(typed: &str, names: Vec<String>) -> Option<String> {
+pub(crate) fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Option<String> {
     let typed = typed.to_lowercase();
     let letters = typed.trim_start_matches('-').chars().count();
     let most = (letters / 3).max(1);
@@ -117,7 +125,7 @@ mod tests {
             let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
             suggest_nearest(&mut error, &command, &words);
             let said = error.to_string();
-            let tip = said.lines().find(|line| line.contains(" exists: '"));
+            let tip = said.lines().find(|line| line.contains(" exists: '") || line.contains("two hyphens"));
             tip.and_then(|tip| tip.split('\'').nth(1)).unwrap_or_default().to_owned()
         };
         for (typed, name) in [
@@ -181,6 +189,24 @@ mod tests {
             ("list --format jsno", "json"),
             ("search x --sort actvie", "active"),
             ("list --agent qwne", "qwen"),
+            ("list --agent claud,codex", "claude"),
+            ("list --quite", "--quiet"),
+            ("show x --hom /x", "--home"),
+            ("ls --al", "--all"),
+            ("--versoin", "--version"),
+            ("doctor --expirng 7", "--expiring"),
+            ("cleanup --olderthan 3d", "--older-than"),
+            ("list -agent claude", "--agent"),
+            ("list -limit=3", "--limit"),
+            ("list -json", "--json"),
+            ("trash lst", "list"),
+            ("hook instal", "install"),
+            ("save trascript", "transcript"),
+            ("completions zhs", "zsh"),
+            ("doctor --check mising-directory", "missing-directory"),
+            ("list --fields titel", "title"),
+            ("stats --by projcet", "project"),
+            ("export x --format hmtl", "html"),
             ("xyzzy", ""),
             ("list --xyzzy", ""),
         ] {

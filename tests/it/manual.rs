@@ -132,6 +132,11 @@ fn every_topic_is_named_and_told() {
         assert!(told.lines().count() > 5 && told.lines().all(|line| line.chars().count() <= 400), "{told}");
     }
     world.rejoin(["help", "nothing"]).code(2);
+    for (typed, near) in [("serach", "search"), ("filtres", "filters"), ("exit-code", "exit-codes"), ("wrods", "words")]
+    {
+        let answer = world.rejoin(["help", typed]).code(2).stderr();
+        assert!(answer.contains(&format!("run `rejoin help {near}`")), "{answer}");
+    }
 }
 
 #[test]

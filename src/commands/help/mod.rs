@@ -29,7 +29,15 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
                 let topic = words.join(" ");
                 let refusal =
                     Refusal::new(Exit::Usage, RefusalCode::Usage, format!("there is no command or topic {topic}"));
-                return Err(refusal.hint("run `rejoin help` to see the commands and topics").into());
+                let commands = command.get_subcommands().filter(|part| !part.is_hide_set());
+                let commands = commands.map(|part| part.get_name().to_owned());
+                let near = cli::nearest(&topic, commands.chain(topics::names().map(str::to_owned)));
+                return Err(refusal
+                    .hint(match near {
+                        Some(near) => format!("run `rejoin help {near}`"),
+                        None => "run `rejoin help` to see the commands and topics".to_owned(),
+                    })
+                    .into());
             }
         },
     };
