@@ -12,7 +12,7 @@ use crate::session::select::{CopySelector, Selector};
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
     /// Which sessions: ids or the start of ids, AGENT:ID, `latest`, titles, or the sessions' files or directories
-    #[arg(value_name = "SESSION", required_unless_present_any = ["every", "since", "older_than", "dir", "here"],
+    #[arg(value_name = "SESSION", required_unless_present_any = ["every", "since", "until", "older_than", "dir", "here"],
           conflicts_with = "every")]
     pub sessions: Vec<Selector>,
 

@@ -83,15 +83,17 @@ impl ListArgs {
 
     /// Returns whether something else was asked for than the plain list.
     pub(crate) fn is_narrowed(&self) -> bool {
-        let FilterArgs { place, since, older_than } = &self.filter;
-        let is_filtered = !self.words.is_empty() || place.is_narrow() || since.is_some() || older_than.is_some();
+        let FilterArgs { place, since, until, older_than } = &self.filter;
+        let has_times = since.is_some() || until.is_some() || older_than.is_some();
+        let is_filtered = !self.words.is_empty() || place.is_narrow() || has_times;
         is_filtered || self.all || self.counts() || self.reverse || self.group.is_some() || self.limit.is_some()
     }
 
     /// Returns whether the number of a line names its session elsewhere: in the usual order, with nothing left out.
     pub(crate) fn has_places(&self) -> bool {
-        let FilterArgs { place, since, older_than } = &self.filter;
-        let is_whole = self.words.is_empty() && !place.is_narrow() && since.is_none() && older_than.is_none();
+        let FilterArgs { place, since, until, older_than } = &self.filter;
+        let has_times = since.is_some() || until.is_some() || older_than.is_some();
+        let is_whole = self.words.is_empty() && !place.is_narrow() && !has_times;
         is_whole
             && !self.all
             && !self.archived

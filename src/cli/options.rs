@@ -121,6 +121,10 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "AGE")]
     pub since: Option<When>,
 
+    /// Only sessions active before AGE; with --since, those active at any time in between
+    #[arg(long, value_name = "AGE", alias = "before")]
+    pub until: Option<When>,
+
     /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
     #[arg(long, value_name = "AGE")]
     pub older_than: Option<When>,

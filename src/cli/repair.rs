@@ -83,7 +83,7 @@ pub(crate) struct DedupeArgs {
     #[arg(long, value_name = "N|PATH")]
     pub keep: Option<CopySelector>,
 
-    /// Do not ask for confirmation; required without a terminal
+    /// Do not ask for confirmation
     ///
     /// Nothing is asked if the kept copy has everything that the others have.
     #[arg(long, short)]

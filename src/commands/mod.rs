@@ -55,6 +55,7 @@ use std::path::Path;
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Filter {
     Filter {
         since: args.since.map(|when| env.clock.before(when)),
+        until: args.until.map(|when| env.clock.before(when)),
         before: args.older_than.map(|when| env.clock.before(when)),
         all,
         ..place_filter(&args.place, env)

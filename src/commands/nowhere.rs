@@ -74,7 +74,7 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
 /// Returns the directory that was asked for and commands for those nearest; nothing if some session worked in it.
 fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)> {
     let dir = filter.dirs.first()?;
-    let place = Filter { agents: Vec::new(), since: None, before: None, ..filter.clone() };
+    let place = Filter { agents: Vec::new(), since: None, until: None, before: None, ..filter.clone() };
     let agents = Filter { agents: filter.agents.clone(), ..Filter::default() };
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
     let mut scan = scan::locate(env, &[]).read_with_pointers(env, filter, wanted);

@@ -225,15 +225,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_too_long_goes_on_below_its_last_column() {
-        let text = "A topic:\n\n  ab    one two three\n  c     four\n\nplain words that are long\n";
-        let expected = "A topic:\n\n  ab    one two\n        three\n  c     four\n\nplain words that\nare long\n";
-        assert_eq!(wrapped(text, 17), expected);
-        assert_eq!(wrapped(text, 80), text);
-        assert_eq!(wrapped("/a/path/that/is/too/long/to/fit\n", 10), "/a/path/that/is/too/long/to/fit\n");
-    }
-
-    #[test]
     fn counts_and_lists_are_words_of_a_sentence() {
         let counts = [(0, "0 sessions"), (1, "1 session"), (2, "2 sessions")];
         for (number, expected) in counts {

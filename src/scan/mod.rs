@@ -4,6 +4,7 @@
 pub(crate) mod aliases;
 mod commits;
 mod first;
+mod gap;
 pub(crate) mod git;
 pub(crate) mod missing;
 pub(crate) mod moved;
@@ -188,6 +189,7 @@ impl Places {
         let watcher = self.watcher.clone();
         let mut scan = self.read_all(env, wanted);
         scan.add_those_in_dirs(env, filter, wanted, &watcher);
+        scan.drop_idle(filter);
         scan
     }
 

@@ -1,5 +1,9 @@
 //! The filters that every command has which takes sessions: of an agent, of a directory, of the current one.
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 use crate::contract::changes::Cleanup;
 use crate::contract::{Details, DoctorReport};
 use crate::fixtures::{Amplifier, Claude, Codex, Leo, id};
@@ -165,4 +169,39 @@ fn of_a_directory_without_sessions_that_is_said_with_those_that_come_nearest() {
     // In a directory where nobody worked, a person is told of the directories around, and a script of nothing.
     let nearby = world.dir("desk/drawer");
     assert_eq!(world.from(&nearby).rejoin(["list", "--here"]).code(0).stderr(), "");
+}
+
+#[test]
+fn since_and_until_mean_active_at_any_time_in_between() {
+    let world = World::new();
+    let app = world.dir("app");
+    let at = |n: u32, times: &[&str]| {
+        let session = Claude::session(id(n)).in_dir(&app);
+        times.iter().fold(session, |session, time| session.at(time).turn("x", "y"))
+    };
+    world.add(at(1, &["2026-01-01T10:00:00Z", "2026-02-10T10:00:00Z", "2026-02-25T10:00:00Z"]));
+    world.add(at(2, &["2026-01-01T10:00:00Z", "2026-02-25T10:00:00Z"]));
+    world.add(at(3, &["2026-01-01T10:00:00Z", "2026-01-02T10:00:00Z"]));
+    world.add(at(4, &["2026-02-20T10:00:00Z"]));
+    world.add(at(5, &["2026-02-09T10:00:00Z"]));
+    let span = ["--since", "2026-02-09", "--until", "2026-02-16"];
+    for verb in [&["list"][..], &["search", "x"], &["list", "--limit", "9"]] {
+        let args: Vec<&str> = verb.iter().chain(&span).copied().chain(["--json"]).collect();
+        let found: Value = world.rejoin(&args).code(0).json();
+        let sessions = found["sessions"].as_array().expect("sessions");
+        let of = |session: &Value| session["id"].as_str().or(session["session"]["id"].as_str()).map(str::to_owned);
+        let ids: BTreeSet<String> = sessions.iter().filter_map(of).collect();
+        assert_eq!(ids, BTreeSet::from([id(1), id(5)]), "{verb:?}");
+    }
+    let ids = world.rejoin(["list", "--until", "2026-01-15", "--fields", "id"]).code(0).stdout();
+    assert_eq!(
+        ids.lines().collect::<BTreeSet<_>>(),
+        BTreeSet::from([&*id(1), &id(2), &id(3)]),
+        "active before, and perhaps later"
+    );
+    let ids = world.rejoin(["list", "--older-than", "2026-01-15", "--fields", "id"]).code(0).stdout();
+    assert_eq!(ids, id(3) + "\n");
+    let total =
+        world.rejoin(["stats", "--since", "2026-02-09", "--until", "2026-02-16", "--json"]).code(0).json::<Value>();
+    assert_eq!(total["total"]["sessions"], 2);
 }

@@ -61,6 +61,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     let mut scan = scan::locate(env, &agents).watched(watcher.clone()).read_all(env, wanted);
     if args.sessions.is_empty() {
         scan.add_those_in_dirs(env, filter, wanted, &watcher);
+        scan.drop_idle(filter);
     }
     drop(showing);
     commands::warn_of_problems(ui, &scan.problems);

@@ -20,6 +20,8 @@ pub(crate) struct Filter {
     pub is_respelled: Option<fn(&Path, &Path) -> bool>,
     /// Active at this time or later.
     pub since: Option<Timestamp>,
+    /// Active before this time, and perhaps later, too.
+    pub until: Option<Timestamp>,
     /// Last active before this time.
     pub before: Option<Timestamp>,
     /// Sub-agents, archived and empty ones too.
@@ -34,7 +36,19 @@ impl Filter {
 
     /// Returns whether it asks for more than agents, so that a session must be read to know whether it passes.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.dirs.is_empty() || self.since.is_some() || self.before.is_some()
+        !self.dirs.is_empty() || self.has_times()
+    }
+
+    fn has_times(&self) -> bool {
+        self.since.is_some() || self.until.is_some() || self.before.is_some()
+    }
+
+    /// Returns the times between which a session must have been active, if it was active before and after them: then only its
+    /// records can tell.
+    pub(crate) fn gap(&self, session: &Session) -> Option<(Timestamp, Timestamp)> {
+        let (since, until) = self.since.zip(self.until)?;
+        let spans = first_time(session)? < since && session.active_at()? >= until;
+        spans.then_some((since, until))
     }
 
     /// Returns whether a session passes but for its kind.
@@ -48,13 +62,14 @@ impl Filter {
                 || session.copies.iter().any(|copy| self.is_in_dirs(copy))
                 || self.kin_of(session).is_some())
             && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
+            && self.until.is_none_or(|until| first_time(session).is_some_and(|at| at < until))
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
 
     /// Returns whether a pointer of this agent is shown if its session cannot be found, and so has no place and no time.
     pub(crate) fn shows_dangling(&self, agent: AgentKind) -> bool {
         let is_of_agent = self.agents.is_empty() || self.agents.contains(&agent);
-        is_of_agent && self.dirs.is_empty() && self.since.is_none() && self.before.is_none()
+        is_of_agent && !self.is_narrow()
     }
 
     /// Returns whether a session's kind is shown.
@@ -80,4 +95,9 @@ impl Filter {
     fn is_in_dirs(&self, copy: &Copy) -> bool {
         copy.directories().any(|recorded| self.is_below(recorded))
     }
+}
+
+/// Returns when a session began, or else its last activity.
+fn first_time(session: &Session) -> Option<Timestamp> {
+    session.copy().created_at.as_ref().map(|at| at.value).or_else(|| session.active_at())
 }
