@@ -70,7 +70,7 @@ mod tests {
             ("is:dirgone", Some("is:dir-gone")),
             ("is:liev", Some("is:live")),
             ("agent:claude", None),
-            ("agent:nobody", None),
+            ("agent:xyzzy", None),
             ("is:lost", None),
             ("dir:shop", None),
             ("cluade", None),

@@ -88,10 +88,8 @@ fn a_session_is_written_as_markdown_unless_another_form_is_asked_for() {
 
 ## User · 2026-02-01 10:01:00
 
-```text
-sort **these**
-	by size
-```
+sort \\*\\*these\\*\\*\\
+&nbsp;&nbsp;&nbsp;&nbsp;by size
 
 <details><summary>Bash {\"command\":\"ls &lt;stones>\"}</summary>
 
@@ -127,9 +125,7 @@ See [there](https://a.example) *now*.
 
 ## User · 2026-02-01 10:00:00
 
-```text
 weigh each
-```
 
 ## Assistant · 2026-02-01 10:01:00
 

@@ -40,6 +40,62 @@ pub(super) fn fenced(text: &str, language: &str) -> Vec<String> {
     lines
 }
 
+/// Writes a prompt as it was typed, as lines that wrap: its breaks and indentation stay, and its fences are code.
+pub(super) fn typed(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let (mut out, mut at) = (Vec::with_capacity(lines.len()), 0);
+    // A fence that nothing closes is text, and so is every longer one after it.
+    let mut unclosed = usize::MAX;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        let fence = opening_fence(line).filter(|(length, _)| *length < unclosed);
+        let end = fence.and_then(|(length, _)| lines[at..].iter().position(|line| closes(line, length)));
+        if let (Some((_, language)), Some(end)) = (fence, end) {
+            out.push(String::new());
+            out.extend(fenced(&lines[at..at + end].join("\n"), language));
+            out.push(String::new());
+            at += end + 1;
+            continue;
+        }
+        unclosed = fence.map_or(unclosed, |(length, _)| length);
+        let mut written = text_line(line);
+        let next = lines.get(at).filter(|next| !next.trim().is_empty());
+        let is_code_next = next.and_then(|next| opening_fence(next)).is_some_and(|(length, _)| length < unclosed);
+        if !written.is_empty() && next.is_some() && !is_code_next {
+            written.push('\\');
+        }
+        out.push(written);
+    }
+    out
+}
+
+/// Writes a line of text with its blanks.
+fn text_line(line: &str) -> String {
+    const BLANK: &str = "&nbsp;";
+    let rest = line.trim();
+    let indent: usize =
+        line[..line.len() - line.trim_start().len()].chars().map(|c| if c == '\t' { 4 } else { 1 }).sum();
+    if rest.is_empty() {
+        return String::new();
+    }
+    let text = literal(rest, indent == 0).replace('\t', &BLANK.repeat(4)).replace("  ", "&nbsp; ");
+    format!("{}{text}", BLANK.repeat(indent))
+}
+
+/// Returns the length of the fence that a line opens, and its language.
+fn opening_fence(line: &str) -> Option<(usize, &str)> {
+    let rest = line.trim_start_matches('`');
+    let language = rest.trim();
+    let is_name = language.chars().all(|c| c.is_ascii_alphanumeric() || "+#._-".contains(c));
+    let length = line.len() - rest.len();
+    (length >= 3 && is_name).then_some((length, if language.is_empty() { "text" } else { language }))
+}
+
+fn closes(line: &str, length: usize) -> bool {
+    let line = line.trim_end();
+    line.len() >= length && line.chars().all(|c| c == '`')
+}
+
 /// Writes code within a line between more marks than are in it.
 pub(super) fn code_span(code: &str) -> String {
     let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -70,6 +126,32 @@ mod tests {
     #[test]
     fn a_fence_is_longer_than_any_in_the_text() {
         assert_eq!(fenced("a\n````\nb", "text"), ["`````text", "a", "````", "b", "`````"]);
+    }
+
+    #[test]
+    fn a_prompt_wraps_and_keeps_its_lines() {
+        let prompt = "sort **these**\n\tby size\n\n- a  b\n```rust\nlet *x*\n  = 1;\n```\nend\n```\nopen";
+        let lines = typed(prompt);
+        assert_eq!(
+            lines,
+            [
+                "sort \\*\\*these\\*\\*\\",
+                "&nbsp;&nbsp;&nbsp;&nbsp;by size",
+                "",
+                "\\- a&nbsp; b",
+                "",
+                "```rust",
+                "let *x*",
+                "  = 1;",
+                "```",
+                "",
+                "end",
+                "\\`\\`\\`\\",
+                "open",
+            ]
+        );
+        let longest = "`".repeat(9).to_owned() + "\n" + &"```\na\n".repeat(3);
+        assert!(typed(&longest).iter().filter(|line| line.starts_with("```")).count() == 2, "{:?}", typed(&longest));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::format::text;
 use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
-use crate::view::render::export::literal::{fenced, literal};
+use crate::view::render::export::literal::{fenced, literal, typed};
 use crate::view::render::export::rewrite::rewrite;
 use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, speaker, visible};
 use crate::view::render::table;
@@ -63,12 +63,12 @@ impl<W: Write> Page for MarkdownPage<'_, W> {
         let at = message.at.map(|at| format!(" · {}", self.env.clock.shown(at))).unwrap_or_default();
         writeln!(self.out, "## {}{at}\n", speaker(message.role))?;
         let said = visible(message.text.trim_end());
-        // A prompt may look like Markdown by accident.
-        let is_markdown = message.role == Role::Assistant && said.len() <= MAX_MARKDOWN_BYTES;
-        match is_markdown.then(|| rewrite(&said)).flatten() {
-            Some(reply) => writeln!(self.out, "{reply}\n"),
-            None => writeln!(self.out, "{}\n", fenced(&said, "text").join("\n")),
+        if message.role != Role::Assistant {
+            // A prompt may look like Markdown by accident.
+            return writeln!(self.out, "{}\n", typed(&said).join("\n"));
         }
+        let reply = if said.len() <= MAX_MARKDOWN_BYTES { rewrite(&said) } else { None };
+        writeln!(self.out, "{}\n", reply.unwrap_or_else(|| fenced(&said, "text").join("\n")))
     }
 
     fn end(&mut self) -> io::Result<()> {

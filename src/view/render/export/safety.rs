@@ -66,6 +66,7 @@ mod tests {
 
     use super::*;
     use crate::system::env::tests::fixed;
+    use crate::view::render::export::literal::typed;
     use crate::view::render::export::rewrite::rewrite;
     use crate::view::render::export::{reply, visible};
 
@@ -211,6 +212,17 @@ mod tests {
         fn no_message_runs_loads_or_swallows_anything(said in conversation()) {
             let fault = fault(&said, &fixed());
             prop_assert!(fault.is_none(), "{}\n{said:?}", fault.unwrap_or_default());
+        }
+
+        #[test]
+        fn no_letter_of_a_prompt_is_lost(said in conversation()) {
+            for (_, said) in said {
+                // The language of a fence is not among the letters.
+                let prompt = visible(&said).replace("```", "``");
+                let plain: String = prompt.chars().filter(|c| c.is_alphanumeric() && *c != 'x').collect();
+                let page = typed(&prompt).join("\n");
+                prop_assert_eq!(plain, letters(&page), "{}\n{}", prompt, page);
+            }
         }
 
         #[test]
