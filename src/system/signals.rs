@@ -1,11 +1,13 @@
 //! Signals as values: while somebody catches them they are read like keys, at any other time they do what they
 //! always do.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Once, OnceLock};
+use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -13,6 +15,9 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH, S
 use signal_hook::flag;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::system::fsio;
 
 /// The signals that end a program which does nothing about them.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
@@ -63,6 +68,49 @@ impl Signals {
     pub(crate) fn pending(&mut self) -> Vec<i32> {
         self.0.pending().collect()
     }
+}
+
+/// Calls a function before SIGINT ends the program, unless [`Signals`] catches it then. Only the first call counts.
+///
+/// An interrupt that is ignored, as in a job that a script left in the background, stays ignored.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that catches signals")]
+pub(crate) fn before_interrupt(function: fn()) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if is_interrupt_ignored() {
+            return;
+        }
+        // The thread registers the handler, so that without it the interrupt does what it always does.
+        let wait = move || {
+            let (read, write) = UnixStream::pair()?;
+            let mut delivery = SignalDelivery::with_pipe(read, write, SignalOnly, [SIGINT])?;
+            loop {
+                let mut fds = [PollFd::from_borrowed_fd(delivery.get_read().as_fd(), PollFlags::IN)];
+                let _ = poll(&mut fds, None);
+                for signal in delivery.pending() {
+                    if UNCAUGHT.load(Ordering::SeqCst) {
+                        function();
+                        emulate_default_handler(signal)?;
+                    }
+                }
+            }
+        };
+        let _ = thread::Builder::new().name("interrupt".to_owned()).spawn(move || -> io::Result<()> { wait() });
+    });
+}
+
+/// Returns whether this process ignores SIGINT, as far as the system shows it.
+fn is_interrupt_ignored() -> bool {
+    const MAX_STATUS: u64 = 64 * 1024;
+    let status = fsio::open_regular(Path::new("/proc/self/status")).ok().and_then(|(file, _)| {
+        let mut text = String::new();
+        file.take(MAX_STATUS).read_to_string(&mut text).ok().map(|_| text)
+    });
+    let ignored = status.and_then(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?.trim();
+        u64::from_str_radix(mask, 16).ok()
+    });
+    ignored.is_some_and(|mask| mask >> (SIGINT - 1) & 1 == 1)
 }
 
 impl Drop for Signals {

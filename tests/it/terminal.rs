@@ -352,6 +352,40 @@ fn it_is_said_when_the_agent_wrote_to_something_else() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
+fn an_interrupt_stops_a_search_with_a_message() {
+    let world = World::new();
+    let long = |n| (0..3000).fold(Claude::session(id(n)), |session, _| session.turn("why?", "because"));
+    (1..=12).for_each(|n| _ = world.add(long(n)));
+    let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["search", "--regex", "no.such.thing"]).env("REJOIN_PAUSE", "0");
+    let mut seat = Seat::run(&command, 80, 24);
+    seat.shows("Searching [");
+    seat.types("\x03");
+    let (status, rest) = seat.ends();
+    // A shell makes 130 of the signal.
+    assert_eq!(status, None, "{rest}");
+    assert!(rest.ends_with("Stopped.\r\n"), "{rest:?}");
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
+fn an_interrupt_of_a_change_says_how_to_undo_it() {
+    let world = World::new();
+    (1..=800).for_each(|n| _ = world.add(Jido::session(id(n))));
+    let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["cleanup", "--any-age", "--allow-all", "--yes"]).env("REJOIN_PAUSE", "0");
+    let mut seat = Seat::run(&command, 80, 24);
+    seat.shows("Removing [");
+    seat.types("\x03");
+    let (status, rest) = seat.ends();
+    assert_eq!(status, None, "{rest}");
+    assert!(rest.contains("Stopped.") && rest.contains("`rejoin undo --list`"), "{rest:?}");
+    world.rejoin(["undo", "--yes"]).code(0);
+    assert_eq!(world.rejoin(["list", "--limit", "0"]).code(0).stdout().lines().count(), 800);
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
 fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
     let world = World::new();
     for n in 1..=60 {

@@ -128,7 +128,7 @@ impl Ui {
 
     /// Begins to show progress, if someone is watching.
     pub(crate) fn progress(&self, what: &'static str, total: usize) -> Progress {
-        Progress::new(what, total, self.pauses, self.is_watched())
+        Progress::new(what, total, self.pauses, self.is_watched(), &self.elsewhere)
     }
 
     /// Begins to show the progress of threads, if someone is watching and they take long. It goes away with the value, which

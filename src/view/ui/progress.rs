@@ -3,10 +3,12 @@
 use std::fmt::Debug;
 use std::io::{self, Stderr, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::system::env::Env;
+use crate::format::command_line::in_home;
+use crate::system::env::{Elsewhere, Env};
+use crate::system::signals;
 use crate::system::watch::{Watch, Watcher};
 
 /// How many characters the bar has.
@@ -38,18 +40,66 @@ impl Pauses {
     }
 }
 
+/// The messages for an interrupt, one for each piece of work that is shown.
+static ON_INTERRUPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Work that is shown, for as long as this lives: Ctrl-C stops it with a message.
+#[derive(Debug)]
+struct Work;
+
+impl Work {
+    fn begin(message: String) -> Self {
+        signals::before_interrupt(report_interrupt);
+        messages().push(message);
+        Self
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        messages().pop();
+    }
+}
+
+fn messages() -> MutexGuard<'static, Vec<String>> {
+    ON_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints the message below the line that shows how far the work was.
+fn report_interrupt() {
+    if let Some(message) = messages().last() {
+        // The program ends here in any case.
+        let _ = terminal().write_all(format!("\n{message}\n").as_bytes());
+    }
+}
+
 /// How far one thread is; the line goes away with the value.
 #[derive(Debug)]
 pub(crate) struct Progress {
     total: usize,
+    _work: Option<Work>,
     line: Option<Line<Stderr>>,
 }
 
 impl Progress {
-    pub(super) fn new(what: &'static str, total: usize, pauses: Pauses, is_watched: bool) -> Self {
+    pub(super) fn new(
+        what: &'static str,
+        total: usize,
+        pauses: Pauses,
+        is_watched: bool,
+        elsewhere: &Elsewhere,
+    ) -> Self {
         // What changes something is waited for from its beginning.
         let pauses = Pauses { first: pauses.next, ..pauses };
-        Self { total, line: is_watched.then(|| Line::new(what, pauses, terminal())) }
+        let list = in_home("rejoin undo --list", elsewhere);
+        let message = match what {
+            "Removing" | "Moving" => {
+                format!("Stopped. `{list}` shows what was done; the next change repairs what was only begun.")
+            }
+            _ => "Stopped. What was written stays.".to_owned(),
+        };
+        let work = is_watched.then(|| Work::begin(message));
+        Self { total, _work: work, line: is_watched.then(|| Line::new(what, pauses, terminal())) }
     }
 
     /// Shows how many are done.
@@ -62,21 +112,25 @@ impl Progress {
 
 /// How far threads are that tell the watcher; the line goes away with the value, whoever goes on telling.
 #[derive(Debug)]
-pub(crate) struct Showing(Option<Arc<Tally<Stderr>>>);
+pub(crate) struct Showing {
+    tally: Option<Arc<Tally<Stderr>>>,
+    _work: Option<Work>,
+}
 
 impl Showing {
     pub(super) fn new(what: &'static str, pauses: Pauses, is_watched: bool) -> Self {
-        Self(is_watched.then(|| Arc::new(Tally::new(Line::new(what, pauses, terminal())))))
+        let tally = is_watched.then(|| Arc::new(Tally::new(Line::new(what, pauses, terminal()))));
+        Self { tally, _work: is_watched.then(|| Work::begin("Stopped.".to_owned())) }
     }
 
     /// Returns whom to tell.
     pub(crate) fn watcher(&self) -> Watcher {
-        self.0.as_ref().map(|tally| Watcher::new(Arc::<Tally<Stderr>>::clone(tally))).unwrap_or_default()
+        self.tally.as_ref().map(|tally| Watcher::new(Arc::<Tally<Stderr>>::clone(tally))).unwrap_or_default()
     }
 
     /// Takes the line away until threads tell of more, so that something else can be said.
     pub(crate) fn clear(&self) {
-        if let Some(tally) = &self.0 {
+        if let Some(tally) = &self.tally {
             tally.clear();
         }
     }
@@ -84,7 +138,7 @@ impl Showing {
 
 impl Drop for Showing {
     fn drop(&mut self) {
-        if let Some(tally) = &self.0 {
+        if let Some(tally) = &self.tally {
             tally.end();
         }
     }
@@ -318,10 +372,10 @@ mod tests {
     fn a_line_appears_sooner_where_something_is_changed_than_where_it_is_read() {
         let usual = Pauses::default();
         assert!(usual.first > usual.next);
-        let progress = Progress::new("Removing", 1, usual, true);
+        let progress = Progress::new("Removing", 1, usual, true, &Elsewhere::default());
         assert_eq!(progress.line.as_ref().map(|line| line.pause), Some(usual.next));
         let showing = Showing::new("Reading", usual, true);
-        let line = showing.0.as_ref().map(|tally| tally.line.lock().expect("a line"));
+        let line = showing.tally.as_ref().map(|tally| tally.line.lock().expect("a line"));
         assert_eq!(line.and_then(|line| Some(line.as_ref()?.pause)), Some(usual.first));
     }
 
