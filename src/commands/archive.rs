@@ -182,6 +182,9 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let styles = ui.styles;
     let wants = Messages::of(args);
     let format = args.format.for_text();
+    if format == Format::Table {
+        ui.page(env);
+    }
     if let Messages::None = wants {
         match format {
             Format::Table => render::show_text(ui.data(), env, &styles, &shown)?,

@@ -84,6 +84,7 @@ fn write_text(
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
     let styles = ui.styles;
+    ui.page(env);
     if !messages_only {
         let ready = find::ready(session, &Request::default(), env);
         show::session(ui.data(), env, &styles, session, &ready)?;

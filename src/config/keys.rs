@@ -40,7 +40,12 @@ const fn key(name: &'static str, example: &'static str, default: &'static str, m
 
 /// Every key. That of a group of hosts has the group's name.
 pub(crate) const KEYS: &[Key] = &[
-    key("pager", "\"less -R\"", "\"less\"", "the program that shows what is longer than a screen; PAGER wins over it"),
+    key(
+        "pager",
+        "\"less -R\"",
+        "\"less\"",
+        "the program that shows what is longer than the screen, cat for none; PAGER wins over it",
+    ),
     key("archive.dir", "\"/backup/rejoin\"", "", "where the archive is, as --archive-dir says"),
     key("list.agent", "[\"claude\", \"codex\"]", "every agent", "whose sessions a table shows, as --agent says"),
     key("list.since", "\"30d\"", "any time", "since when the sessions of a table were active, as --since says"),

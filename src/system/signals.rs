@@ -59,6 +59,15 @@ impl Signals {
         }
     }
 
+    /// Stops catching signals, and lets the last that was to end this process do so; interrupts were meant for another one.
+    pub(crate) fn pass_on(mut self) {
+        let ending = self.pending().into_iter().find(|signal| matches!(*signal, SIGHUP | SIGTERM));
+        drop(self);
+        if let Some(signal) = ending {
+            let _ = emulate_default_handler(signal);
+        }
+    }
+
     /// Returns what becomes readable when a signal has come.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.0.get_read().as_fd()

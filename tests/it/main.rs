@@ -94,6 +94,7 @@ mod omp;
 mod opencode;
 mod openhands;
 mod other_owner;
+mod pager;
 mod pi;
 mod picker;
 mod picker_keys;

@@ -375,6 +375,7 @@ impl Call<'_> {
             .env("HOME", self.world.home())
             .env("PATH", path)
             .env("TERM", "xterm")
+            .env("PAGER", "")
             .env("TZ", "UTC")
             .env("LANG", "C.UTF-8")
             .env("REJOIN_NOW", NOW)

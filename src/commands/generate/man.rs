@@ -20,7 +20,7 @@ const FILES: &[(&str, &str)] = &[
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("HOME", "the home directory whose sessions are looked at, unless \\-\\-home names another one"),
     ("PATH", "where the agents' programs are looked for"),
-    ("PAGER", "the program that shows what is longer than a screen"),
+    ("PAGER", "the program that shows what is longer than the screen; none if it is cat or empty"),
     ("NO_COLOR, TERM", "no colours if the first is set or the second is dumb; \\-\\-color overrides both"),
     (
         "XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME",

@@ -241,6 +241,9 @@ impl<'a> Best<'a> {
         };
         let form = Form::of(args);
         let styles = ui.styles;
+        if short.is_some() {
+            ui.page(self.env);
+        }
         match self.format() {
             Format::Json => render::json(ui.data(), wanted, &shown, &summary)?,
             Format::Ndjson => {

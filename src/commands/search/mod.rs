@@ -149,6 +149,9 @@ impl Search<'_> {
             Format::Ndjson => render::ndjson_header(ui.data())?,
             format => render::head(ui.data(), Form::of(args), *format, false)?,
         }
+        if short.is_some() {
+            ui.page(env);
+        }
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
         watcher.begin(sessions.len());
@@ -169,7 +172,10 @@ impl Search<'_> {
                     }
                 }
             }
-            ui.flush()?;
+            ui.hand_on()?;
+            if ui.is_paged() {
+                showing.end();
+            }
             super::warn_of_problems(ui, &problems[known..]);
             Ok(if count >= limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };

@@ -71,6 +71,11 @@ impl Env {
         value(&self.variables, name).filter(|value| !name.starts_with("XDG_") || Path::new(value).is_absolute())
     }
 
+    /// Returns whether a variable is set to nothing.
+    pub(crate) fn is_empty(&self, name: &str) -> bool {
+        self.variables.get(OsStr::new(name)).is_some_and(|value| value.is_empty())
+    }
+
     /// Returns an agent's own variable, which does not count for a home that `--home` named.
     pub(crate) fn agent_variable(&self, name: &str) -> Option<&OsStr> {
         if self.foreign_home { None } else { self.variable(name) }

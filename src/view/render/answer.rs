@@ -59,7 +59,11 @@ impl Ui {
     ) -> io::Result<()> {
         let styles = self.styles;
         let usual = || if env.terminal.stdout || !answer.is_list() { Format::Table } else { Format::Tsv };
-        match format.into().unwrap_or_else(usual) {
+        let format = format.into().unwrap_or_else(usual);
+        if format == Format::Table {
+            self.page(env);
+        }
+        match format {
             Format::Table if self.is_quiet() => answer.brief(self.data(), env, &styles)?,
             format => write(self.data(), format, env, &styles, answer)?,
         }

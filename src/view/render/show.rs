@@ -4,14 +4,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use anstyle::Style;
 use jiff::Timestamp;
 
 use crate::agent::command::Plan;
 use crate::error::Refusal;
 use crate::format::command_line::in_home;
-use crate::format::{shell, text};
+use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
-use crate::session::{Copy, Fact, Liveness, Message, Session};
+use crate::session::{Copy, Fact, Liveness, Message, Role, Session};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::table;
@@ -19,6 +20,9 @@ use crate::view::ui::Styles;
 
 /// The longest prompt in the summary on a terminal; `--messages` shows the whole.
 const MAX_PROMPT: usize = 300;
+/// The columns of the names of facts, and the least width of a text.
+const MARGIN: usize = 16;
+const NARROWEST: usize = 20;
 
 /// Writes everything that is known of a session, and how it is resumed or why it is not.
 pub(crate) fn session(
@@ -83,7 +87,7 @@ pub(crate) fn session(
         page.warning("problem", &format!("{}: {}", health.code(), health.meaning()))?;
     }
     for note in &copy.notes {
-        page.line("note", &text::one_line(note))?;
+        page.words("note", &text::one_line(note), Style::new())?;
     }
     page.copies(session)?;
     page.evidence(copy)?;
@@ -108,7 +112,7 @@ pub(crate) fn session(
             let hint = refusal.hint.as_deref().map(text::printable).unwrap_or_default();
             for line in hint.lines() {
                 // What is listed below a sentence is indented there.
-                page.line("", &line.replacen("      ", "  ", 1))?;
+                page.words("", &line.replacen("      ", "  ", 1), Style::new())?;
             }
         }
     }
@@ -117,13 +121,23 @@ pub(crate) fn session(
 
 /// Writes one message of a conversation.
 pub(crate) fn message(out: &mut impl Write, env: &Env, styles: &Styles, message: &Message) -> io::Result<()> {
-    let Styles { header, faint, .. } = styles;
+    let Styles { header, found, faint, .. } = styles;
     let at = message.at.map(|at| format!("  {}", env.clock.shown(at))).unwrap_or_default();
-    writeln!(out, "{header}{}{header:#}{faint}{at}{faint:#}", message.role.name())?;
+    let is_user = message.role == Role::User;
+    let (style, gutter) = if is_user { (found, ">") } else { (header, " ") };
+    writeln!(out, "{style}{}{style:#}{faint}{at}{faint:#}", message.role.name())?;
     for line in text::printable(message.text.trim_end()).lines() {
-        writeln!(out, "  {line}")?;
+        for line in wrapped(line, 2, env) {
+            writeln!(out, "{style}{gutter}{style:#} {line}")?;
+        }
     }
     writeln!(out)
+}
+
+/// Breaks a line between words if it does not fit the screen after a margin.
+fn wrapped(line: &str, margin: usize, env: &Env) -> Vec<String> {
+    let room = env.terminal.screen_width().map(|width| usize::from(width).saturating_sub(margin));
+    room.map_or_else(|| vec![line.to_owned()], |room| wrap::broken(line, room.max(NARROWEST), 0))
 }
 
 struct Page<'a, W> {
@@ -139,14 +153,23 @@ impl<W: Write> Page<'_, W> {
     }
 
     fn warning(&mut self, name: &str, value: &str) -> io::Result<()> {
-        let warning = self.styles.warning;
-        self.line(name, &format!("{warning}{}{warning:#}", text::one_line(value)))
+        self.words(name, &text::one_line(value), self.styles.warning)
+    }
+
+    /// Writes a text, broken between words.
+    fn words(&mut self, name: &str, value: &str, style: Style) -> io::Result<()> {
+        let lines = wrapped(value, MARGIN, self.env);
+        lines
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, line)| self.line(if at == 0 { name } else { "" }, &format!("{style}{line}{style:#}")))
     }
 
     fn text(&mut self, name: &str, fact: Option<&Fact<Arc<str>>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
         let value = text::one_line(&fact.value);
-        self.line(name, &format!("{}  ({})", text::truncated(&value, self.env.terminal.room(MAX_PROMPT)), fact.source))
+        let value = text::truncated(&value, self.env.terminal.room(MAX_PROMPT));
+        self.words(name, &format!("{value}  ({})", fact.source), Style::new())
     }
 
     fn dir(&mut self, name: &str, fact: Option<&Fact<Arc<Path>>>) -> io::Result<()> {

@@ -21,6 +21,10 @@ impl<W: Write> Gate<W> {
     pub(super) fn new(out: W, has_colors: bool) -> Self {
         Self { out, has_colors }
     }
+
+    pub(super) fn inner(&mut self) -> &mut W {
+        &mut self.out
+    }
 }
 
 impl<W: Write> Write for Gate<W> {

@@ -3,10 +3,12 @@
 mod bug;
 mod candidates;
 mod gate;
+mod pager;
+mod pages;
 pub(crate) mod progress;
 
 use std::borrow::Cow;
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Write};
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
@@ -18,12 +20,14 @@ use crate::format::{command_line, text, wrap};
 use crate::system::env::{Elsewhere, Env, Terminal};
 pub(crate) use bug::tell_of_bugs;
 use gate::{Gate, guarded};
+pub(crate) use pager::Pager;
+use pages::Pages;
 use progress::{Pauses, Progress, Showing};
 
 /// Where a run writes.
 #[derive(Debug)]
 pub(crate) struct Ui {
-    out: Gate<BufWriter<Stdout>>,
+    out: Gate<BufWriter<Pages>>,
     quiet: bool,
     columns: usize,
     /// The width of the terminal that standard error is.
@@ -94,7 +98,7 @@ impl Ui {
         let styles = |colored| if colored { Styles::colored() } else { Styles::default() };
         let is_colored = wants(io::stdout().is_terminal());
         Self {
-            out: Gate::new(BufWriter::with_capacity(64 * 1024, io::stdout()), is_colored),
+            out: Gate::new(BufWriter::with_capacity(64 * 1024, Pages::new(io::stdout())), is_colored),
             quiet,
             columns: env.map_or(&Terminal::default(), |env| &env.terminal).columns(),
             err_width: env.and_then(|env| env.terminal.err_width).map(usize::from),
@@ -142,9 +146,29 @@ impl Ui {
         !self.quiet && io::stderr().is_terminal()
     }
 
-    /// Hands on what was written so far.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    /// Lets a pager show what is written until the next flush, if that is longer than the screen.
+    pub(crate) fn page(&mut self, env: &Env) {
+        let terminal = &env.terminal;
+        let size = terminal.width.zip(terminal.height).filter(|_| !terminal.is_dumb);
+        if let Some(((columns, rows), pager)) = size.and_then(|size| Some((size, Pager::chosen(env)?))) {
+            self.out.inner().get_mut().hold(pager, columns.into(), rows.into());
+        }
+    }
+
+    /// Returns whether a pager has the screen.
+    pub(crate) fn is_paged(&mut self) -> bool {
+        self.out.inner().get_ref().is_running()
+    }
+
+    /// Hands on what was written so far, of an answer that continues.
+    pub(crate) fn hand_on(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+
+    /// Hands on what was written so far; if a pager shows it, waits until that ends.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.out.inner().get_mut().end()
     }
 
     /// Says in one line something that helps to understand the answer.
@@ -277,6 +301,10 @@ impl Ui {
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
     fn say(&mut self, line: std::fmt::Arguments<'_>) {
+        if self.out.inner().get_ref().is_on() {
+            // A message would be lost on the screen of a pager.
+            let _ = self.flush();
+        }
         // There is nowhere left to tell that standard error cannot be written.
         let _ = writeln!(io::stderr().lock(), "{line}");
     }

@@ -128,6 +128,13 @@ impl Showing {
         self.tally.as_ref().map(|tally| Watcher::new(Arc::<Tally<Stderr>>::clone(tally))).unwrap_or_default()
     }
 
+    /// Takes the line away for good.
+    pub(crate) fn end(&self) {
+        if let Some(tally) = &self.tally {
+            tally.end();
+        }
+    }
+
     /// Takes the line away until threads tell of more, so that something else can be said.
     pub(crate) fn clear(&self) {
         if let Some(tally) = &self.tally {
@@ -138,9 +145,7 @@ impl Showing {
 
 impl Drop for Showing {
     fn drop(&mut self) {
-        if let Some(tally) = &self.tally {
-            tally.end();
-        }
+        self.end();
     }
 }
 

@@ -1,0 +1,164 @@
+//! Standard output, with a pager for an answer that is longer than the screen.
+
+use std::io::{self, Stdout, Write};
+use std::mem;
+use std::process::Child;
+
+use unicode_width::UnicodeWidthChar as _;
+
+use super::pager::Pager;
+use crate::system::signals::Signals;
+
+/// As git has it: quit if everything fits, pass colours, leave the text on the screen.
+const FLAGS: &str = "FRX";
+
+/// Standard output, and the pager between it and the answer.
+#[derive(Debug)]
+pub(super) struct Pages {
+    stdout: Stdout,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Everything goes to standard output.
+    #[default]
+    Off,
+    /// Text is held until it is longer than the screen.
+    Holding(Held),
+    /// Text goes to the pager.
+    Running(Running),
+}
+
+#[derive(Debug)]
+struct Held {
+    pager: Pager,
+    text: Vec<u8>,
+    columns: usize,
+    rows: usize,
+}
+
+/// A pager that runs. The keys that end programs are meant for it.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    signals: Option<Signals>,
+}
+
+impl Pages {
+    pub(super) fn new(stdout: Stdout) -> Self {
+        Self { stdout, state: State::Off }
+    }
+
+    /// Begins to hold text for a screen of this size.
+    pub(super) fn hold(&mut self, pager: Pager, columns: usize, rows: usize) {
+        if matches!(self.state, State::Off) {
+            self.state = State::Holding(Held { pager, text: Vec::new(), columns, rows });
+        }
+    }
+
+    /// Returns whether text is held or a pager runs.
+    pub(super) fn is_on(&self) -> bool {
+        !matches!(self.state, State::Off)
+    }
+
+    /// Returns whether a pager has the screen.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.state, State::Running(_))
+    }
+
+    /// Writes held text, or waits until the pager ends.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        match mem::take(&mut self.state) {
+            State::Off => {}
+            State::Holding(held) => self.stdout.write_all(&held.text)?,
+            State::Running(mut running) => {
+                drop(running.child.stdin.take());
+                running.child.wait()?;
+                if let Some(signals) = running.signals.take() {
+                    signals.pass_on();
+                }
+            }
+        }
+        self.stdout.flush()
+    }
+
+    /// Starts the pager with the held text. Without one, text goes to standard output as it is.
+    fn start(&mut self) -> io::Result<()> {
+        let State::Holding(held) = mem::take(&mut self.state) else { return Ok(()) };
+        let signals = Signals::catch().ok();
+        match held.pager.start(FLAGS) {
+            Err(_) => self.stdout.write_all(&held.text),
+            Ok(child) => {
+                self.state = State::Running(Running { child, signals });
+                self.write_all(&held.text)
+            }
+        }
+    }
+}
+
+impl Write for Pages {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.state {
+            State::Off => self.stdout.write(bytes),
+            State::Running(running) => match &mut running.child.stdin {
+                Some(stdin) => stdin.write(bytes),
+                None => Err(io::ErrorKind::BrokenPipe.into()),
+            },
+            State::Holding(held) => {
+                held.text.extend_from_slice(bytes);
+                // The next prompt takes a line.
+                if height(&String::from_utf8_lossy(&held.text), held.columns) >= held.rows {
+                    self.start()?;
+                }
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.state {
+            State::Off => self.stdout.flush(),
+            State::Holding(_) => Ok(()),
+            State::Running(running) => running.child.stdin.as_mut().map_or(Ok(()), Write::flush),
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // A reader that is gone does not want the rest.
+        let _ = self.end();
+    }
+}
+
+/// Returns the number of lines that a text takes on a screen of this width.
+fn height(text: &str, columns: usize) -> usize {
+    let rows = |line: &str| {
+        let (mut width, mut is_code) = (0, false);
+        for c in line.chars() {
+            match c {
+                '\x1b' => is_code = true,
+                'm' if is_code => is_code = false,
+                _ if is_code => {}
+                c => width += c.width().unwrap_or(0),
+            }
+        }
+        width.div_ceil(columns.max(1)).max(1)
+    };
+    text.lines().map(rows).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_height_counts_what_the_terminal_breaks_but_no_codes() {
+        for (text, columns, expected) in
+            [("", 10, 0), ("a\n", 10, 1), ("a\n\nb", 10, 3), ("\x1b[1mabcde\x1b[0mfghij\n", 10, 1), ("日本語\n", 5, 2)]
+        {
+            assert_eq!(height(text, columns), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The pager at a terminal: what is longer than the screen, text between words, speakers apart, and every way out.
+
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+
+use crate::fixtures::{Claude, id};
+use crate::terminal::{Seat, settings_are_as_before, shell_at, signal};
+use crate::world::World;
+
+/// A world with a long conversation, and a pager that keeps the text that it is given and its flags.
+fn with_pager() -> (World, PathBuf) {
+    let world = World::new();
+    let long = "When the relay is back, flush the queue and look at the mails that are missing since Sunday.";
+    let talk = Claude::session(id(1)).in_dir("/usr");
+    world.add((0..20).fold(talk, |talk, at| talk.turn(&format!("{at}. {long}"), &format!("{at} is done. {long}"))));
+    let shown = world.root().join("shown");
+    world.install("look", &format!("cat > '{0}'\necho \"$LESS\" > '{0}.flags'\necho LOOKED", shown.display()));
+    (world, shown)
+}
+
+fn open(world: &World, pager: &str, args: &[&str], (columns, rows): (u16, u16)) -> Seat {
+    let mut command = world.with("PAGER", pager).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(args);
+    Seat::run(&command, columns, rows)
+}
+
+#[test]
+fn an_answer_longer_than_the_screen_goes_to_the_pager() {
+    let (world, shown) = with_pager();
+    for args in [
+        &["show", "-t", &id(1)][..],
+        &["show", &id(1)],
+        &["search", "relay", "--context", "1"],
+        &["search", "--exact", "relay"],
+        &["help", "marks"],
+        &["help", "list"],
+        &["stats"],
+    ] {
+        let _ = std::fs::remove_file(&shown);
+        let (status, sent) = open(&world, "look -x", args, (60, 5)).ends();
+        assert_eq!((status, sent.trim()), (Some(0), "LOOKED"), "{args:?}");
+        assert_eq!(world.launched().expect("a pager").argv, ["look", "-x"]);
+        let text = std::fs::read_to_string(&shown).expect("a text");
+        assert!(text.lines().count() > 4, "{args:?}: {text}");
+        assert_eq!(std::fs::read_to_string(shown.with_extension("flags")).expect("flags"), "FRX\n");
+    }
+}
+
+#[test]
+fn an_answer_that_fits_the_screen_needs_no_pager() {
+    let (world, shown) = with_pager();
+    let (status, sent) = open(&world, "look", &["show", &id(1)], (200, 40)).ends();
+    assert_eq!(status, Some(0), "{sent}");
+    assert!(sent.contains("launch dir") && !shown.exists(), "{sent}");
+    let (status, sent) = open(&world, "look", &["list"], (60, 12)).ends();
+    assert!(status == Some(0) && sent.contains(&id(1)[..8]) && !shown.exists(), "{sent}");
+}
+
+#[test]
+fn without_a_pager_everything_is_printed() {
+    let (world, shown) = with_pager();
+    for pager in ["cat", "", " "] {
+        let (status, sent) = open(&world, pager, &["show", "-t", &id(1)], (60, 8)).ends();
+        assert!(status == Some(0) && sent.contains("19 is done."), "{pager:?}: {sent}");
+    }
+    // Neither a pipe nor a terminal that cannot move its cursor has one.
+    world.with("PAGER", "look").rejoin(["show", "-t", &id(1)]).code(0);
+    let mut command = world.with("PAGER", "look").with("TERM", "dumb").command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["show", "-t", &id(1)]);
+    let (status, sent) = Seat::run(&command, 60, 8).ends();
+    assert!(status == Some(0) && sent.contains("19 is done."), "{sent}");
+    // A program that is not there, and no other one.
+    let mut command = world.with("PAGER", "nowhere").command(env!("CARGO_BIN_EXE_rejoin"));
+    command.env("PATH", "/no/such/place").args(["show", "-t", &id(1)]);
+    let (status, sent) = Seat::run(&command, 60, 8).ends();
+    assert!(status == Some(0) && sent.contains("19 is done."), "{sent}");
+    assert!(!shown.exists());
+}
+
+#[test]
+fn no_word_of_pager_reaches_a_shell() {
+    let (world, _) = with_pager();
+    let (status, sent) = open(&world, "look $(touch evil) `touch evil`", &["show", "-t", &id(1)], (60, 8)).ends();
+    assert!(status == Some(0), "{sent}");
+    assert_eq!(world.launched().expect("a pager").argv, ["look", "$(touch", "evil)", "`touch", "evil`"]);
+    assert!(!world.home().join("evil").exists() && !world.dir("elsewhere").join("evil").exists());
+}
+
+#[test]
+fn a_pager_that_is_closed_early_is_not_an_error() {
+    let (world, _) = with_pager();
+    let big = "many words to read ".repeat(20_000);
+    world.add(Claude::session(id(2)).in_dir("/usr").turn("Write much", &big));
+    world.install("quit", "head -n 1");
+    let (status, sent) = shell_at(&world, &[("PAGER", "quit")], &format!("show -t {}", id(2)), (80, 24)).ends();
+    assert_eq!(status, Some(0), "{sent}");
+    assert_eq!(sent.lines().count(), 1, "{sent}");
+    settings_are_as_before(&world);
+}
+
+#[test]
+fn an_interrupt_is_for_the_pager_and_an_end_waits_for_it() {
+    let (world, _) = with_pager();
+    world.install("wait", "trap 'echo INTERRUPTED' INT\ncat > /dev/null\necho READY\nuntil [ -n \"$line\" ]; do read -r line < /dev/tty; done\necho \"GOT $line\"");
+    let show = || shell_at(&world, &[("PAGER", "wait")], &format!("show -t {}", id(1)), (80, 8));
+    let mut seat = show();
+    seat.sees("READY");
+    seat.types("\x03");
+    seat.sees("INTERRUPTED");
+    seat.types("more\n");
+    let (status, sent) = seat.ends();
+    assert!(status == Some(0) && sent.contains("GOT more"), "{sent}");
+    let mut seat = show();
+    seat.sees("READY");
+    signal(&world, Signal::TERM);
+    seat.types("on\n");
+    seat.sees("GOT on");
+    assert_eq!(seat.ends().0, Some(143), "the signal ends it");
+}
+
+#[test]
+fn notes_come_after_the_pager_has_ended() {
+    let (world, shown) = with_pager();
+    world.add(Claude::session(id(3)).in_dir("/no/such/place").turn("Gone", "ok").torn());
+    (10..40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
+    let (status, sent) = open(&world, "look", &["list", "--limit", "30"], (80, 12)).ends();
+    assert_eq!(status, Some(0), "{sent}");
+    let (_, notes) = sent.split_once("LOOKED\r\n").expect("a pager");
+    assert!(notes.contains("2 more; --limit 0 shows all."), "{sent}");
+    assert!(!std::fs::read_to_string(shown).expect("a table").contains("more; --limit"));
+}
+
+#[test]
+fn text_breaks_between_words_and_speakers_look_different() {
+    let (world, _) = with_pager();
+    let (_, sent) = open(&world, "cat", &["--color", "never", "show", "-t", &id(1)], (60, 8)).ends();
+    let text = sent.replace("\r\n", "\n");
+    let expected = "\
+> 0. When the relay is back, flush the queue and look at the
+> mails that are missing since Sunday.
+
+assistant";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("\n  0 is done. When the relay is back,"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    let (_, sent) = open(&world, "cat", &["show", "-t", &id(1)], (60, 8)).ends();
+    assert!(sent.contains("\x1b[1m\x1b[38;5;163muser\x1b[0m") && sent.contains("\x1b[1massistant\x1b[0m"), "{sent:?}");
+}
