@@ -15,9 +15,9 @@ use signal_hook::consts::{SIGCHLD, SIGINT, SIGQUIT, SIGWINCH};
 
 use crate::system::signals::Signals;
 
-/// The other screen, so that what stands on the usual one is untouched; there, what is pasted is told apart from keys.
-const ENTER: &str = "\x1b[?1049h\x1b[2J\x1b[?2004h";
-const LEAVE: &str = "\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l";
+/// The other screen, which leaves the usual one untouched, with reports of pasting and of the mouse's buttons and wheel.
+const ENTER: &str = "\x1b[?1049h\x1b[2J\x1b[?2004h\x1b[?1000h\x1b[?1006h";
+const LEAVE: &str = "\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l";
 /// Takes back what a program that was killed may have left on: another screen, a hidden cursor, reports of the
 /// mouse, of the focus and of pasting, keys in another encoding, colours. What is off already stays so.
 const RESET: &str = "\x1b[?1047l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[?1l\x1b>\x1b[0m\r";

@@ -24,7 +24,7 @@ pub(crate) fn leaves(mut seat: Seat, key: &str, expected: i32) -> String {
     seat.types(key);
     let (status, rest) = seat.ends();
     assert_eq!(status, Some(expected), "{rest}");
-    assert!(rest.ends_with("\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l"), "{rest:?}");
+    assert!(rest.ends_with("\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l"), "{rest:?}");
     rest
 }
 
@@ -367,6 +367,28 @@ fn ten_thousand_random_bytes_do_nothing() {
     assert!(world.launched().is_none());
     assert_eq!(differences(&before, &picture_of_stores(&world.home())), Vec::<String>::new());
     assert!(!world.home().join(".local/state/rejoin/pins.json").exists());
+}
+
+#[test]
+fn a_click_chooses_a_second_one_resumes_and_the_wheel_scrolls() {
+    let world = two_sessions();
+    let mut seat = shell(&world, "resume");
+    seat.shows("> claude  Fix the parser");
+    // Columns and rows count from 1; the second session is in row 4.
+    seat.types("\x1b[<0;20;4M\x1b[<0;20;4m");
+    seat.shows("> claude  Write the docs");
+    seat.types("\x1b[<64;20;4M");
+    seat.shows("> claude  Fix the parser");
+    seat.types("\x1b[<0;20;3M\x1b[<0;20;3m\x1b[<0;20;4M\x1b[<0;20;4m");
+    seat.shows("> claude  Write the docs");
+    assert!(world.launched().is_none(), "two clicks on different sessions resume neither");
+    seat.types("\x1b[<0;20;4M\x1b[<0;20;4m");
+    let (status, sent) = seat.ends();
+    assert_eq!(status, Some(0), "{sent}");
+    assert_eq!(world.launched().expect("a launch").argv, ["claude", "--resume", &id(2)]);
+    let (on, off) = (sent.rfind("\x1b[?1000h"), sent.rfind("\x1b[?1006l\x1b[?1000l"));
+    assert!(on.is_some() && on < off, "{sent:?}");
+    settings_are_as_before(&world);
 }
 
 #[test]

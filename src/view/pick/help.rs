@@ -46,6 +46,8 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         ("up down ^K ^J ^P ^N", "move"),
         ("page-up page-down", "move by a page"),
         ("home end", "go to the first, to the last"),
+        ("click", "choose a session; a second click does what enter does"),
+        ("wheel", "move in the list, or scroll the preview"),
     ]);
     let edit = own(&[
         ("left right ^B ^F", "move in what you type"),

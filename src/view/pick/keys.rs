@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::mouse::Mouse;
+
 /// What a person pressed, as far as the picker cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Key {
@@ -37,6 +39,7 @@ pub(super) enum Key {
     Sort,
     Group,
     Redraw,
+    Mouse(Mouse),
 }
 
 /// How long a key that begins with an escape may take to come.
@@ -180,7 +183,16 @@ fn decode_escape(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
             let Some(end) = bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
                 return (bytes.len() > MAX_SEQUENCE).then_some((bytes.len(), None));
             };
-            Some((end + 3, sequence(&bytes[2..end + 2], bytes[end + 2])))
+            match (&bytes[2..end + 2], bytes[end + 2]) {
+                // A terminal of old sends three bytes after the sequence: the button and the place.
+                (b"", b'M') => {
+                    let [button, column, row] =
+                        bytes.get(3..6)?.try_into().unwrap_or([0; 3]).map(|byte: u8| usize::from(byte));
+                    let [button, column, row] = [button, column, row].map(|number| number.saturating_sub(32));
+                    Some((6, Mouse::of(button, column, row).map(Key::Mouse)))
+                }
+                (parameters, letter) => Some((end + 3, sequence(parameters, letter))),
+            }
         }
         b'O' => bytes.get(2).map(|letter| (3, sequence(b"", *letter))),
         0x7f => Some((2, Some(Key::EraseWord))),
@@ -191,6 +203,13 @@ fn decode_escape(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
 
 /// Returns the key of a sequence. Shift or alt with an arrow is for the preview; else what is held does not matter.
 fn sequence(parameters: &[u8], letter: u8) -> Option<Key> {
+    if let Some(place) = parameters.strip_prefix(b"<") {
+        let numbers = std::str::from_utf8(place).ok()?.split(';').map(|number| number.parse().ok());
+        let numbers: Vec<usize> = numbers.collect::<Option<_>>()?;
+        // A small letter says that the button was released.
+        let [button, column, row] = numbers[..].try_into().ok().filter(|_| letter == b'M')?;
+        return Mouse::of(button, column, row).map(Key::Mouse);
+    }
     let mut parameters = parameters.split(|byte| *byte == b';');
     let first = parameters.next().unwrap_or_default();
     let is_held = matches!(parameters.next(), Some(b"2" | b"3" | b"4"));
@@ -216,6 +235,7 @@ fn sequence(parameters: &[u8], letter: u8) -> Option<Key> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::mouse::Point;
     use super::*;
 
     fn keys(bytes: &[u8]) -> Vec<Key> {
@@ -256,6 +276,10 @@ mod tests {
             (b"\x1b\x1b[", Key::Escape),
             (b"\x7f", Key::Erase),
             (b"\x1b\x7f", Key::EraseWord),
+            (b"\x1b[<0;10;20M", Key::Mouse(Mouse::Click(Point { column: 9, row: 19 }))),
+            (b"\x1b[<68;1;2M", Key::Mouse(Mouse::WheelUp(Point { column: 0, row: 1 }))),
+            (b"\x1b[<65;300;2M", Key::Mouse(Mouse::WheelDown(Point { column: 299, row: 1 }))),
+            (b"\x1b[M !\"", Key::Mouse(Mouse::Click(Point { column: 0, row: 1 }))),
             (b"\x15", Key::EraseBefore),
             ("é".as_bytes(), Key::Char('é')),
             ("日".as_bytes(), Key::Char('日')),
@@ -266,7 +290,8 @@ mod tests {
 
     #[test]
     fn what_is_no_key_of_ours_is_swallowed_whole() {
-        assert_eq!(keys(b"a\x1b[2~b\x1b[<0;10;20Mc\x1bxd\x00\xff\xc3\x28"), typed("abcd("));
+        assert_eq!(keys(b"a\x1b[2~b\x1b[<0;10;20mc\x1bxd\x00\xff\xc3\x28"), typed("abcd("));
+        assert_eq!(keys(b"a\x1b[<2;10;20Mb\x1b[<0;0;1Mc\x1b[<0;1Md\x1b[M# !e"), typed("abcde"), "no click of ours");
         assert_eq!(keys("\u{9b}A".as_bytes()), typed("A"), "a control character of two bytes");
     }
 

@@ -15,7 +15,7 @@ const LEAST_ROWS_FOR_BESIDE: usize = 8;
 const BAR: usize = 3;
 
 /// How many lines and columns each part gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Columns that are written to; the last one stays free, because terminals differ in what they do there.
     pub(super) columns: usize,

@@ -7,6 +7,7 @@ mod backend;
 mod background;
 mod choose;
 mod chosen;
+mod click;
 mod draw;
 mod edit;
 mod footer;
@@ -18,6 +19,7 @@ mod layout;
 mod line;
 mod list;
 mod listing;
+mod mouse;
 mod pager;
 mod painter;
 mod pane;
@@ -169,6 +171,7 @@ impl Picker<'_> {
 
     /// Turns to the session that is highlighted now, if that is another one.
     fn look(&mut self, layout: Layout) {
+        self.state.layout = layout;
         self.state.fit(layout.list.rows);
         let here = self.state.key();
         if here != self.highlighted {

@@ -3,6 +3,7 @@
 use super::backend::Ready;
 use super::item::Key;
 use super::keys::Key as Pressed;
+use super::mouse::Mouse;
 use super::state::{Mode, Order, State};
 
 /// What a key led to.
@@ -33,6 +34,14 @@ impl State {
     /// Carries out the action of a key.
     pub(super) fn press(&mut self, key: Pressed) -> Step {
         self.note = None;
+        let key = match key {
+            Pressed::Mouse(mouse) if self.mode == Mode::List => return self.point(mouse),
+            // On a page without a list, the wheel moves.
+            Pressed::Mouse(Mouse::WheelUp(_)) => Pressed::Up,
+            Pressed::Mouse(Mouse::WheelDown(_)) => Pressed::Down,
+            key => key,
+        };
+        self.clicked = None;
         if key == Pressed::Redraw {
             return Step::Redraw;
         }
@@ -130,6 +139,7 @@ impl State {
                 self.is_grouped = !self.is_grouped;
                 self.arrange();
             }
+            Pressed::Mouse(_) => {}
             Pressed::Escape | Pressed::Interrupt => return Step::Leave,
             Pressed::Redraw => return Step::Redraw,
             Pressed::Enter | Pressed::Copy | Pressed::Open | Pressed::Remove | Pressed::Pin => return self.act(&key),

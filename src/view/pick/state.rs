@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::backend::{Purpose, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
+use super::layout::Layout;
 use crate::scan::search::Hit;
 use crate::session::matching::{Matching, Place, Quality, Query, Rank};
 
@@ -110,6 +111,10 @@ pub(super) struct State {
     /// Whether a person scrolled it; until then it stands at what was found, or at its end.
     pub(super) is_scrolled: bool,
     pub(super) most_scroll: usize,
+    /// The layout of the screen, by which the mouse finds its place.
+    pub(super) layout: Layout,
+    /// The session of the last click, until a key is pressed.
+    pub(super) clicked: Option<Key>,
 }
 
 impl State {
@@ -141,6 +146,8 @@ impl State {
             scroll: 0,
             is_scrolled: false,
             most_scroll: 0,
+            layout: Layout::default(),
+            clicked: None,
         };
         state.type_anew();
         state

@@ -75,6 +75,7 @@ mod tests {
         let shown = String::from_utf8_lossy(&shown);
         let status = child.wait().expect("an end");
         assert_eq!(status.code(), Some(101), "{shown}");
+        assert!(shown.contains("\x1b[?1000h") && shown.contains("\x1b[?1006l\x1b[?1000l"), "{shown}");
         let (_, after) = shown.rsplit_once("\x1b[?1049l").expect("the usual screen");
         assert!(
             after.starts_with(

@@ -1,0 +1,111 @@
+//! Actions of the mouse: a click chooses a session, a second one takes it, and the wheel moves or scrolls.
+
+use super::keys::Key as Pressed;
+use super::layout::Layout;
+use super::mouse::{Mouse, Point};
+use super::press::Step;
+use super::state::{Row, State};
+
+/// The part of the screen at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// A line of the list.
+    List(usize),
+    Preview,
+    Other,
+}
+
+impl Layout {
+    fn part(self, point: Point) -> Part {
+        let Some(line) = point.row.checked_sub(1 + usize::from(self.has_status)) else { return Part::Other };
+        match () {
+            () if line < self.list.rows && point.column < self.list.columns => Part::List(line),
+            // A line parts the two.
+            () if line < self.body().rows && line != self.list.rows => Part::Preview,
+            () => Part::Other,
+        }
+    }
+}
+
+impl State {
+    /// Carries out an event of the mouse on the list or the preview.
+    pub(super) fn point(&mut self, mouse: Mouse) -> Step {
+        let (Mouse::Click(point) | Mouse::WheelUp(point) | Mouse::WheelDown(point)) = mouse;
+        match (mouse, self.layout.part(point)) {
+            (Mouse::Click(_), Part::List(line)) => return self.click(line),
+            (Mouse::WheelUp(_), Part::List(_)) => return self.press(Pressed::Up),
+            (Mouse::WheelDown(_), Part::List(_)) => return self.press(Pressed::Down),
+            (Mouse::WheelUp(_), Part::Preview) => return self.press(Pressed::PreviewUp),
+            (Mouse::WheelDown(_), Part::Preview) => return self.press(Pressed::PreviewDown),
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    fn click(&mut self, line: usize) -> Step {
+        let Some(Row::Session(at) | Row::Said(at)) = self.window().get(line) else { return Step::Stay };
+        let at = *at;
+        let clicked = self.clicked.take();
+        self.go(at);
+        if clicked.is_some() && clicked == self.key() {
+            return self.act(&Pressed::Enter);
+        }
+        self.clicked = self.key();
+        Step::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::tests::{ids, many};
+    use super::*;
+    use crate::system::terminal::Size;
+
+    fn click(state: &mut State, column: usize, row: usize) -> Step {
+        state.press(Pressed::Mouse(Mouse::Click(Point { column, row })))
+    }
+
+    fn at(columns: usize, rows: usize) -> State {
+        let mut state = many(9);
+        state.layout = Layout::of(Size { columns, rows });
+        state.fit(state.layout.list.rows);
+        state
+    }
+
+    #[test]
+    fn a_click_chooses_and_the_next_one_on_the_same_session_takes() {
+        let mut state = at(80, 24);
+        // The first row is highlighted from the beginning, but no click has chosen it.
+        assert_eq!(click(&mut state, 5, 2), Step::Stay);
+        assert_eq!((click(&mut state, 5, 4), state.highlighted()), (Step::Stay, Some(2)));
+        assert_eq!((click(&mut state, 5, 3), state.highlighted()), (Step::Stay, Some(1)));
+        assert_eq!(click(&mut state, 40, 3), Step::Take(vec![1]));
+        assert_eq!(click(&mut state, 5, 3), Step::Stay);
+        state.press(Pressed::Down);
+        state.press(Pressed::Up);
+        assert_eq!(click(&mut state, 5, 3), Step::Stay, "a key parts two clicks");
+        for row in [0, 1, 11, 13, 18, 23, 99] {
+            assert_eq!((click(&mut state, 5, row), state.highlighted()), (Step::Stay, Some(1)), "row {row}");
+        }
+    }
+
+    #[test]
+    fn the_wheel_moves_in_the_list_and_scrolls_the_preview() {
+        for (columns, rows, preview) in [(80, 24, (5, 20)), (200, 24, (150, 5))] {
+            let mut state = at(columns, rows);
+            let wheel = |down, (column, row)| {
+                let point = Point { column, row };
+                Pressed::Mouse(if down { Mouse::WheelDown(point) } else { Mouse::WheelUp(point) })
+            };
+            state.press(wheel(true, (5, 3)));
+            assert_eq!(ids(&state)[1], ">0001");
+            state.press(wheel(false, (5, 3)));
+            assert_eq!(ids(&state)[0], ">0000");
+            state.most_scroll = 9;
+            state.press(wheel(false, preview));
+            assert_eq!((state.scroll, ids(&state)[0].as_str()), (3, ">0000"));
+            state.press(wheel(true, preview));
+            assert_eq!(state.scroll, 0);
+        }
+    }
+}
