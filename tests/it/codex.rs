@@ -35,7 +35,8 @@ fn plan<const N: usize>(world: &World, args: [&str; N]) -> ResumePlan {
 
 fn transcript(answer: &Answer) -> Vec<String> {
     let lines: Vec<String> = answer.stdout().lines().map(str::to_owned).collect();
-    lines.into_iter().filter(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
+    let texts = lines.iter().filter_map(|line| line.strip_prefix("  ").or_else(|| line.strip_prefix("> ")));
+    texts.map(|line| line.trim().to_owned()).collect()
 }
 
 #[test]

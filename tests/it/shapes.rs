@@ -373,7 +373,7 @@ claude 00000001-aaaa-4aaa-8aaa-000000000001
   resume        cd /usr && claude --resume 00000001-aaaa-4aaa-8aaa-000000000001
 
 user  2026-02-01 10:03:00
-  second
+> second
 
 assistant  2026-02-01 10:04:00
   two
@@ -382,13 +382,13 @@ assistant  2026-02-01 10:04:00
 "#]]);
     world.rejoin(["show", "latest", "--transcript"]).code(0).stderr_eq("").stdout_eq(snapbox::str![[r#"
 user  2026-02-01 10:01:00
-  first
+> first
 
 assistant  2026-02-01 10:02:00
   one
 
 user  2026-02-01 10:03:00
-  second
+> second
 
 assistant  2026-02-01 10:04:00
   two
