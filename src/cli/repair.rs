@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
-use clap::{ArgAction, Args};
+use clap::{ArgAction, ArgGroup, Args};
 use jiff::SignedDuration;
 
 use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
@@ -13,6 +13,7 @@ use crate::session::select::{CopySelector, Selector};
 
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("changes").args(["fix", "accept"]))]
 pub(crate) struct DoctorArgs {
     /// Only findings about these sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or
     /// directories
@@ -24,8 +25,16 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
     pub fix: bool,
 
+    /// Keep the findings of this check quiet, those about SESSION or else all that there are now; `rejoin undo` undoes it
+    #[arg(long, value_name = "CODE", hide_possible_values = true, conflicts_with_all = ["fix", "check", "list_checks"])]
+    pub accept: Option<Code>,
+
+    /// Show the accepted findings, and no others
+    #[arg(long, conflicts_with_all = ["fix", "accept", "list_checks"])]
+    pub accepted: bool,
+
     /// Print what would be done; change nothing
-    #[arg(long, requires = "fix")]
+    #[arg(long, requires = "changes")]
     pub dry_run: bool,
 
     /// Carry out the plan only if it still has this fingerprint, which --dry-run prints

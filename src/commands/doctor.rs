@@ -6,7 +6,7 @@ use crate::change::apply::history::History;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir;
 use crate::cli::{ChangeArgs, DoctorArgs};
-use crate::commands::{find, nowhere};
+use crate::commands::{accept, find, nowhere};
 use crate::doctor::check::{self, Finding};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
@@ -25,13 +25,14 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         ui.answer(args.format, env, &Checks)?;
         return Ok(Exit::Ok);
     }
-    let codes: BTreeSet<Code> = match args.check.as_slice() {
-        [] => Code::ALL.iter().copied().collect(),
-        chosen => chosen.iter().copied().collect(),
+    let codes: BTreeSet<Code> = match (args.accept, args.check.as_slice()) {
+        (Some(code), _) => BTreeSet::from([code]),
+        (None, []) => Code::ALL.iter().copied().collect(),
+        (None, chosen) => chosen.iter().copied().collect(),
     };
     let filter = super::place_filter(&args.place, env);
-    if args.fix && !args.dry_run {
-        super::recover_first("doctor --fix", args.lock, env, ui)?;
+    if (args.fix || args.accept.is_some()) && !args.dry_run {
+        super::recover_first(if args.fix { "doctor --fix" } else { "doctor --accept" }, args.lock, env, ui)?;
     }
     let showing = ui.watch("Reading");
     let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within: args.expiring };
@@ -46,6 +47,13 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let named = find::Finder::new(&filter, scan::Wanted::GLANCE, env, ui).all("check", &args.sessions)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
+    if let Some(code) = args.accept {
+        return accept::run(code, &findings, args, env, ui);
+    }
+    let known = accept::read(env, ui);
+    let before = findings.len();
+    findings.retain(|finding| known.has(finding) == args.accepted);
+    let accepted = if args.accepted { 0 } else { before - findings.len() };
 
     if args.fix {
         return fix(args, findings, &survey, env, ui);
@@ -59,7 +67,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         (false, true) => Detail::Letter,
     };
     let read_at_both_ends = survey.read_at_both_ends;
-    let report = Report { findings: &findings, sessions, unlisted, read_at_both_ends, detail };
+    let report = Report { findings: &findings, sessions, unlisted, accepted, read_at_both_ends, detail };
     ui.answer(args.format, env, &report)?;
     if sessions == 0 {
         nowhere::note(&filter, env, ui);

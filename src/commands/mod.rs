@@ -1,5 +1,6 @@
 //! One file a verb: collect, ask the core, render.
 
+mod accept;
 pub(crate) mod agents;
 pub(crate) mod archive;
 pub(crate) mod backfill;

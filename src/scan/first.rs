@@ -159,7 +159,7 @@ pub(super) fn depends_on_others(env: &Env, filter: &Filter) -> bool {
             || matches!(found(), Found { places, problems, .. } if !(places.is_empty() && problems.is_empty()))
     };
     !filter.dirs.is_empty()
-        // Only the records of a session tell whether it was active in a span of time.
+        // Only the records of a session show whether it was active in a span of time.
         || filter.until.is_some()
         || !filter.kin.is_empty()
         || filter.agents.iter().any(|agent| agent.session_owner() != *agent)

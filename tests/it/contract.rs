@@ -256,11 +256,11 @@ answer!(Finding {
 
 answer!(DoctorReport {
     format_version: Version; kind: DoctorKind; findings: Vec<Finding>; errors: u64; warnings: u64; infos: u64;
-    repairable: u64; sessions: u64; read_at_both_ends: u64
+    repairable: u64; sessions: u64; accepted: u64; read_at_both_ends: u64
 });
 
 answer!(DoctorSummary {
-    kind: SummaryKind; errors: u64; warnings: u64; infos: u64; repairable: u64; sessions: u64; read_at_both_ends: u64
+    kind: SummaryKind; errors: u64; warnings: u64; infos: u64; repairable: u64; sessions: u64; accepted: u64; read_at_both_ends: u64
 });
 
 answer!(Check { code: String; severities: Vec<Severity>; meaning: String });

@@ -50,7 +50,7 @@ No problems found in 3 sessions and 1 that `list` shows with --all.
 "#]]);
     world.rejoin(["doctor", "--strict"]).code(0);
     world.rejoin(["doctor", "--json"]).code(0).stdout_eq(str![[r#"
-{"format_version":"1.0","kind":"doctor-report","findings":[],"errors":0,"warnings":0,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
+{"format_version":"1.0","kind":"doctor-report","findings":[],"errors":0,"warnings":0,"infos":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -73,7 +73,7 @@ fn a_copy_that_holds_only_the_beginning_is_mended() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only the first 2 records of copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"copy 2 is only the beginning of copy 1","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","remedies":[{"command":"rejoin doctor --fix --check duplicate-session","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -87,7 +87,7 @@ fn an_identical_copy_is_mended_with_all_that_belongs_to_it() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"identical","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","remedies":[{"command":"rejoin doctor --fix --check duplicate-session","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -100,7 +100,7 @@ fn a_copy_with_a_file_that_the_other_lacks_needs_a_decision() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory. Only copy 2 has 00000001-aaaa-4aaa-8aaa-000000000001/subagents/agent-a1.jsonl.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","remedies":[{"command":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","effect":"keeps copy 1: [ROOT]/app, 4 messages, 2026-02-01"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -114,7 +114,7 @@ fn a_diverged_copy_needs_a_decision() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"diverged at record 3","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","remedies":[{"command":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","effect":"keeps copy 1: [ROOT]/app, 4 messages, 2026-02-01"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -128,7 +128,7 @@ fn copies_that_nothing_ranks_are_an_error() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"error","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-other/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has no record in common with copy 1. You must choose a copy, because the evidence does not show which copy to use.","measured":"diverged at record 1","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","remedies":[{"command":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","effect":"keeps copy 1: [ROOT]/other, 2 messages, 2026-02-20"},{"command":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 2","effect":"keeps copy 2: [ROOT]/app, 4 messages, 2026-02-01"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -141,7 +141,7 @@ fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
     check(&world, "duplicate-session").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude-old/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is in its agent's default store. Copy 2 is in [ROOT]/home/.claude-old, which claude does not use by default; it may be a backup.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","remedies":[{"command":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","effect":"keeps copy 1: [ROOT]/app, 4 messages, 2026-02-01"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -158,7 +158,7 @@ fn a_stray_directory_of_events_is_folded_when_nothing_can_be_lost() {
     check(&newer, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only events and no conversation. Copy 1 is the one to use, because it is the only copy with a conversation.","measured":"only events newer than those of copy 1","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","remedies":[{"command":"rejoin doctor --fix --check duplicate-session","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"fold","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 
@@ -187,7 +187,7 @@ fn an_id_of_two_agents_is_told() {
     check(&world, "shared-id").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"shared-id","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"amplifier and claude each have a session with the id 00000001-aaaa-4aaa-8aaa-000000000001, so the id alone is ambiguous.","measured":"sessions of 2 agents","expected":"a session of one agent","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"},{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -205,7 +205,7 @@ fn a_short_id_that_amplifier_prints_for_two_sessions_is_told() {
     check(&world, "ambiguous-prefix").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"ambiguous-prefix","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"beefbeef-1111"},{"agent":"amplifier","id":"beefbeef-2222"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-1111","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-2222","path_bytes_base64":null}],"evidence":"amplifier prints beefbeef for 2 sessions of the project [SLUG]-app, and then rejects it as ambiguous or takes one of them.","measured":"2 session ids start with beefbeef","expected":"one","remedy":"rejoin resume amplifier:beefbeef-2222","remedies":[{"command":"rejoin resume amplifier:beefbeef-2222","effect":"resumes it"},{"command":"rejoin resume amplifier:beefbeef-1111","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -221,7 +221,7 @@ fn a_session_in_a_foreign_project_is_misfiled() {
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what speaks for either directory"}],"repair":null}
 {"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 is in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","effect":"resumes it where the others of its project are started"},{"command":"rejoin show claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"shows what speaks for either directory"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -237,7 +237,7 @@ fn a_directory_that_is_gone_is_told_once_with_what_is_left_of_it() {
     check(&world, "missing-directory").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"missing-directory","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/trees/feature","path_bytes_base64":null}],"evidence":"2 sessions belong to [ROOT]/trees/feature, which does not exist here. There is [ROOT]/repo, the main checkout of that worktree. There is [ROOT], the nearest parent that still exists.","measured":"missing","expected":"a directory","remedy":"rejoin move [ROOT]/trees/feature [ROOT]/repo","remedies":[{"command":"rejoin move [ROOT]/trees/feature [ROOT]/repo","effect":"lets all of its sessions follow, if it moved there"},{"command":"rejoin resume amplifier:00000003-aaaa-4aaa-8aaa-000000000003 --in [ROOT]/repo","effect":"resumes the newest of its sessions there"},{"command":"mkdir -p [ROOT]/trees/feature","effect":"creates it again, empty"},{"command":"rejoin list --dir [ROOT]/trees/feature","effect":"lists its sessions"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -250,7 +250,7 @@ fn a_launch_directory_that_became_a_file_is_told() {
     check(&world, "missing-directory").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"missing-directory","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app","path_bytes_base64":null}],"evidence":"1 session belongs to [ROOT]/app, which is not a directory. There is [ROOT], the nearest parent that still exists.","measured":"no directory","expected":"a directory","remedy":"rejoin list --dir [ROOT]/app","remedies":[{"command":"rejoin list --dir [ROOT]/app","effect":"lists its sessions"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -265,7 +265,7 @@ fn a_session_without_a_directory_is_told() {
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"It is unknown where amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 was started. No directory is recorded for it.","measured":"no directory","expected":"one directory of its project","remedy":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows what it was about"},{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in .","effect":"resumes it in the directory that you are in"}],"repair":null}
 {"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/-elsewhere/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"It is unknown where amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 was started. The recorded directories do not belong to its project -elsewhere: metadata.json says [ROOT]/other.","measured":"only directories of other projects","expected":"one directory of its project","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows what it was about"},{"command":"rejoin resume amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --in .","effect":"resumes it in the directory that you are in"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -278,8 +278,8 @@ fn directories_that_share_a_project_are_told() {
     }
     check(&world, "slug-collision").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"slug-collision","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"},{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/my.app","path_bytes_base64":null},{"path":"[ROOT]/my_app","path_bytes_base64":null}],"evidence":"claude files the sessions of 2 directories in one project, [SLUG]-my-app: [ROOT]/my.app, [ROOT]/my_app. Resuming the newest session of a directory may open a session of another; resuming by id is safe.","measured":"2 directories","expected":"one directory","remedy":"rejoin resume claude:00000003-aaaa-4aaa-8aaa-000000000003","remedies":[{"command":"rejoin resume claude:00000003-aaaa-4aaa-8aaa-000000000003","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":3,"read_at_both_ends":0}
+{"code":"slug-collision","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"},{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/my.app","path_bytes_base64":null},{"path":"[ROOT]/my_app","path_bytes_base64":null}],"evidence":"claude files the sessions of 2 directories in one project, [SLUG]-my-app: [ROOT]/my.app, [ROOT]/my_app. Resuming the newest session of a directory may open a session of another; resuming by id is safe.","measured":"2 directories","expected":"one directory","remedy":"rejoin list --dir [ROOT]/my.app","remedies":[{"command":"rejoin list --dir [ROOT]/my.app","effect":"lists the sessions of one of them, with their ids"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -303,7 +303,7 @@ fn a_session_without_session_info_is_told_and_mended_where_evidence_is_certain()
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-missing","remedies":[{"command":"rejoin doctor --fix --check session-info-missing","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
 {"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-shop/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. There is not enough evidence to write it: no directory is recorded for it.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows what it was about"},{"command":"rejoin resume amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --in .","effect":"resumes it in the directory that you are in"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":2,"repairable":1,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":0,"infos":2,"repairable":1,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -316,7 +316,7 @@ fn an_unusable_session_info_is_told_and_mended() {
     check(&world, "session-info-invalid").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"unusable","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","remedies":[{"command":"rejoin doctor --fix --check session-info-invalid","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -331,7 +331,7 @@ fn a_session_info_of_another_project_is_told_but_not_metadata_that_names_one() {
     check(&world, "session-info-mismatch").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to its project [SLUG]-app. metadata.json says [ROOT]/app, which belongs to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","remedies":[{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","effect":"resumes it in the directory of its project"},{"command":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what speaks for either directory"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -348,7 +348,7 @@ fn sessions_that_hold_nothing_are_told() {
 {"code":"empty-session","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000003-aaaa-4aaa-8aaa-000000000003","path_bytes_base64":null}],"evidence":"amplifier session 00000003-aaaa-4aaa-8aaa-000000000003 has neither a prompt nor a reply: no transcript.","measured":"no transcript","expected":"a prompt or a reply","remedy":"rejoin delete amplifier:00000003-aaaa-4aaa-8aaa-000000000003","remedies":[{"command":"rejoin delete amplifier:00000003-aaaa-4aaa-8aaa-000000000003","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
 {"code":"empty-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 has neither a prompt nor a reply: a title and no conversation.","measured":"a title and no conversation","expected":"a prompt or a reply","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
 {"code":"empty-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 has neither a prompt nor a reply: zero bytes.","measured":"zero bytes","expected":"a prompt or a reply","remedy":"rejoin delete claude:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin delete claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":0,"sessions":3,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -364,7 +364,7 @@ fn a_last_line_that_was_cut_off_is_told_and_one_without_a_newline_mentioned() {
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"torn-transcript","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The last line of the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 was cut off, so its last record is lost; everything before it is intact.","measured":"half a record","expected":"a newline at the end","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"}],"repair":null}
 {"code":"torn-transcript","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"The last record of the transcript of claude session 00000002-aaaa-4aaa-8aaa-000000000002 is complete but has no newline; some versions of an agent write the next record on the same line, and then both are lost.","measured":"a record without a newline","expected":"a newline at the end","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -393,7 +393,7 @@ fn lines_that_are_no_records_and_records_without_a_parent_are_told() {
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"bad-lines","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000002-aaaa-4aaa-8aaa-000000000002/transcript.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of amplifier session 00000002-aaaa-4aaa-8aaa-000000000002, line 2 is not a record. Its agent skips such lines.","measured":"line 2 is not a record","expected":"one record per line, each after its parent","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows every record that can be read"}],"repair":null}
 {"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 2, 4 are not records and 1 record has a missing parent (in line 5). Its agent does not see what comes before a record whose parent is missing.","measured":"lines 2, 4 are not records and 1 record has a missing parent (in line 5)","expected":"one record per line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -415,7 +415,7 @@ fn a_large_transcript_is_read_at_both_ends_unless_the_whole_is_wanted() {
     check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 4, 3 from the end are not records. Its agent skips such lines.","measured":"lines 4, 3 from the end are not records","expected":"one record per line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":1}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":1}
 
 "#]]);
     let whole: DoctorReport = world.rejoin(["doctor", "--check", "bad-lines", "--deep", "--json"]).code(4).json();
@@ -442,7 +442,7 @@ fn a_directory_without_its_transcript_is_told_and_what_a_sub_agent_said_is_kept(
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"orphan-belongings","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001 belonged to the claude session 00000001-aaaa-4aaa-8aaa-000000000001, whose transcript is gone. It holds 2 files.","measured":"no transcript beside it","expected":"a transcript beside it","remedy":"rejoin show claude:agent-a1 --transcript","remedies":[{"command":"rejoin show claude:agent-a1 --transcript","effect":"shows what a sub-agent said in it"}],"repair":null}
 {"code":"orphan-belongings","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 belonged to the claude session 00000002-aaaa-4aaa-8aaa-000000000002, whose transcript lies elsewhere: [ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl. It holds 1 file.","measured":"no transcript beside it","expected":"a transcript beside it","remedy":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","remedies":[{"command":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","effect":"moves it beside the transcript"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -456,7 +456,7 @@ fn sub_agents_of_a_session_that_is_gone_are_told() {
     check(&world, "orphan-belongings").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"orphan-belongings","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"0000000000000000-1234567890abcdef_helper"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/0000000000000000-1234567890abcdef_helper","path_bytes_base64":null}],"evidence":"The amplifier session 00000009-aaaa-4aaa-8aaa-000000000009 is gone, but 1 sub-agent of it is still there. Only `rejoin show` still leads there.","measured":"no session of that id","expected":"the session that made them","remedy":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","remedies":[{"command":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","effect":"shows the first of them"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -472,9 +472,9 @@ fn pointers_that_lead_nowhere_or_elsewhere_are_told() {
     check(&world, "dangling-pointer").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"dangling-pointer","severity":"warning","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json names the session 00000063-aaaa-4aaa-8aaa-000000000063, which cannot be found; leo starts a new session or takes the newest one of the directory.","measured":"no such session","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/Lost/app --fresh","remedies":[{"command":"rejoin resume [ROOT]/home/workspace/app/Lost/app --fresh","effect":"starts a new session there"}],"repair":null}
-{"code":"dangling-pointer","severity":"info","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/New/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/New/app/.agent_session.json names no session.","measured":"no id","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","remedies":[{"command":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","effect":"starts a new session there"}],"repair":null}
 {"code":"dangling-pointer","severity":"info","agents":["claude","leo"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/workspace/app/Found/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Found/app/.agent_session.json names the claude session 00000001-aaaa-4aaa-8aaa-000000000001, which is in the project [SLUG]-app, not in the project of [ROOT]/home/workspace/app/Found/app. It is resumed in [ROOT]/app.","measured":"project [SLUG]-app","expected":"project [SLUG]-home-workspace-app-Found-app","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":2,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"code":"dangling-pointer","severity":"info","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/New/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/New/app/.agent_session.json names no session.","measured":"no id","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","remedies":[{"command":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","effect":"starts a new session there"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":2,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -494,7 +494,7 @@ fn a_record_of_a_directory_that_is_of_no_use_is_told_and_mended() {
 {"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd names [ROOT]/app/src, which does not exist.","measured":"[ROOT]/app/src is missing","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}]}}
 {"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd is about the session 00000002-aaaa-4aaa-8aaa-000000000002, which cannot be found.","measured":"a session that ended","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}]}}
 {"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd names no directory.","measured":"no directory","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -521,14 +521,14 @@ fn what_jidocode_refuses_is_told_in_its_own_words() {
     check(&world, "unsupported-version").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unsupported-version","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000001-aaaa-4aaa-8aaa-000000000001.json","path_bytes_base64":null}],"evidence":"jido session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be loaded: JidoCode refuses it: the version is newer than 1 (unsupported_version).","measured":"unsupported version","expected":"a version that this machine's agent knows","remedy":"rejoin show jido:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin show jido:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what its agent rejects"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     world.add(Jido::session(id(2)).in_dir(&app).key("config", json!(null)).key("todos", json!(null)));
     check(&world, "missing-fields").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"missing-fields","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000002-aaaa-4aaa-8aaa-000000000002.json","path_bytes_base64":null}],"evidence":"jido session 00000002-aaaa-4aaa-8aaa-000000000002 cannot be loaded: JidoCode refuses it: missing fields: config, todos (missing_fields).","measured":"missing fields","expected":"every field that the agent requires","remedy":"rejoin show jido:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin show jido:00000002-aaaa-4aaa-8aaa-000000000002","effect":"shows what its agent rejects"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     world.add(Jido::session(id(3)).in_dir(&app).followed_by(&" ".repeat(10 * 1024 * 1024)));
@@ -539,14 +539,14 @@ fn what_jidocode_refuses_is_told_in_its_own_words() {
     check(&world, "invalid-content").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"invalid-content","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000004-aaaa-4aaa-8aaa-000000000004.json","path_bytes_base64":null}],"evidence":"jido session 00000004-aaaa-4aaa-8aaa-000000000004 cannot be loaded: JidoCode refuses it: the conversation is not a list (invalid_conversation).","measured":"invalid content","expected":"content in the agent's format","remedy":"rejoin show jido:00000004-aaaa-4aaa-8aaa-000000000004","remedies":[{"command":"rejoin show jido:00000004-aaaa-4aaa-8aaa-000000000004","effect":"shows what its agent rejects"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     world.add(Jido::session(id(5)).in_dir(&app).unsigned());
     check(&world, "unsigned").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unsigned","severity":"info","agents":["jido"],"sessions":[{"agent":"jido","id":"00000005-aaaa-4aaa-8aaa-000000000005"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000005-aaaa-4aaa-8aaa-000000000005.json","path_bytes_base64":null}],"evidence":"jido session 00000005-aaaa-4aaa-8aaa-000000000005 has no signature, so a change to it goes unnoticed; jido loads it with a warning and signs it when it is closed.","measured":"no signature","expected":"a signature","remedy":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","remedies":[{"command":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":5,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":5,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -584,10 +584,10 @@ fn files_that_a_dead_writer_left_are_told_and_mended() {
     let open = std::fs::File::open(dir.join(".metadata_open.tmp")).expect("an open file");
     check(&world, "leftover-temp").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"leftover-temp","severity":"info","agents":["jido"],"sessions":[],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp (1 byte) is a temporary file of a program that died before it finished; no process has it open.","measured":"1 byte","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}]}}
 {"code":"leftover-temp","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp (4 bytes) is a temporary file of a program that died before it finished; no process has it open.","measured":"4 bytes","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}]}}
 {"code":"leftover-temp","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/sessions/7.json registers process 4000000, which has ended, so the session is not in use.","measured":"no such process","expected":"a process that runs","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":2,"read_at_both_ends":0}
+{"code":"leftover-temp","severity":"info","agents":["jido"],"sessions":[],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp (1 byte) is a temporary file of a program that died before it finished; no process has it open.","measured":"1 byte","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     drop(open);
@@ -609,7 +609,7 @@ fn sessions_that_claude_code_will_delete_are_told_by_day() {
     check(&world, "expires-soon").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"expires-soon","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude deletes 2 sessions when it starts on 2026-03-03 or later: it keeps a session for 30 days since its file was last changed (its default for cleanupPeriodDays). To keep them longer, set cleanupPeriodDays in [ROOT]/home/.claude/settings.json.","measured":"deleted from 2026-03-03 on","expected":"kept","remedy":"rejoin archive --expiring 7","remedies":[{"command":"rejoin archive --expiring 7","effect":"copies them to the archive, out of its reach"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     let within = |days: &str| {
@@ -656,7 +656,7 @@ fn what_cannot_be_read_is_an_error_with_the_systems_reason() {
     check(&world, "unreadable").code(4).stderr_eq("").stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unreadable","severity":"error","agents":["claude"],"sessions":[],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl cannot be read: it is not a regular file.","measured":"it is not a regular file","expected":"a file or directory that can be read","remedy":"ls -ld [ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","remedies":[{"command":"ls -ld [ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","effect":"shows whose it is and who may read it"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -719,6 +719,55 @@ fn the_exit_code_tells_whether_something_was_found() {
         world.rejoin(["doctor", "--format", format]).code(4).stderr_eq("");
     }
     world.rejoin(["doctor", "--check", "empty-session"]).code(0);
+}
+
+#[test]
+fn an_accepted_finding_is_quiet_until_it_is_undone() {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    for n in 1..=2 {
+        world.add(Claude::session(id(n)).in_dir(format!("/gone/{n}")).turn("x", "y"));
+    }
+    world.rejoin(["doctor"]).code(4);
+    let plan = world.rejoin(["doctor", "--accept", "missing-directory", &id(1), "--dry-run"]).code(0).stdout();
+    assert!(plan.contains("would write  1 finding of missing-directory"), "{plan}");
+    world.rejoin(["doctor", "--accept", "missing-directory", &id(1)]).code(0);
+    let letter = world.rejoin(["doctor"]).code(4).stdout();
+    assert!(letter.contains("/gone/2") && !letter.contains("/gone/1"), "{letter}");
+    assert!(letter.contains("1 accepted finding not shown; `rejoin doctor --accepted` shows them."), "{letter}");
+    let accepted = world.rejoin(["doctor", "--accepted"]).code(4).stdout();
+    assert!(accepted.contains("/gone/1") && !accepted.contains("/gone/2"), "{accepted}");
+
+    world.rejoin(["doctor", "--accept", "missing-directory"]).code(0);
+    world.rejoin(["doctor"]).code(0);
+    world.rejoin(["doctor", "--accept", "missing-directory"]).code(0).stdout_eq("Nothing to do.\n");
+    let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(0).json();
+    assert_eq!((report.findings.len(), report.accepted), (0, 2));
+    // Another session in the same directory is another finding.
+    world.add(Claude::session(id(3)).in_dir("/gone/1").turn("x", "y"));
+    assert!(world.rejoin(["doctor"]).code(4).stdout().contains("/gone/1: 2 sessions"));
+    std::fs::remove_dir_all(world.home().join(".claude/projects/-gone-1")).expect("a project");
+
+    world.rejoin(["undo"]).code(0);
+    world.rejoin(["doctor"]).code(4);
+    put(&world.home().join(".local/state/rejoin/accepted.json"), "{");
+    let damaged = world.rejoin(["doctor"]).code(4);
+    assert!(damaged.stderr().contains("no finding counts as accepted"), "{}", damaged.stderr());
+    world.rejoin(["doctor", "--accept", "missing-directory"]).code(1);
+}
+
+#[test]
+fn the_worst_examples_come_first_with_their_own_commands() {
+    let world = World::new();
+    for n in 1..=9 {
+        let dir = if n == 1 { "/gone/one" } else { "/gone/zone" };
+        world.add(Claude::session(id(n)).in_dir(dir).turn("x", "y"));
+    }
+    let letter = world.rejoin(["doctor", "--format", "table"]).code(4).stdout();
+    let lines: Vec<&str> = letter.lines().map(str::trim_start).collect();
+    let at = lines.iter().position(|line| line.starts_with("/gone/zone: 8 sessions")).expect("the worst");
+    assert!(lines[at + 1].starts_with("rejoin resume claude:") && lines[at + 2].contains("/gone/zone"), "{letter}");
+    assert!(lines[at + 3..].iter().any(|line| line.starts_with("/gone/one: 1 session")), "{letter}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod session_info;
 mod strays;
 mod upkeep;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -221,14 +222,15 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Makes the checks, and returns what was found: the worst first, then in the order of the codes, sessions and paths.
+/// Makes the checks, and returns the findings: the worst first, then in the order of the codes, and those about the most
+/// sessions first.
 pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
     let groups = [copies::check, place::check, session_info::check, content::check, strays::check, upkeep::check];
     let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
     let scope = Scope::new(filter, survey);
     findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
-    findings
-        .sort_by(|a, b| (a.severity, a.code, &a.sessions, &a.paths).cmp(&(b.severity, b.code, &b.sessions, &b.paths)));
+    let order = |finding: &Finding| (finding.severity, finding.code, Reverse(finding.sessions.len()));
+    findings.sort_by(|a, b| (order(a), &a.sessions, &a.paths).cmp(&(order(b), &b.sessions, &b.paths)));
     findings
 }
 

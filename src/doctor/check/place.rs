@@ -213,7 +213,11 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
             .measured(count(dirs.len(), "directory"), "one directory");
         let sessions = sessions.remove(&(agent, root, project)).unwrap_or_default();
         let newest = sessions.iter().copied().max_by_key(|session| session.recency());
-        finding = newest.into_iter().fold(finding.subject(project), Finding::resumed);
+        let dir = newest.and_then(|session| session.launch_dir());
+        let lists = |finding: Finding, dir: &Path| {
+            finding.remedy(format!("rejoin list --dir {}", word(dir)), "lists the sessions of one of them, with their ids")
+        };
+        finding = dir.into_iter().fold(finding.subject(project), lists);
         finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
         dirs.keys().fold(finding, |finding, dir| finding.path(dir))
     })

@@ -44,7 +44,7 @@ impl Filter {
     }
 
     /// Returns the times between which a session must have been active, if it was active before and after them: then only its
-    /// records can tell.
+    /// records show it.
     pub(crate) fn gap(&self, session: &Session) -> Option<(Timestamp, Timestamp)> {
         let (since, until) = self.since.zip(self.until)?;
         let spans = first_time(session)? < since && session.active_at()? >= until;

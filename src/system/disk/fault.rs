@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::system::env::Env;
 
@@ -10,8 +11,9 @@ static PASSED: AtomicU64 = AtomicU64::new(0);
 
 /// Counts the points that are passed, and fails or dies where that was asked for.
 ///
-/// Only builds for development listen. `REJOIN_FAULT` is a list with commas: `kill:N`, a system's error number and N
-/// for an error at this point alone, or `NUMBER:N+` for one at each from there on.
+/// Only builds for development listen. `REJOIN_FAULT` is a list with commas: `kill:N`, `interrupt:N` for a SIGINT that finds
+/// the run waiting, a system's error number and N for an error at this point alone, or `NUMBER:N+` for one at each from there
+/// on.
 #[derive(Debug, Default)]
 pub(crate) struct Fault {
     wishes: Vec<Wish>,
@@ -27,13 +29,18 @@ struct Wish {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Kill,
+    Interrupt,
     Error(i32),
 }
 
 impl Wish {
     fn parse(text: &str) -> Option<Self> {
         let (kind, at) = text.split_once(':')?;
-        let kind = if kind == "kill" { Kind::Kill } else { Kind::Error(kind.parse().ok()?) };
+        let kind = match kind {
+            "kill" => Kind::Kill,
+            "interrupt" => Kind::Interrupt,
+            number => Kind::Error(number.parse().ok()?),
+        };
         Some(Self { kind, at: at.trim_end_matches('+').parse().ok()?, is_lasting: at.ends_with('+') })
     }
 }
@@ -60,6 +67,12 @@ impl Fault {
             Some(Kind::Kill) => {
                 let own = rustix::process::getpid();
                 let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+                Ok(())
+            }
+            Some(Kind::Interrupt) => {
+                let own = rustix::process::getpid();
+                let _ = rustix::process::kill_process(own, rustix::process::Signal::INT);
+                std::thread::sleep(Duration::from_secs(30));
                 Ok(())
             }
             Some(Kind::Error(number)) => Err(io::Error::from_raw_os_error(number)),

@@ -36,6 +36,8 @@ pub(crate) struct Report<'a> {
     pub sessions: usize,
     /// How many of them `list` shows only with `--all`.
     pub unlisted: usize,
+    /// How many findings are not shown, because the user accepted them.
+    pub accepted: usize,
     /// How many transcripts were read only at both ends.
     pub read_at_both_ends: usize,
     /// How much is said to people.
@@ -62,6 +64,7 @@ impl Report<'_> {
             infos: of(Severity::Info),
             repairable: self.findings.iter().filter(|finding| finding.repair.is_some()).count(),
             sessions: self.sessions,
+            accepted: self.accepted,
             read_at_both_ends: self.read_at_both_ends,
         }
     }
@@ -148,14 +151,20 @@ fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding
     Ok(())
 }
 
-/// Writes a line a finding, and below them the commands of the first.
+/// Writes one line per finding. Commands that all of them share are below the last one, and those of the first one are below
+/// it.
 fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
     let width = env.terminal.room(env.terminal.columns().saturating_sub(2));
-    for finding in examples {
+    let first = &examples[0].remedies;
+    let is_shared = examples.iter().all(|finding| finding.remedies == *first);
+    let last = if is_shared { examples.len() - 1 } else { 0 };
+    for (at, finding) in examples.iter().enumerate() {
         writeln!(out, "  {}", text::truncated(&example(finding, env), width))?;
+        if at == last {
+            first.iter().take(MAX_REMEDIES).try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))?;
+        }
     }
-    let mut remedies = examples[0].remedies.iter().take(MAX_REMEDIES);
-    remedies.try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))
+    Ok(())
 }
 
 /// Says in a few words what one finding is about, and what is.
@@ -239,6 +248,11 @@ fn summary(report: &Report<'_>, env: &Env) -> String {
     if counts.repairable > 0 {
         let command = in_home("rejoin doctor --fix", &env.invocation.elsewhere);
         summary.push_str(&format!(" `{command}` fixes {} without losing anything.", counts.repairable));
+    }
+    if report.accepted > 0 {
+        let findings = text::count(report.accepted, "accepted finding");
+        let command = in_home("rejoin doctor --accepted", &env.invocation.elsewhere);
+        summary.push_str(&format!(" {findings} not shown; `{command}` shows them."));
     }
     if counts.read_at_both_ends > 0 {
         summary.push_str(&format!(

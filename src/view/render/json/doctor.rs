@@ -36,6 +36,8 @@ pub(crate) struct DoctorCountsJson {
     pub repairable: usize,
     /// How many sessions were checked, including sub-agents and empty ones.
     pub sessions: usize,
+    /// How many findings are left out, because they were accepted with `doctor --accept`.
+    pub accepted: usize,
     /// How many large transcripts were read only at both ends; none with `--deep`.
     pub read_at_both_ends: usize,
 }

@@ -1,0 +1,56 @@
+//! `rejoin doctor --accept`: keeps findings quiet from now on.
+
+use std::path::PathBuf;
+
+use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::cli::{ChangeArgs, DoctorArgs};
+use crate::doctor::accepted::{Accepted, FILE_NAME};
+use crate::doctor::check::Finding;
+use crate::doctor::code::Code;
+use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::text;
+use crate::system::env::Env;
+use crate::system::{fsio, stamp};
+use crate::view::ui::Ui;
+
+/// An acceptance is about a hundred bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+fn file(env: &Env) -> PathBuf {
+    env.state_dir().join(FILE_NAME)
+}
+
+/// Reads the accepted findings. A file that cannot be understood is a warning, and then every finding is shown.
+pub(super) fn read(env: &Env, ui: &mut Ui) -> Accepted {
+    match load(env) {
+        Ok(accepted) => accepted,
+        Err(why) => {
+            ui.warn(&why);
+            Accepted::default()
+        }
+    }
+}
+
+fn load(env: &Env) -> Result<Accepted, String> {
+    let path = file(env);
+    let bytes = fsio::read_if_present(&path, MAX_BYTES).map_err(|error| error.to_string())?;
+    let Some(bytes) = bytes else { return Ok(Accepted::default()) };
+    Accepted::parse(&bytes).map_err(|why| format!("no finding counts as accepted: {} {why}", path.display()))
+}
+
+/// Accepts the findings of a code, in one run that `undo` takes back.
+pub(super) fn run(code: Code, findings: &[Finding], args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let mut accepted = load(env).map_err(|why| Refusal::new(Exit::Failure, RefusalCode::BadPins, why))?;
+    let new: Vec<&Finding> = findings.iter().filter(|finding| finding.code == code && !accepted.has(finding)).collect();
+    let mut change = Change::new("doctor --accept", Vec::new());
+    if !new.is_empty() {
+        new.iter().for_each(|finding| accepted.add(finding));
+        let path = file(env);
+        let stamp = stamp::take_if_present(&path)?.map(Box::new);
+        let step = Step::Write { path, contents: Contents::Bytes(accepted.to_json()?), stamp };
+        let what = format!("{} of {}", text::count(new.len(), "finding"), code.name());
+        change.items.push(Item::new(About::Other(what.into()), code.name(), "doctor keeps them quiet", vec![step]));
+    }
+    let args_of_change = ChangeArgs { dry_run: args.dry_run, apply: None, lock: args.lock };
+    super::change::carry_out(&change, &args_of_change, args.format, env, ui)
+}
