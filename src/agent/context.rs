@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::tree_size;
 use crate::format::jsonl::Jsonl;
+use crate::session::process::State;
 use crate::session::{AgentKind, Copy, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -119,4 +120,6 @@ pub(crate) struct LiveRecord {
     pub pid: u32,
     /// When it started, which tells a reused id from it.
     pub started: Option<StartTime>,
+    /// Its activity, if the file has it.
+    pub state: Option<State>,
 }

@@ -26,6 +26,14 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub all: bool,
 
+    /// Only sessions that are in use, with the process of each
+    ///
+    /// STATE is `working`, `waiting` for you, or `unknown` if the agent does not show it; SINCE is the start of the process. These
+    /// are the sessions with the marks `live` and `maybe live`. This also checks which process has a file open, which
+    /// `is:live` alone does not.
+    #[arg(long, conflicts_with = "archived")]
+    pub running: bool,
+
     /// Show at most N sessions, or all with 0
     ///
     /// By default, a terminal shows as many as fit on it, and a pipe gets all.
@@ -76,6 +84,12 @@ impl ListArgs {
         self.counts || self.fields.iter().any(|field| field.needs_counts())
     }
 
+    /// Returns the usual fields of a line in a pipe.
+    pub(crate) fn usual_fields(&self) -> impl Iterator<Item = Field> {
+        let fields: &[Field] = if self.running { &Field::OF_RUNNING } else { &Field::OF_LINES };
+        fields.iter().copied().chain(Field::COUNTS.into_iter().filter(|_| self.counts()))
+    }
+
     /// Returns the order of the sessions.
     pub(crate) fn order(&self) -> SortKey {
         self.sort.unwrap_or_default()
@@ -86,7 +100,13 @@ impl ListArgs {
         let FilterArgs { place, since, until, older_than } = &self.filter;
         let has_times = since.is_some() || until.is_some() || older_than.is_some();
         let is_filtered = !self.words.is_empty() || place.is_narrow() || has_times;
-        is_filtered || self.all || self.counts() || self.reverse || self.group.is_some() || self.limit.is_some()
+        is_filtered
+            || self.all
+            || self.running
+            || self.counts()
+            || self.reverse
+            || self.group.is_some()
+            || self.limit.is_some()
     }
 
     /// Returns whether the number of a line names its session elsewhere: in the usual order, with nothing left out.
@@ -96,6 +116,7 @@ impl ListArgs {
         let is_whole = self.words.is_empty() && !place.is_narrow() && !has_times;
         is_whole
             && !self.all
+            && !self.running
             && !self.archived
             && self.order() == SortKey::Active
             && !self.reverse

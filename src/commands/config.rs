@@ -84,7 +84,7 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
     args.limit = args.limit.or(config.limit);
     args.sort = args.sort.or(config.sort);
     args.wide |= config.is_wide;
-    if args.fields.is_empty() {
+    if args.fields.is_empty() && !args.running {
         args.fields.clone_from(&config.fields);
     }
     let mut added = Vec::new();

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use crate::cli::ListArgs;
-use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful};
+use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful, shows_processes};
 use crate::commands::{nowhere, words};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{self, Scan, Wanted};
+use crate::scan::{self, Scan, Wanted, processes};
 use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Kin, Session};
 use crate::system::env::{Env, Terminal};
@@ -39,15 +39,23 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let Scan { mut sessions, mut dangling, problems } = scan;
     let read = sessions.len();
     pins.mark(&mut sessions);
+    if args.running {
+        sessions.retain(|session| filter.matches(session));
+        processes::verify(&mut sessions, env);
+        sessions.retain(|session| session.copy_in_use().is_some());
+    }
     sessions.retain(is_meant);
     let hidden = put_in_order(&mut sessions, &filter, args.order());
     let beyond_limit = cut(&mut sessions, args);
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
     }
+    if shows_processes(args, &env.terminal) {
+        processes::note(&mut sessions);
+    }
 
-    // What leads to no session has no words of one.
-    dangling.retain(|_| args.words.is_empty());
+    // What leads to no session has no words of one, and no process.
+    dangling.retain(|_| args.words.is_empty() && !args.running);
     let mut listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
     let mut show = |count: usize| {
         (listing.sessions, listing.beyond_limit) = (&sessions[..count], beyond_limit + sessions.len() - count);
@@ -73,7 +81,11 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 
 /// Returns how many sessions are shown where these are those that were active last, and nothing is said of the others.
 fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
-    let is_plain = args.words.is_empty() && args.order() == SortKey::Active && !args.reverse && args.group.is_none();
+    let is_plain = args.words.is_empty()
+        && args.order() == SortKey::Active
+        && !args.reverse
+        && args.group.is_none()
+        && !args.running;
     let is_bare = args.format.for_list(terminal.stdout).is_rows();
     args.limit.filter(|_| is_plain && is_bare)
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::cli::{Format, ListArgs};
 use crate::session::Session;
-use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds, SortKey};
 use crate::system::env::Terminal;
 use crate::view::render::list::Layout;
@@ -22,17 +21,22 @@ pub(super) fn says_more(args: &ListArgs, terminal: &Terminal) -> bool {
     terminal.stdout && args.format.for_list(terminal.stdout) == Format::Table
 }
 
+/// Returns whether the processes of the sessions are part of the answer.
+pub(super) fn shows_processes(args: &ListArgs, terminal: &Terminal) -> bool {
+    let has_fields = args.running || args.fields.iter().any(|field| field.needs_process());
+    has_fields || args.format.for_list(terminal.stdout).is_json()
+}
+
 /// Decides how the sessions are laid out; ids are shortened among all that there are.
 pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal: &Terminal) -> Layout {
     let fields = || {
-        let counts = Field::COUNTS.into_iter().filter(|_| args.counts());
-        let usual = || Field::OF_LINES.into_iter().chain(counts).collect();
-        if args.fields.is_empty() { usual() } else { args.fields.clone() }
+        if args.fields.is_empty() { args.usual_fields().collect() } else { args.fields.clone() }
     };
     match args.format.for_list(terminal.stdout) {
         Format::Table => Layout::Table(Look {
             short: short(),
             fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
+            is_of_running: args.running,
             is_wide: args.wide,
             has_groups: args.group.is_some(),
             has_places: args.has_places() && terminal.stdout,

@@ -12,7 +12,7 @@ use crate::commands::find;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
 use crate::launch;
-use crate::scan::{LONG_TO_COUNT, Wanted};
+use crate::scan::{LONG_TO_COUNT, Wanted, processes};
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::view::render::answer::write_object;
@@ -55,6 +55,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         find::note_made(&mut session, &made);
     }
     super::pins(env, ui).mark(std::slice::from_mut(&mut session));
+    processes::note(std::slice::from_mut(&mut session));
     let wants = Messages::of(args);
     let left_out = LeftOut::default();
     match args.format.for_text() {

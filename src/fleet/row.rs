@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::session::process::Process;
 use crate::session::select::{Rank, SortKey};
 use crate::session::{
     AgentKind, Choice, Copy, Fact, Health, HealthSet, Liveness, Located, Session, SessionKind, Store,
@@ -44,6 +45,8 @@ struct Row<'a> {
     git_branch: Option<String>,
     #[serde(borrow)]
     liveness: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    process: Option<Holder<'a>>,
     #[serde(default)]
     pinned: bool,
     /// A newer rejoin may know of other faults.
@@ -57,6 +60,22 @@ struct Row<'a> {
 struct Dir {
     path: PathBuf,
     exists: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Holder<'a> {
+    pid: Option<u32>,
+    started_at: Option<Timestamp>,
+    #[serde(borrow)]
+    state: Option<Cow<'a, str>>,
+}
+
+impl Holder<'_> {
+    fn process(&self) -> Process {
+        // A newer rejoin may know of other states.
+        let state = self.state.as_deref().and_then(|state| state.parse().ok()).unwrap_or_default();
+        Process { pid: self.pid, started_at: self.started_at, state }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -153,6 +172,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         health,
         is_pinned: row.pinned,
         kin: None,
+        process: row.process.as_ref().map(Holder::process),
     })
 }
 
@@ -176,6 +196,7 @@ pub(crate) fn with_host(line: &str, host: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::process::State;
 
     #[test]
     fn a_row_names_no_host_of_its_own_however_the_key_is_written() {
@@ -210,6 +231,13 @@ mod tests {
         assert_eq!(session.health, HealthSet::from_iter([Health::MissingDirectory]));
         let bare = super::session(r#"{"agent":"pi","id":"x"}"#, &host).expect("a session");
         assert_eq!((bare.copy().size(), bare.active_at()), (None, None));
+        assert_eq!((session.process, bare.process), (None, None));
+        for (state, expected) in [("working", State::Working), ("of the future", State::Unknown)] {
+            let line =
+                format!(r#"{{"agent":"pi","id":"x","process":{{"pid":7,"started_at":null,"state":"{state}"}}}}"#);
+            let process = super::session(&line, &host).expect("a session").process;
+            assert_eq!(process, Some(Process { pid: Some(7), started_at: None, state: expected }));
+        }
         assert!(super::session(r#"{"agent":"of the future","id":"x"}"#, &host).is_err());
     }
 

@@ -13,6 +13,7 @@ mod needle;
 mod outside;
 pub(crate) mod pattern;
 mod probe;
+pub(crate) mod processes;
 pub(crate) mod ranked;
 mod reader;
 pub(crate) mod relocated;
@@ -285,6 +286,7 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
         health: HealthSet::default(),
         is_pinned: false,
         kin: None,
+        process: None,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::session::Located;
 /// expression; one that compiles to more than 10 MiB is refused by regex itself.
 const MOST_LETTERS: usize = 1000;
 
-/// Whether capital and small letters are told apart.
+/// Distinguishes capital and small letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
     /// If what was typed has a capital letter, as people expect of a search.

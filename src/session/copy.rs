@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::session::process::State;
 use crate::session::recorded;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
 
@@ -60,6 +61,8 @@ pub(crate) struct Copy {
     pub parent_id: Option<String>,
     /// Whether some process uses it.
     pub liveness: Liveness,
+    /// The activity of that process, if the agent records it.
+    pub state: Option<State>,
     /// Whether the agent would look for it here when started in its launch directory.
     pub is_filed_right: bool,
     /// What is wrong with it.
@@ -95,6 +98,7 @@ impl Copy {
             model: None,
             git_branch: None,
             liveness: Liveness::Idle,
+            state: None,
             is_filed_right: false,
             health: HealthSet::default(),
             evidence: Vec::new(),

@@ -42,6 +42,12 @@ pub(crate) enum Field {
     Path,
     /// How many copies it has.
     Copies,
+    /// The activity of the process that uses it.
+    State,
+    /// The start of that process.
+    Since,
+    /// The id of that process.
+    Pid,
 }
 
 impl Field {
@@ -51,6 +57,11 @@ impl Field {
     /// The columns of a table.
     pub(crate) const OF_TABLES: [Self; 7] =
         [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::Size, Self::Marks];
+    /// The columns of a table of sessions in use, and the fields of their lines in a pipe.
+    pub(crate) const OF_RUNNING: [Self; 8] =
+        [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::State, Self::Since, Self::Pid];
+    /// The fields about the process.
+    const OF_PROCESS: [Self; 3] = [Self::State, Self::Since, Self::Pid];
     /// What is there only if it is counted.
     pub(crate) const COUNTS: [Self; 2] = [Self::Prompts, Self::Replies];
 
@@ -62,6 +73,11 @@ impl Field {
     /// Returns whether it takes counting, which reads every transcript to its end.
     pub(crate) fn needs_counts(self) -> bool {
         Self::COUNTS.contains(&self)
+    }
+
+    /// Returns whether it is about the process that uses the session.
+    pub(crate) fn needs_process(self) -> bool {
+        Self::OF_PROCESS.contains(&self)
     }
 }
 

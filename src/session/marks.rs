@@ -168,7 +168,7 @@ pub(crate) fn name(word: &str) -> String {
     }
 }
 
-/// Returns the words of a session's marks; of several copies it is told how many.
+/// Returns the words of a session's marks; several copies are counted.
 pub(crate) fn words(session: &Session) -> Vec<String> {
     let word = |mark| match mark {
         Mark::Health(Health::DuplicateSession) => format!("{} copies", session.copies.len()),

@@ -12,6 +12,7 @@ pub(crate) mod marks;
 pub(crate) mod matching;
 mod message;
 mod place;
+pub(crate) mod process;
 pub(crate) mod recorded;
 pub(crate) mod repository;
 pub(crate) mod select;
@@ -34,6 +35,7 @@ pub(crate) use copy::{Copy, FILE_TIME_STEP};
 pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role};
 pub(crate) use place::{Located, Store};
+use process::Process;
 
 /// How far another clock may be ahead of this one; a time further ahead is still to come, and wins nothing.
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -186,6 +188,8 @@ pub(crate) struct Session {
     pub is_pinned: bool,
     /// What its directory is to the one that was asked for, where it is another.
     pub kin: Option<Kin>,
+    /// The process that uses it; `None` for an idle session, and unless `scan::processes` noted it.
+    pub process: Option<Process>,
 }
 
 /// What a directory is to another one that holds the same work.
@@ -201,6 +205,12 @@ impl Session {
     /// Returns the chosen copy.
     pub(crate) fn copy(&self) -> &Copy {
         &self.copies[0]
+    }
+
+    /// Returns the copy that a process uses, or else one that a process may use; `None` if the session is idle.
+    pub(crate) fn copy_in_use(&self) -> Option<&Copy> {
+        let live = self.copies.iter().find(|copy| matches!(copy.liveness, Liveness::Live { .. }));
+        live.or_else(|| self.copies.iter().find(|copy| copy.liveness != Liveness::Idle))
     }
 
     /// Returns the full id.
@@ -305,6 +315,18 @@ pub(crate) mod tests {
             health: HealthSet::default(),
             is_pinned: false,
             kin: None,
+            process: None,
         }
+    }
+
+    #[test]
+    fn a_copy_in_use_outranks_one_that_may_be_in_use() {
+        let mut all = session(vec![copy("a"), copy("a"), copy("a")]);
+        assert!(all.copy_in_use().is_none());
+        let maybe = Liveness::Maybe { why: "it was written to a moment ago".to_owned() };
+        all.copies[1].liveness = maybe.clone();
+        assert_eq!(all.copy_in_use().map(|copy| &copy.liveness), Some(&maybe));
+        all.copies[2].liveness = Liveness::Live { pid: 7 };
+        assert_eq!(all.copy_in_use().map(|copy| &copy.liveness), Some(&Liveness::Live { pid: 7 }));
     }
 }

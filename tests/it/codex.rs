@@ -605,10 +605,10 @@ mod database {
 }
 
 /// This process, holding a lock as Codex does, until it is dropped.
-struct Holder(std::fs::File);
+pub(crate) struct Holder(std::fs::File);
 
 impl Holder {
-    fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         put(path, "");
         let file = std::fs::File::open(path).expect("a file");
         file.lock().expect("a lock that is free");
@@ -623,7 +623,7 @@ impl Drop for Holder {
     }
 }
 
-fn lock(world: &World, id: &str) -> PathBuf {
+pub(crate) fn lock(world: &World, id: &str) -> PathBuf {
     world.home().join(format!(".codex/thread-writer-locks/{id}.lock"))
 }
 

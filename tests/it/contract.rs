@@ -75,6 +75,7 @@ pub(crate) mod search;
 
 words!(Kind: Main Fork Exec Saved Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);
+words!(State: Working Waiting Unknown);
 words!(Role: User Assistant Tool System);
 words!(Compared: Identical Longer Shorter Diverged);
 words!(ListKind: SessionList);
@@ -166,12 +167,14 @@ answer!(Resume {
     set: BTreeMap<String, String>; then_type: Option<String>
 });
 
+answer!(Process { pid: Option<u32>; started_at: Option<Time>; state: State });
+
 answer!(Session {
     agent: Agent; id: String; kind: Kind; title: Option<String>; first_prompt: Option<String>; launch_dir: Option<LaunchDir>;
     start_dir: Option<String>; last_dir: Option<String>; project: Option<String>; created_at: Option<Time>;
     active_at: Option<Time>; active_source: Option<String>; size_bytes: u64; prompts: Option<u64>; replies: Option<u64>;
-    model: Option<String>; git_branch: Option<String>; parent_id: Option<String>; liveness: Liveness; pinned: bool;
-    health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
+    model: Option<String>; git_branch: Option<String>; parent_id: Option<String>; liveness: Liveness; process: Option<Process>;
+    pinned: bool; health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
 });
 
 impl Session {

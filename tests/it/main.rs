@@ -114,6 +114,7 @@ mod rename;
 mod restored_elsewhere;
 mod resume;
 mod rooms;
+mod running;
 mod save;
 mod search;
 mod security;

@@ -38,7 +38,7 @@ fn reply(n: u32, text: &str) -> Value {
 }
 
 /// A session without a title, of one prompt and its reply.
-fn turn(id: &str, dir: &str) -> Vec<Value> {
+pub(crate) fn turn(id: &str, dir: &str) -> Vec<Value> {
     vec![title(""), header(id, dir), prompt(1, "look"), reply(2, "ok")]
 }
 
@@ -47,7 +47,7 @@ fn project(world: &World, project: &str) -> PathBuf {
 }
 
 /// Writes a session where it is filed, and returns its file.
-fn add(world: &World, name: &str, id: &str, records: &[Value]) -> PathBuf {
+pub(crate) fn add(world: &World, name: &str, id: &str, records: &[Value]) -> PathBuf {
     let path = project(world, name).join(format!("{STAMP}_{id}.jsonl"));
     put(&path, lines(records));
     path

@@ -13,7 +13,7 @@ pub(crate) const ABOUT: About = About {
         session ID\"; since then it looks in every project, but finds nothing if a copy lies in a second one",
     starts: "`claude --resume ID`, without the variables of a client that it was started from; for a task of Claude Desktop with its \
         folder as `$CLAUDE_CONFIG_DIR`, and with a warning: Claude Code may ask for a login there, and lacks the app's tools",
-    in_use: "it registers its processes, with the time each started",
+    in_use: "it registers its processes, with the time each started, and whether it is idle or busy",
     deletes: "sessions whose file was last changed more than `cleanupPeriodDays` ago, 30 by default; not known for Claude Desktop",
     writes: "hooks in `settings.json` (`hook install`), and the records of directories that these hooks keep",
     facts: "measured on 2.1.332 and 2.1.197; claude-agent-sdk-python e8bde601; Claude Desktop was never \

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use super::records::Registration;
 use crate::agent::{Found, LiveRecord};
+use crate::format::json::Text;
+use crate::session::process::State;
 use crate::session::{Liveness, Store};
 use crate::system::process::{self, Presence, StartTime};
 
@@ -21,23 +23,54 @@ pub(super) fn each_registration(
         let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) else { return };
         let started = registration.proc_start.get().and_then(StartTime::parse);
         let id = registration.session_id.filled().map(str::to_owned);
-        see(path, id, LiveRecord { pid: registration.pid, started });
+        let state = registration.status.as_ref().map(state_of);
+        see(path, id, LiveRecord { pid: registration.pid, started, state });
     });
+}
+
+fn state_of(status: &Text<'_>) -> State {
+    match status.get() {
+        Some("idle") => State::Waiting,
+        Some("busy") => State::Working,
+        _ => State::Unknown,
+    }
 }
 
 /// Judges the processes that registered themselves as users of one session.
 pub(in crate::agent) fn liveness(records: &[LiveRecord]) -> Liveness {
-    let mut liveness = Liveness::Idle;
+    judged(records).0
+}
+
+/// Judges the same processes, and returns what the one that decides says that it does.
+pub(super) fn judged(records: &[LiveRecord]) -> (Liveness, Option<State>) {
+    let mut judged = (Liveness::Idle, None);
     for record in records {
         match process::presence(record.pid, record.started) {
-            Presence::Running => return Liveness::Live { pid: record.pid },
+            Presence::Running => return (Liveness::Live { pid: record.pid }, record.state),
             Presence::Ended => {}
             Presence::Unknown => {
-                liveness = Liveness::Maybe {
-                    why: format!("process {} registered itself and may still be running", record.pid),
-                };
+                let why = format!("process {} registered itself and may still be running", record.pid);
+                judged = (Liveness::Maybe { why }, record.state);
             }
         }
     }
-    liveness
+    judged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_that_was_never_measured_is_unknown() {
+        let state = |json: &str| {
+            let registration: Registration<'_> = serde_json::from_str(json).expect("a registration");
+            registration.status.as_ref().map(state_of)
+        };
+        assert_eq!(state(r#"{"status":"idle"}"#), Some(State::Waiting));
+        assert_eq!(state(r#"{"status":"busy"}"#), Some(State::Working));
+        assert_eq!(state(r#"{"status":"shell"}"#), Some(State::Unknown));
+        assert_eq!(state(r#"{"status":7}"#), Some(State::Unknown));
+        assert_eq!(state(r#"{"pid":7}"#), None);
+    }
 }

@@ -43,8 +43,8 @@ use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, Sessi
 use crate::system::env::Env;
 use crate::system::names;
 pub(super) use count::count;
-use live::each_registration;
 pub(super) use live::liveness;
+use live::{each_registration, judged};
 pub(super) use places::{locate, locate_id};
 use records::Record;
 use slug::is_slug_of;
@@ -86,7 +86,7 @@ impl Agent for Claude {
         let (mut copy, relocated) = read_transcript(place, context)?;
         desktop::entitle(&mut copy);
         decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
-        copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
+        (copy.liveness, copy.state) = judged(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
     }
 

@@ -332,6 +332,8 @@ pub(crate) struct Registration<'a> {
     pub session_id: Text<'a>,
     /// When the process started, as [`StartTime::parse`](crate::system::process::StartTime::parse) reads it.
     pub proc_start: Text<'a>,
+    /// `idle` while it waits for a prompt, `busy` while it works (measured on 2.1).
+    pub status: Option<Text<'a>>,
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use super::{
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::edit::Edit;
-use crate::format::jsonl::{Jsonl, each_line, too_long};
+use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::shell;
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
@@ -232,15 +232,16 @@ impl Agent for Codex {
             let Some(line) = line else {
                 return if is_meta { ControlFlow::Continue(()) } else { see(too_long()) };
             };
-            let Some(record) = Record::parse(line) else { return ControlFlow::Continue(()) };
-            let prompt = match record.prompt() {
-                Some(Prompt::Typed(text)) => Some(text),
-                Some(Prompt::Sent(text)) if lacks_events => Some(text),
-                _ => None,
-            };
-            let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at() });
-            prompt.or_else(|| record.message()).map_or(ControlFlow::Continue(()), &mut *see)
+            message(line, lacks_events).map_or(ControlFlow::Continue(()), &mut *see)
         })
+    }
+
+    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(None) };
+        let lacks_events = read_start(&mut file)?.lacks_events();
+        let last = last_messages(&copy.place.path, count, |line| Some(message(line, lacks_events)))?;
+        // A record that is too long may be the first, which is not a message.
+        Ok(last.filter(|last| !last.contains(&too_long())))
     }
 
     fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
@@ -281,6 +282,18 @@ impl Agent for Codex {
         // Older versions take no lock; that they have the file open is all there is.
         mark_writers(copies);
     }
+}
+
+/// Returns the message of a line; in a rollout that lacks events, a prompt is read from what was sent to the model.
+fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
+    let record = Record::parse(line)?;
+    let prompt = match record.prompt() {
+        Some(Prompt::Typed(text)) => Some(text),
+        Some(Prompt::Sent(text)) if lacks_events => Some(text),
+        _ => None,
+    };
+    let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at() });
+    prompt.or_else(|| record.message())
 }
 
 /// Notes which sessions a client is writing to.

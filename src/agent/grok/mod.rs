@@ -58,7 +58,7 @@ impl Agent for Grok {
         for entry in active {
             let pid = entry.get("pid").and_then(Value::as_u64).and_then(|pid| u32::try_from(pid).ok());
             if let (Some(id), Some(pid)) = (entry.get("session_id").and_then(Value::as_str), pid) {
-                notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, started: None });
+                notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, started: None, state: None });
             }
         }
         notes

@@ -268,7 +268,7 @@ fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, bo
         return;
     }
     let started = start.and_then(|(_, ticks)| StartTime::parse(ticks));
-    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, started });
+    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, started, state: None });
 }
 
 /// Returns the file that names the client which used a transcript last.

@@ -101,6 +101,7 @@ impl Manifest {
             health: HealthSet::default(),
             is_pinned: false,
             kin: None,
+            process: None,
         }
     }
 

@@ -176,6 +176,7 @@ fn write_table(
     let look = Look {
         short: ShortIds::of(&sessions),
         fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
+        is_of_running: args.running,
         is_wide: args.wide,
         has_groups: args.group.is_some(),
         has_places: false,
@@ -193,8 +194,7 @@ fn lines(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Counted> {
-    let counts = Field::COUNTS.into_iter().filter(|_| args.counts());
-    let usual = || [Field::Host].into_iter().chain(Field::OF_LINES).chain(counts).collect();
+    let usual = || [Field::Host].into_iter().chain(args.usual_fields()).collect();
     let fields: Vec<Field> = if args.fields.is_empty() { usual() } else { args.fields.clone() };
     let (mut shown, mut unknown, mut is_first) = (0, 0, true);
     let styles = ui.styles;

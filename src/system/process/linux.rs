@@ -13,6 +13,8 @@ use crate::system::reach;
 
 /// The table of locks has a line of some 60 bytes each.
 const MAX_LOCKS: usize = 1024 * 1024;
+/// The statistics have a line per processor and a number per interrupt.
+const MAX_STAT: u64 = 1024 * 1024;
 /// Everything else is a few lines.
 const MAX_SMALL: u64 = 4096;
 /// What `open` calls reading and writing, in the flags of `/proc/PID/fdinfo`.
@@ -49,6 +51,16 @@ impl Table for Proc<'_> {
         // The second field is the program's name in parentheses, and may hold anything, even `)`.
         let after_name = stat.rsplit_once(')')?.1;
         after_name.split_ascii_whitespace().nth(19)?.parse().ok().map(StartTime::Ticks)
+    }
+
+    fn booted_at(&self) -> Option<i64> {
+        let (file, _) = fsio::open_regular(&self.0.join("stat")).ok()?;
+        // The lines of processors and interrupts before it are long.
+        let mut text = String::new();
+        file.take(MAX_STAT).read_to_string(&mut text).ok()?;
+        let seconds = text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok();
+        // Sandboxes without a real `/proc` say 0.
+        seconds.filter(|seconds| *seconds > 0)
     }
 
     fn boot_id(&self) -> Option<String> {
@@ -152,5 +164,17 @@ mod tests {
         let rest = (4..=52).map(|field| (field * 100).to_string()).collect::<Vec<_>>().join(" ");
         std::fs::write(dir.path().join("7/stat"), format!("7 (a) S 1 (b) R {rest}\n")).expect("a file");
         assert_eq!(Proc(dir.path()).start_time(7), Some(StartTime::Ticks(2200)));
+    }
+
+    #[test]
+    fn the_start_of_the_machine_is_a_line_among_statistics() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let booted_at = |text: &str| {
+            std::fs::write(dir.path().join("stat"), text).expect("a file");
+            Proc(dir.path()).booted_at()
+        };
+        assert_eq!(booted_at("cpu  1 2\nintr 9 8\nbtime 1795666878\nprocesses 7\n"), Some(1_795_666_878));
+        assert_eq!(booted_at("cpu  1 2\nbtime 0\n"), None);
+        assert_eq!(booted_at("cpu  1 2\n"), None);
     }
 }

@@ -15,6 +15,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::reach;
 
 #[cfg(target_os = "linux")]
@@ -29,6 +31,11 @@ pub(crate) use start::{Presence, StartTime};
 trait Table {
     /// Returns when a process started.
     fn start_time(&self, _pid: u32) -> Option<StartTime> {
+        None
+    }
+
+    /// Returns when the machine was started, in seconds since 1970.
+    fn booted_at(&self) -> Option<i64> {
         None
     }
 
@@ -115,6 +122,12 @@ pub(crate) fn presence(pid: u32, noted: Option<StartTime>) -> Presence {
 fn presence_in(table: &impl Table, pid: u32, noted: Option<StartTime>) -> Presence {
     let own = table.start_time(std::process::id());
     Sighting { started: table.start_time(pid), exists: exists(pid), own }.is_of(noted)
+}
+
+/// Returns when a process started, to the second; `None` if the system does not provide it.
+pub(crate) fn started_at(pid: u32) -> Option<Timestamp> {
+    let table = native();
+    table.start_time(pid)?.instant(table.booted_at())
 }
 
 /// Returns whether some process has this id now.
@@ -245,6 +258,9 @@ mod tests {
         assert!(exists(pid) && !exists(0));
         let started = native().start_time(pid);
         assert!(started.is_some());
+        let age = started_at(pid).expect("a start").until(Timestamp::now()).expect("a span");
+        assert!((-2.0..3600.0).contains(&age.total(jiff::Unit::Second).expect("seconds")), "{age}");
+        assert_eq!(started_at(u32::MAX), None);
         assert_eq!(presence(pid, started), Presence::Running);
         assert_eq!(presence(pid, Some(StartTime::Ticks(1))) == Presence::Ended, cfg!(target_os = "linux"));
         assert_eq!(presence(pid, None), Presence::Unknown);

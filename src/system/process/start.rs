@@ -1,7 +1,11 @@
 //! When a process started, which tells it from a later one with the same id.
 
+use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+
+/// Linux counts in `/proc` in units of `USER_HZ`, which is 100 on every processor that Rust builds for.
+const TICKS_PER_SECOND: u64 = 100;
 
 /// When a process started, as its system counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +27,15 @@ impl StartTime {
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let at = DateTime::strptime("%a %b %d %H:%M:%S %Y", words.join(" ")).ok()?;
         at.to_zoned(TimeZone::UTC).ok().map(|at| Self::Seconds(at.timestamp().as_second()))
+    }
+
+    /// Returns the moment, to the second; `booted_at` is the start of the machine in seconds since 1970.
+    pub(super) fn instant(self, booted_at: Option<i64>) -> Option<Timestamp> {
+        let seconds = match self {
+            Self::Ticks(ticks) => booted_at?.checked_add_unsigned(ticks / TICKS_PER_SECOND)?,
+            Self::Seconds(seconds) => seconds,
+        };
+        Timestamp::from_second(seconds).ok()
     }
 
     fn is_comparable(self, other: Self) -> bool {
@@ -85,6 +98,16 @@ mod tests {
         for other in ["", "x", "-1", "Mon Nov 31 15:08:03 2026", "2026-11-02T15:08:03Z", "99999999999999999999"] {
             assert_eq!(StartTime::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn ticks_are_a_moment_once_the_start_of_the_machine_is_known() {
+        let at = |text: &str| Some(text.parse::<Timestamp>().expect("a time"));
+        let boot = at("2026-11-02T15:00:00Z").map(Timestamp::as_second);
+        assert_eq!(StartTime::Ticks(12_345).instant(boot), at("2026-11-02T15:02:03Z"));
+        assert_eq!(StartTime::Ticks(12_345).instant(None), None);
+        assert_eq!(StartTime::Ticks(u64::MAX).instant(boot), None);
+        assert_eq!(StartTime::Seconds(0).instant(None), at("1970-01-01T00:00:00Z"));
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     let look = Look {
         short: ShortIds::of(&named),
         fields: Some(fields),
+        is_of_running: false,
         is_wide: false,
         has_groups: false,
         has_places: false,

@@ -33,6 +33,9 @@ pub(super) fn heading(field: Field) -> &'static str {
         Field::Project => "PROJECT",
         Field::Path => "PATH",
         Field::Copies => "COPIES",
+        Field::State => "STATE",
+        Field::Since => "SINCE",
+        Field::Pid => "PID",
     }
 }
 
@@ -88,6 +91,9 @@ pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
         Field::Project => copy.place.project.as_deref().into(),
         Field::Path => Value::Text(text::of_path(&copy.place.path)),
         Field::Copies => Value::Number(session.copies.len() as u64),
+        Field::State => session.process.map(|process| process.state.name()).into(),
+        Field::Since => time(session.process.and_then(|process| process.started_at)),
+        Field::Pid => number(session.process.and_then(|process| process.pid.map(u64::from))),
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Look {
     pub short: ShortIds,
     /// The columns that were asked for; without them the usual ones, as many as there is room for.
     pub fields: Option<Vec<Field>>,
+    /// Selects the usual columns of sessions in use.
+    pub is_of_running: bool,
     /// Whether marks are words on narrow terminals too.
     pub is_wide: bool,
     /// Whether each project has a heading of its own.
@@ -41,6 +43,13 @@ impl Look {
     /// Returns whether marks are words in a table of this width.
     fn has_words(&self, width: usize) -> bool {
         self.is_wide || width >= Self::LEAST_FOR_WORDS
+    }
+
+    /// Returns whether there may be letters to explain.
+    fn has_letters(&self, width: usize) -> bool {
+        let has_marks =
+            !self.is_of_running || self.fields.as_ref().is_some_and(|fields| fields.contains(&Field::Marks));
+        has_marks && !self.has_words(width)
     }
 }
 
@@ -119,6 +128,11 @@ pub(crate) fn active(session: &Session, env: &Env) -> String {
     if is_closed(session) { format!("closed {ago}") } else { ago }
 }
 
+/// Returns when the process started that uses a session.
+fn started_at(session: &Session) -> Option<Timestamp> {
+    session.process?.started_at
+}
+
 fn is_closed(session: &Session) -> bool {
     session.copy().active_at.as_ref().is_some_and(|at| at.source == "closed_at")
 }
@@ -132,6 +146,7 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
         Field::Path => shown_dir(&session.copy().place.path, env),
         Field::Active => active(session, env),
         Field::Created => text::ago(session.copy().created_at.as_ref().map(|at| at.value), env.clock.now),
+        Field::Since => started_at(session).map(|at| text::ago(Some(at), env.clock.now)).unwrap_or_default(),
         Field::Size => session.copy().size().map(text::size).unwrap_or_default(),
         Field::Marks if !look.has_words(env.terminal.columns()) => marks::letters(session),
         field => text::one_line(&fields::value(field, session).to_string()).into_owned(),
@@ -140,7 +155,7 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
 
 /// Explains the letters in a table of these sessions, in lines of at most this width.
 pub(crate) fn legend(sessions: &[Session], look: &Look, width: usize) -> Vec<String> {
-    if look.has_words(width) {
+    if !look.has_letters(width) {
         return Vec::new();
     }
     let letters = sessions.iter().flat_map(|session| marks::letters(session).into_bytes());

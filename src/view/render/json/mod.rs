@@ -23,6 +23,7 @@ use crate::launch;
 use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
+use crate::session::process::{Process, State};
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::env::Elsewhere;
 use crate::view::render::answer::write_object;
@@ -74,6 +75,24 @@ pub(crate) struct CopyJson<'a> {
     pub active_at: Option<Timestamp>,
     /// The copy with all that belongs to it, in bytes.
     pub size_bytes: u64,
+}
+
+/// A process that uses a session, or may use it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Process", deny_unknown_fields)]
+pub(crate) struct ProcessJson {
+    /// Its id; `null` if it is not known.
+    pub pid: Option<u32>,
+    /// When it started, to the second; `null` if the system does not say.
+    pub started_at: Option<Timestamp>,
+    /// `working`, `waiting` for the user, or `unknown`.
+    pub state: State,
+}
+
+impl From<Process> for ProcessJson {
+    fn from(Process { pid, started_at, state }: Process) -> Self {
+        Self { pid, started_at, state }
+    }
 }
 
 /// The command that resumes a session.
@@ -136,6 +155,8 @@ pub(crate) struct SessionJson<'a> {
     pub parent_id: Option<&'a str>,
     /// `live`, `maybe` or `idle`.
     pub liveness: &'a str,
+    /// The process that uses it, or may; `null` if it is idle. Only `list` and `show` look.
+    pub process: Option<ProcessJson>,
     /// Whether a person pinned it, so that no cleanup takes it; only `list` and `show` look.
     pub pinned: bool,
     /// What is wrong with it: codes of findings.
@@ -178,6 +199,7 @@ impl<'a> SessionJson<'a> {
             git_branch: copy.git_branch.as_ref().map(|fact| &*fact.value),
             parent_id: copy.parent_id.as_deref(),
             liveness: copy.liveness.name(),
+            process: session.process.map(ProcessJson::from),
             pinned: session.is_pinned,
             health: session.health.iter().collect(),
             copies: session

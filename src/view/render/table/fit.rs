@@ -1,6 +1,6 @@
 //! The columns of a list of sessions: which are shown, and in how many words.
 
-use super::{Look, cell, is_closed};
+use super::{Look, cell, is_closed, started_at};
 use crate::format::text;
 use crate::session::Session;
 use crate::session::fields::Field;
@@ -44,10 +44,13 @@ pub(super) fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Lo
             (Field::Size, COMFORTABLE),
             (Field::Replies, NARROWEST),
             (Field::Prompts, NARROWEST),
+            (Field::Pid, NARROWEST),
             (Field::Dir, NARROWEST),
+            (Field::Since, NARROWEST),
             (Field::Active, NARROWEST),
             (Field::Agent, NARROWEST),
             (Field::Marks, NARROWEST),
+            (Field::State, NARROWEST),
             (Field::Title, [1, 1]),
         ];
         for (field, least) in in_order {
@@ -62,18 +65,19 @@ pub(super) fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Lo
 /// Returns the columns of a table for which none were chosen.
 fn usual(sessions: &[Session], env: &Env, look: &Look) -> Vec<Field> {
     let counts = Field::COUNTS.into_iter().filter(|_| sessions.iter().any(|it| it.copy().prompts.is_some()));
-    let (marks, others) = Field::OF_TABLES.split_last().unwrap_or((&Field::Marks, &[]));
+    let usual: &[Field] = if look.is_of_running { &Field::OF_RUNNING } else { &Field::OF_TABLES };
+    let (last, others) = usual.split_last().unwrap_or((&Field::Marks, &[]));
     let others = others.iter().copied().filter(|field| !look.has_groups || *field != Field::Dir);
     let is_elsewhere = |it: &Session| it.host().is_some_and(|host| host != env.hostname);
     let host = [Field::Host].into_iter().filter(|_| sessions.iter().any(is_elsewhere));
-    host.chain(others).chain(counts).chain([*marks]).collect()
+    host.chain(others).chain(counts).chain([*last]).collect()
 }
 
 fn fit(field: Field) -> Fit {
     match field {
         Field::Title => Fit::Text,
         Field::Dir | Field::Path | Field::Project => Fit::Path,
-        Field::Size | Field::Prompts | Field::Replies | Field::Copies => Fit::Number,
+        Field::Size | Field::Prompts | Field::Replies | Field::Copies | Field::Pid => Fit::Number,
         _ => Fit::Whole,
     }
 }
@@ -84,13 +88,17 @@ fn find(columns: &mut [Column], field: Field) -> Option<&mut Column> {
 
 /// Writes "20h" instead of "20 hours ago".
 fn say_times_shortly(columns: &mut [Column], sessions: &[Session], env: &Env) {
-    for field in [Field::Active, Field::Created] {
+    for field in [Field::Active, Field::Created, Field::Since] {
         let Some(column) = find(columns, field) else { continue };
         for (cell, session) in column.cells.iter_mut().zip(sessions) {
             let time = match field {
                 Field::Active => session.active_at(),
+                Field::Since => started_at(session),
                 _ => session.copy().created_at.as_ref().map(|at| at.value),
             };
+            if field == Field::Since && time.is_none() {
+                continue;
+            }
             let ago = text::short_ago(time, env.clock.now);
             *cell = if field == Field::Active && is_closed(session) { format!("closed {ago}") } else { ago };
         }

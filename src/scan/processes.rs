@@ -1,0 +1,38 @@
+//! The processes that use sessions.
+
+use crate::agent;
+use crate::session::process::{Process, State};
+use crate::session::{Copy, Liveness, Session};
+use crate::system::env::Env;
+use crate::system::process;
+
+/// Checks which of these sessions are in use as thoroughly as each agent allows, which is too slow for every list.
+pub(crate) fn verify(sessions: &mut [Session], env: &Env) {
+    for agent in agent::all() {
+        let own = sessions.iter_mut().filter(|session| session.agent == agent.kind());
+        let mut copies: Vec<&mut Copy> = own.flat_map(|session| &mut session.copies).collect();
+        if !copies.is_empty() {
+            agent.verify_all(&mut copies, env);
+        }
+    }
+    sessions.iter_mut().for_each(Session::assess);
+}
+
+/// Notes the process of each session that is in use, or may be.
+pub(crate) fn note(sessions: &mut [Session]) {
+    for session in sessions {
+        session.process = session.copy_in_use().map(process_of);
+    }
+}
+
+fn process_of(copy: &Copy) -> Process {
+    let pid = match copy.liveness {
+        Liveness::Live { pid } => Some(pid),
+        Liveness::Maybe { .. } | Liveness::Idle => None,
+    };
+    // A transcript that cannot be read says nothing of its process.
+    let last = || agent::by_kind(copy.place.agent())?.last_messages(copy, 1).ok()??.pop();
+    let last = if pid.is_some() && copy.state.is_none() { last() } else { None };
+    let state = State::decide(&copy.liveness, copy.state, last.as_ref());
+    Process { pid, started_at: pid.and_then(process::started_at), state }
+}

@@ -1,0 +1,100 @@
+//! The process that uses a session: its id, its start, and whether it works or waits.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::session::{Liveness, Message, Role};
+
+/// The activity of a process in a session.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+    strum::EnumString,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub(crate) enum State {
+    /// It works on an answer.
+    Working,
+    /// It waits for the user.
+    Waiting,
+    /// The agent does not record that.
+    #[default]
+    Unknown,
+}
+
+impl State {
+    /// Returns the word of the JSON contract.
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Decides by the agent's own record or else, if a process is known to run, by the last message.
+    pub(crate) fn decide(liveness: &Liveness, recorded: Option<Self>, last: Option<&Message>) -> Self {
+        match (recorded, liveness, last.map(|message| message.role)) {
+            (Some(recorded), ..) => recorded,
+            (None, Liveness::Live { .. }, Some(Role::Assistant)) => Self::Waiting,
+            (None, Liveness::Live { .. }, Some(Role::User | Role::Tool)) => Self::Working,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A process that uses a session, or may use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Process {
+    /// Its id, if it is known.
+    pub pid: Option<u32>,
+    /// When it started, if the system provides that.
+    pub started_at: Option<Timestamp>,
+    /// Its activity.
+    pub state: State,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIVE: Liveness = Liveness::Live { pid: 7 };
+
+    fn maybe() -> Liveness {
+        Liveness::Maybe { why: "it was written to a moment ago".to_owned() }
+    }
+
+    fn message(role: Role) -> Message {
+        Message { role, text: "x".to_owned(), at: None }
+    }
+
+    #[test]
+    fn the_last_message_says_whose_turn_it_is() {
+        for (role, expected) in [
+            (Role::Assistant, State::Waiting),
+            (Role::User, State::Working),
+            (Role::Tool, State::Working),
+            (Role::System, State::Unknown),
+        ] {
+            assert_eq!(State::decide(&LIVE, None, Some(&message(role))), expected, "{role:?}");
+            assert_eq!(State::decide(&maybe(), None, Some(&message(role))), State::Unknown, "{role:?}");
+        }
+        assert_eq!(State::decide(&LIVE, None, None), State::Unknown);
+    }
+
+    #[test]
+    fn the_agents_own_record_outranks_the_last_message() {
+        for recorded in [State::Working, State::Waiting, State::Unknown] {
+            for role in [Role::Assistant, Role::User] {
+                assert_eq!(State::decide(&LIVE, Some(recorded), Some(&message(role))), recorded);
+                assert_eq!(State::decide(&maybe(), Some(recorded), Some(&message(role))), recorded);
+            }
+        }
+    }
+}
