@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     `parent_id` Nullable(String),
     `pinned` Bool,
     `pointers` Array(Tuple(`agent` LowCardinality(String), `dir` String, `name` Nullable(String), `path` String, `session_id` Nullable(String), `written_at` Nullable(DateTime64(9, 'UTC')))),
+    `process` Tuple(`pid` Nullable(UInt64), `started_at` Nullable(DateTime64(9, 'UTC')), `state` LowCardinality(String)),
     `project` Nullable(String),
     `prompts` Nullable(UInt64),
     `replies` Nullable(UInt64),

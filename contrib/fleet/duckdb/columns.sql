@@ -18,6 +18,7 @@ SELECT * FROM read_json(files, format = 'newline_delimited', hive_partitioning =
     parent_id: 'VARCHAR',
     pinned: 'BOOLEAN',
     pointers: 'STRUCT("agent" VARCHAR, "dir" VARCHAR, "name" VARCHAR, "path" VARCHAR, "session_id" VARCHAR, "written_at" TIMESTAMP)[]',
+    process: 'STRUCT("pid" UBIGINT, "started_at" TIMESTAMP, "state" VARCHAR)',
     project: 'VARCHAR',
     prompts: 'UBIGINT',
     replies: 'UBIGINT',

@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_start_is_read_as_both_systems_note_it() {
         assert_eq!(StartTime::parse("8242109"), Some(StartTime::Ticks(8_242_109)));
-        let seconds = "2026-11-02T15:08:03Z".parse::<jiff::Timestamp>().expect("a time").as_second();
+        let seconds = "2026-11-02T15:08:03Z".parse::<Timestamp>().expect("a time").as_second();
         for text in ["Mon Nov  2 15:08:03 2026", "Mon Nov  2 15:08:03 2026    ", "Mon Nov 02 15:08:03 2026"] {
             assert_eq!(StartTime::parse(text), Some(StartTime::Seconds(seconds)), "{text}");
         }
