@@ -358,6 +358,7 @@ CONTRIBUTING.md: e2e/run --install           # installs what is missing below ~/
 CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snapshots
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
+docs/finding.md: $ rejoin list --running: it needs a running agent
 docs/fleet.md: rejoin-fleet /mnt/fleet: it takes a place that hosts share
 docs/fleet.md: cd contrib/fleet/duckdb: it takes files of a fleet
 docs/fleet.md: cd contrib/fleet/clickhouse: it takes a server
