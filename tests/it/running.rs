@@ -36,7 +36,7 @@ fn is_by_this_process(process: &Process) -> bool {
 }
 
 #[test]
-fn claude_codes_status_tells_a_working_from_a_waiting_process() {
+fn the_status_of_claude_code_separates_working_from_waiting() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
