@@ -49,7 +49,7 @@ impl Pins {
         let Some(bytes) = bytes else { return Ok(Self::default()) };
         let refuse = |why: String| {
             let message = format!("cannot tell which sessions are pinned: {} {why}", path.display());
-            Refusal::new(Exit::Failure, RefusalCode::BadPins, message).hint("fix the file or move it away")
+            Refusal::new(Exit::Failure, RefusalCode::BadState, message).hint("fix the file or move it away")
         };
         let document: Document =
             serde_json::from_slice(&bytes).map_err(|error| refuse(format!("cannot be read: {error}")))?;

@@ -140,8 +140,8 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Count sessions, messages, bytes, active days and tokens
     ///
-    /// They are counted by agent, project, model and week. This reads every transcript to its end. Sub-agents count with their session. Tokens are those that an agent records;
-    /// where it records none, there are none. In a pipe, this prints one line per row. Tabs separate the fields: key,
+    /// They are counted by agent, project, model and week. This reads every transcript to its end. Sub-agents count with their
+    /// session. Tokens are those that an agent records; if it records none, there are none. In a pipe, this prints one line per row. Tabs separate the fields: key,
     /// value, sessions, prompts, replies, bytes, active days, and tokens read, read from a cache, and written.
     Stats(StatsArgs),
     /// Write sessions as Markdown, as pages of HTML or as JSON
@@ -197,8 +197,8 @@ pub(crate) enum Command {
     Dedupe(DedupeArgs),
     /// Remove old sessions, by age, number or size; safe in cron
     ///
-    /// Sessions and everything that belongs to them go to the trash, and `rejoin undo` brings them back. A session stays if it is in use, changed within
-    /// the last hour, pinned, unreadable, or the parent of a session that stays. docs/cleanup.md describes the policy.
+    /// Sessions and everything that belongs to them go to the trash, and `rejoin undo` brings them back. A session stays if it
+    /// is in use, changed within the last hour, pinned, unreadable, or the parent of a session that stays. docs/cleanup.md describes the policy.
     /// If another rejoin is changing something, this run does nothing and succeeds; the next run does the work.
     Cleanup(CleanupArgs),
     /// Remove sessions and everything that belongs to them
@@ -218,8 +218,8 @@ pub(crate) enum Command {
     Trash(TrashArgs),
     /// Find problems in sessions and stores, and fix them
     ///
-    /// Each problem has its evidence and the command that fixes it. This changes nothing unless --fix is given. The exit status is 4 if there is an error or a warning, or with
-    /// --strict any finding.
+    /// Each problem has its evidence and the command that fixes it. This changes nothing without --fix or --accept. The exit
+    /// status is 4 if there is an error or a warning, or with --strict any finding.
     Doctor(DoctorArgs),
     /// Show the settings of the config file, and the defaults
     ///

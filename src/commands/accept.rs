@@ -40,15 +40,16 @@ fn load(env: &Env) -> Result<Accepted, String> {
 
 /// Accepts the findings of a code, in one run that `undo` takes back.
 pub(super) fn run(code: Code, findings: &[Finding], args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let mut accepted = load(env).map_err(|why| Refusal::new(Exit::Failure, RefusalCode::BadPins, why))?;
-    let new: Vec<&Finding> = findings.iter().filter(|finding| finding.code == code && !accepted.has(finding)).collect();
+    let refuse =
+        |why: String| Refusal::new(Exit::Failure, RefusalCode::BadState, why).hint("fix the file or move it away");
+    let mut accepted = load(env).map_err(refuse)?;
+    let new = findings.iter().filter(|finding| finding.code == code && accepted.add(finding)).count();
     let mut change = Change::new("doctor --accept", Vec::new());
-    if !new.is_empty() {
-        new.iter().for_each(|finding| accepted.add(finding));
+    if new > 0 {
         let path = file(env);
         let stamp = stamp::take_if_present(&path)?.map(Box::new);
         let step = Step::Write { path, contents: Contents::Bytes(accepted.to_json()?), stamp };
-        let what = format!("{} of {}", text::count(new.len(), "finding"), code.name());
+        let what = format!("{} of {}", text::count(new, "finding"), code.name());
         change.items.push(Item::new(About::Other(what.into()), code.name(), "doctor keeps them quiet", vec![step]));
     }
     let args_of_change = ChangeArgs { dry_run: args.dry_run, apply: None, lock: args.lock };

@@ -1,6 +1,7 @@
 //! `rejoin dedupe`
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use crate::agent;
 use crate::cli::DedupeArgs;
@@ -79,23 +80,21 @@ fn descriptions(session: &Session, env: &Env) -> HashMap<String, String> {
     copies.into_iter().filter_map(described).collect()
 }
 
-/// Asks before a copy goes that has what the kept one lacks.
+/// Asks before removing a copy that has something that the kept one lacks.
 fn ask(session: &Session, described: &HashMap<String, String>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let (kept, others) = (session.copy(), &session.copies[1..]);
     let compared = |copy| agent::by_kind(session.agent)?.compare(kept, copy);
-    let is_contained = |copy| {
-        matches!(compared(copy), Some(Comparison::Identical | Comparison::Longer { .. }))
-            && file_only_in(copy, kept).is_none()
-    };
-    if others.iter().all(is_contained) {
+    let is_contained = |copy| matches!(compared(copy), Some(Comparison::Identical | Comparison::Longer { .. }));
+    let files: Vec<Option<PathBuf>> = others.iter().map(|copy| file_only_in(copy, kept)).collect();
+    if others.iter().all(is_contained) && files.iter().all(Option::is_none) {
         return Ok(());
     }
     let name = |copy: &Copy| described.get(&*copy.place.path.to_string_lossy()).cloned().unwrap_or_default();
     let mut about = vec![format!("keep    {}", name(kept))];
-    for copy in others {
+    for (copy, file) in others.iter().zip(files) {
         about.push(format!("remove  {}", name(copy)));
         about.push(format!("        {}", only_there(missing(kept, copy).map_err(|error| error.to_string()))));
-        about.extend(file_only_in(copy, kept).map(|path| format!("        only there: {}", env.tilde(&path))));
+        about.extend(file.map(|path| format!("        only there: {}", env.tilde(&path))));
     }
     let question = match others {
         [one] => {

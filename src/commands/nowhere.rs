@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::agent;
+use crate::error::{Exit, Refusal, RefusalCode, reason};
 use crate::format::{command_line, nearly, text};
 use crate::scan::{self, Wanted};
 use crate::session::select::Filter;
 use crate::system::env::Env;
+use crate::system::{links, reach};
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Ui;
 
@@ -22,9 +24,13 @@ const STEPS: usize = 3;
 /// is so.
 pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
     if is_empty_home(env) {
-        // A script sees the empty answer.
-        if env.terminal.stdout {
-            ui.note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
+        match broken_link(env) {
+            Some(why) => ui.warn(&why),
+            // A script sees the empty answer.
+            None if env.terminal.stdout => {
+                ui.note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
+            }
+            None => {}
         }
         return true;
     }
@@ -46,8 +52,26 @@ pub(super) fn note_of_search(filter: &Filter, env: &Env, ui: &mut Ui) {
     }
 }
 
+/// Returns whether no agent has a session here. A store that cannot be read, or is on a mount that does not answer, may have
+/// some.
 fn is_empty_home(env: &Env) -> bool {
-    scan::locate(env, &[]).places.is_empty()
+    let found = scan::locate(env, &[]);
+    found.places.is_empty() && found.problems.is_empty()
+}
+
+/// Describes a store, or a directory in it, that is a link to nothing: its sessions may be on a volume that is not mounted.
+fn broken_link(env: &Env) -> Option<String> {
+    let in_store = |root: PathBuf| {
+        let entries = reach::read_dir(&root).into_iter().flatten().filter_map(Result::ok);
+        let entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        entries
+            .into_iter()
+            .chain([root])
+            .filter(|path| reach::exists(path) == Some(false))
+            .find_map(|path| links::broken(&path))
+    };
+    let (link, why) = agent::roots(env, &[]).into_iter().find_map(in_store)?;
+    Some(format!("cannot read {}: {}", link.display(), reason(&why)))
 }
 
 /// Replaces the error for a missing session if there is no session at all, or none in the directory of the filters: then the
@@ -58,7 +82,8 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
         return error;
     }
     if is_empty_home(env) {
-        let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no agent has sessions here");
+        let message = broken_link(env).unwrap_or_else(|| "no agent has sessions here".to_owned());
+        let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, message);
         return refusal.hint("run `rejoin agents` to see where rejoin looked").into();
     }
     let Some((dir, near)) = nowhere(filter, env) else { return error };

@@ -16,7 +16,7 @@ pub(crate) const FILE_NAME: &str = "accepted.json";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accepted(BTreeSet<Subject>);
 
-/// The code of a finding, and its sessions, or else its paths.
+/// The code of a finding, its sessions and its paths: a further copy of a session is another finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Subject {
     code: String,
@@ -30,13 +30,12 @@ struct Document {
 }
 
 impl Subject {
-    fn of(finding: &Finding) -> Self {
+    /// Returns `None` for a finding about nothing that another one could be distinguished by.
+    fn of(finding: &Finding) -> Option<Self> {
         let sessions = finding.sessions.iter().map(|(agent, id)| format!("{agent}:{id}"));
-        let mut subjects: BTreeSet<String> = sessions.collect();
-        if subjects.is_empty() {
-            subjects = finding.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        }
-        Self { code: finding.code.name().to_owned(), subjects }
+        let paths = finding.paths.iter().map(|path| path.to_string_lossy().into_owned());
+        let subjects: BTreeSet<String> = sessions.chain(paths).collect();
+        (!subjects.is_empty()).then(|| Self { code: finding.code.name().to_owned(), subjects })
     }
 }
 
@@ -50,14 +49,14 @@ impl Accepted {
         }
     }
 
-    /// Returns whether a finding was accepted, about just these sessions.
+    /// Returns whether a finding was accepted, about just these sessions and paths.
     pub(crate) fn has(&self, finding: &Finding) -> bool {
-        !self.0.is_empty() && self.0.contains(&Subject::of(finding))
+        !self.0.is_empty() && Subject::of(finding).is_some_and(|subject| self.0.contains(&subject))
     }
 
-    /// Accepts a finding.
-    pub(crate) fn add(&mut self, finding: &Finding) {
-        self.0.insert(Subject::of(finding));
+    /// Accepts a finding; returns whether it is new.
+    pub(crate) fn add(&mut self, finding: &Finding) -> bool {
+        Subject::of(finding).is_some_and(|subject| self.0.insert(subject))
     }
 
     /// Returns the contents of the file.

@@ -11,7 +11,7 @@ pub(crate) enum RefusalCode {
     BadClock,
     BadConfig,
     BadHome,
-    BadPins,
+    BadState,
     BadZone,
     CannotRun,
     CannotSave,

@@ -26,15 +26,14 @@ impl Scan {
     }
 }
 
-/// Returns whether a message has a time in the span. A session that cannot be read, or whose messages have no times, counts as
-/// active.
+/// Returns whether a message has a time in the span. A session that cannot be read, or with a message without a time, counts
+/// as active.
 fn was_active(session: &Session, since: Timestamp, until: Timestamp) -> bool {
     let Some(agent) = agent::by_kind(session.agent) else { return true };
-    let (mut has_times, mut is_active) = (false, false);
+    let mut is_active = false;
     let read = agent.messages(session.copy(), &mut |message| {
-        has_times |= message.at.is_some();
-        is_active = message.at.is_some_and(|at| since <= at && at < until);
+        is_active = message.at.is_none_or(|at| since <= at && at < until);
         if is_active { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    is_active || !has_times || read.is_err()
+    is_active || read.is_err()
 }

@@ -35,6 +35,13 @@ pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
     Ok((real, there))
 }
 
+/// Returns the link that hides a missing path, with the reason; its target may be on a volume that is not mounted.
+pub(crate) fn broken(missing: &Path) -> Option<(PathBuf, io::Error)> {
+    let there = missing.ancestors().find_map(|path| Some((path, reach::symlink_metadata(path).ok()?)));
+    let (link, _) = there.filter(|(_, metadata)| metadata.is_symlink())?;
+    Some((link.to_owned(), follow(link).err()?))
+}
+
 /// Returns what is at a path, through a link where that is followed.
 ///
 /// # Errors

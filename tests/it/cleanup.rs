@@ -428,7 +428,7 @@ fn what_is_pinned_is_shown_and_let_go_again() {
     let pins = world.home().join(".local/state/rejoin/pins.json");
     for text in ["{", r#"{"format_version": 2, "pins": []}"#] {
         std::fs::write(&pins, text).expect("a file");
-        assert_eq!(world.rejoin(["cleanup", "--yes", "--json"]).code(1).error().code, "bad-pins");
+        assert_eq!(world.rejoin(["cleanup", "--yes", "--json"]).code(1).error().code, "bad-state");
         world.rejoin(["list"]).code(0);
     }
 }

@@ -743,6 +743,19 @@ fn an_accepted_finding_is_quiet_until_it_is_undone() {
     world.rejoin(["doctor", "--accept", "missing-directory"]).code(0).stdout_eq("Nothing to do.\n");
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(0).json();
     assert_eq!((report.findings.len(), report.accepted), (0, 2));
+    // A further copy of an accepted session is another finding.
+    let copy = |dir: &str, said: &str| Claude::session(id(7)).in_dir("/usr").filed_under(dir).turn(said, "y");
+    world.add(copy("-usr-a", "one"));
+    world.add(copy("-usr-b", "two"));
+    world.rejoin(["doctor", "--accept", "duplicate-session"]).code(0);
+    let duplicates = || world.rejoin(["doctor", "--check", "duplicate-session", "--json"]).json::<DoctorReport>();
+    assert_eq!((duplicates().findings.len(), duplicates().accepted), (0, 1));
+    world.add(copy("-usr-c", "three"));
+    assert!(!duplicates().findings.is_empty());
+    world.rejoin(["undo"]).code(0);
+    for dir in ["-usr-a", "-usr-b", "-usr-c"] {
+        std::fs::remove_dir_all(world.home().join(".claude/projects").join(dir)).expect("a project");
+    }
     // Another session in the same directory is another finding.
     world.add(Claude::session(id(3)).in_dir("/gone/1").turn("x", "y"));
     assert!(world.rejoin(["doctor"]).code(4).stdout().contains("/gone/1: 2 sessions"));

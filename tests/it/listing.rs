@@ -240,6 +240,23 @@ fn an_empty_home_gets_one_sentence_from_every_command() {
 }
 
 #[test]
+fn a_store_that_cannot_be_read_is_not_an_empty_home() {
+    let world = World::new();
+    // A volume that is not mounted.
+    for link in [".claude", ".codex/sessions"] {
+        let link = world.home().join(link);
+        std::fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
+        std::os::unix::fs::symlink("/volume/of/ana", &link).expect("a link");
+        let warning = format!("cannot read {}: it is a link to /volume/of/ana, which does not exist", link.display());
+        let said = world.on_terminal(200, ["list"]).code(0).stderr();
+        assert!(said.contains(&warning) && !said.contains("No agent has sessions here"), "{said}");
+        let said = world.rejoin(["resume", "latest"]).code(5).stderr();
+        assert!(said.contains(&warning) && !said.contains("no agent has sessions here"), "{said}");
+        std::fs::remove_file(&link).expect("a link");
+    }
+}
+
+#[test]
 fn every_command_counts_the_same_sessions() {
     let world = World::new();
     let app = world.dir("app");

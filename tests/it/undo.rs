@@ -572,6 +572,17 @@ fn a_session_in_the_trash_is_found_by_id_and_title() {
     world.rejoin(["trash", "restore", "fence"]).code(0);
     world.rejoin(["resume", "fence", "--print"]).code(0);
 
+    // A session that was removed twice is in the newest run, whatever was removed in between.
+    world.rejoin(["delete", "fence", "--yes"]).code(0);
+    world.rejoin(["undo", "--yes"]).code(0);
+    world.rejoin(["delete", "fence", "--yes"]).code(0);
+    world.add(Claude::session(id(1)).in_dir(&app).title("Paint the fence").turn("again", "y"));
+    world.rejoin(["delete", &id(3), "--yes"]).code(0);
+    world.rejoin(["delete", "fence", "--yes"]).code(0);
+    let said = world.rejoin(["resume", "fence"]).code(5).stderr();
+    assert!(said.contains("it is in the trash; run `rejoin undo "), "{said}");
+    world.rejoin(["undo", "--yes"]).code(0);
+    world.rejoin(["trash", "restore", &id(3)]).code(0);
     // If it is alone in its run, the hint is to undo the run.
     world.rejoin(["delete", &id(3), "--yes"]).code(0);
     let said = world.rejoin(["resume", &id(3)]).code(5).stderr();

@@ -26,12 +26,8 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     };
     // A session that was found elsewhere makes the nearest ones in the stores pointless.
     let found = |hint: String| Refusal { candidates: Vec::new(), ..refusal.clone() }.hint(hint).into();
-    match trashed::command(selector, filter, env) {
-        Some(command) if command.ends_with("list") => {
-            return found(format!("several sessions in the trash match; run `{command}` to see them"));
-        }
-        Some(command) => return found(format!("it is in the trash; run `{command}` to put it back")),
-        None => {}
+    if let Some(hint) = trashed::hint(selector, filter, env) {
+        return found(hint);
     }
     let holdings = Archive::of(env, None).holdings();
     let newest = match archived(selector, filter, &holdings, env) {

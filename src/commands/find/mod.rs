@@ -94,7 +94,8 @@ impl<'a> Finder<'a> {
         self.or_picked(found, verb, selector)
     }
 
-    /// Finds the one session that a selector means, or says why there is not one, and how it is put back from the trash or the archive.
+    /// Finds the one session that a selector means. The error for a session in the trash or in the archive has the command that
+    /// puts it back.
     pub(crate) fn unambiguous(&mut self, selector: &Selector) -> anyhow::Result<Target> {
         // If no session worked in the directory of the filters, the error names the nearest ones.
         let found = self.named(selector).map_err(|error| nowhere::instead(error, self.filter, self.env));

@@ -1,36 +1,40 @@
 //! From the text that a user typed to one session in the trash.
 
+use std::collections::BTreeSet;
+
 use crate::change::apply::history::History;
-use crate::change::apply::trash::{self, Entry};
+use crate::change::apply::journal::ItemRecord;
+use crate::change::apply::trash;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 
-/// Returns the command that puts the session back that a selector means, if it is in the trash and nowhere else.
-pub(super) fn command(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {
+/// Returns a hint with the command that puts the session back that a selector means, if it is in the trash.
+pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {
     let Selector::Id { agent, text } = selector else { return None };
     // A journal that cannot be read is a matter of `undo` and `doctor`.
     let history = History::read(env).ok()?;
-    let is_meant = |entry: &Entry<'_>| {
-        let record = &entry.run.items[entry.item].0;
+    let entries: Vec<_> = trash::entries(&history).map(|entry| (entry.run, &entry.run.items[entry.item].0)).collect();
+    let is_meant = |record: &ItemRecord| {
         record.is_whole_session()
             && agent.is_none_or(|agent| record.agent == Some(agent))
             && record.agent.is_some_and(|agent| filter.agents.is_empty() || filter.agents.contains(&agent))
     };
-    let entries: Vec<Entry<'_>> = trash::entries(&history).filter(is_meant).collect();
-    let record = |entry: &Entry<'_>| entry.run.items[entry.item].0.clone();
     let text = text.to_lowercase();
-    let has_id = |entry: &&Entry<'_>| record(entry).id.is_some_and(|id| id.to_lowercase().starts_with(&text));
-    let has_title = |entry: &&Entry<'_>| record(entry).title.is_some_and(|title| title.to_lowercase().contains(&text));
-    let mut found: Vec<&Entry<'_>> = entries.iter().filter(has_id).collect();
-    if found.is_empty() {
-        found = entries.iter().filter(has_title).collect();
-    }
-    // The newest run has the newest state of a session that was removed twice.
-    found.dedup_by_key(|entry| record(entry).id);
-    match found.as_slice() {
-        [] => None,
-        [only] if only.run.items.len() == 1 => Some(format!("rejoin undo {}", only.run.id)),
-        [only] => Some(format!("rejoin trash restore {}/{}", only.run.id, only.item)),
-        _ => Some("rejoin trash list".to_owned()),
-    }
+    let found = |fits: &dyn Fn(&ItemRecord) -> bool| {
+        // The newest run is first. It has the newest state of a session that was removed twice.
+        let mut known = BTreeSet::new();
+        let fitting = entries.iter().filter(|(_, record)| is_meant(record) && fits(record));
+        fitting.filter(|(_, record)| known.insert((record.agent, record.id.clone()))).collect::<Vec<_>>()
+    };
+    let has_id = |record: &ItemRecord| record.id.as_ref().is_some_and(|id| id.to_lowercase().starts_with(&text));
+    let has_title =
+        |record: &ItemRecord| record.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&text));
+    let by_id = found(&has_id);
+    let command = match if by_id.is_empty() { found(&has_title) } else { by_id }.as_slice() {
+        [] => return None,
+        [(run, _)] if run.items.len() == 1 => format!("rejoin undo {}", run.id),
+        [(run, record)] => format!("rejoin trash restore {}/{}", run.id, record.item),
+        _ => return Some("several sessions in the trash match; run `rejoin trash list` to see them".to_owned()),
+    };
+    Some(format!("it is in the trash; run `{command}` to put it back"))
 }
