@@ -8,7 +8,7 @@ use super::*;
 
 /// Options with another meaning or value in one command, each with the reason.
 const EXCEPTIONS: [(&str, &str); 5] = [
-    // What is in the trash was removed at a time, and sessions were active.
+    // The age of an entry of the trash counts from its removal, not from its last activity.
     ("older-than", "trash purge"),
     // It also takes a file, because a plan of several directories is a file.
     ("apply", "move"),

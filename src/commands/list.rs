@@ -37,7 +37,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
     let pins = super::pins(env, ui);
     let Scan { mut sessions, mut dangling, problems } = scan;
-    let read = sessions.len();
+    let read = sessions.iter().filter(|session| filter.shows_kind(session)).count();
     pins.mark(&mut sessions);
     if args.running {
         sessions.retain(|session| filter.matches(session));
@@ -54,7 +54,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         processes::note(&mut sessions);
     }
 
-    // What leads to no session has no words of one, and no process.
+    // A pointer without a session has neither words nor a process.
     dangling.retain(|_| args.words.is_empty() && !args.running);
     let mut listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
     let mut show = |count: usize| {

@@ -215,3 +215,11 @@ fn a_pipe_gets_the_state_the_start_and_the_process() {
     let csv = world.rejoin(["list", "--fields", "state,since,pid", "--format", "csv"]).code(0).stdout();
     assert_eq!(csv, format!("state,since,pid\nwaiting,{},{}\n", fields[6], fields[7]));
 }
+
+#[test]
+fn a_home_without_running_sessions_says_so() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
+    let answer = world.on_terminal(100, ["list", "--running"]).code(0).stdout_eq("");
+    assert_eq!(answer.stderr(), "No session is in use, as far as the agents show it.\n");
+}

@@ -93,7 +93,6 @@ pub(super) fn groups(
     detail: Detail,
 ) -> io::Result<()> {
     let groups: Vec<&[Finding]> = findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
-    // What is only worth knowing is one line a code where something else was found, too.
     let is_letter = detail == Detail::Letter;
     let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
     let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Info;

@@ -61,7 +61,7 @@ pub(crate) struct Listing<'a> {
     pub layout: Layout,
     /// The sessions in the order that was asked for.
     pub sessions: &'a [Session],
-    /// How many sessions there are in the stores that were read.
+    /// The number of sessions in the stores, as far as their kind is shown.
     pub read: usize,
     /// How many passed the filters but are not shown without `--all`.
     pub hidden: usize,
@@ -83,7 +83,12 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
     };
     if sessions.is_empty() && *hidden == 0 {
         let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
-        notes.push(format!("None of {} matches. `rejoin list{all}` shows all.", text::count(*read, "session")));
+        notes.push(match layout {
+            Layout::Table(look) if look.is_of_running => {
+                "No session is in use, as far as the agents show it.".to_owned()
+            }
+            _ => format!("None of {} matches. `rejoin list{all}` shows all.", text::count(*read, "session")),
+        });
     }
     notes.extend(beyond(*beyond_limit, is_narrowed));
     match hidden {
