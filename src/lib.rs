@@ -37,7 +37,7 @@ pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, add_tips, suggest_nearest};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, add_tips, split_from_options, suggest_nearest};
 use error::{Refusal, is_closed_pipe};
 use format::text;
 use system::env::Env;
@@ -71,7 +71,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
         args.push("resume".into());
     }
-    let matches = command.try_get_matches_from_mut(&args);
+    // Hints repeat the arguments as they were typed.
+    let mut split = args.clone();
+    split_from_options(&mut split);
+    let matches = command.try_get_matches_from_mut(&split);
     let parsed = matches.and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok((cli, asked_format(&matches)))
@@ -86,7 +89,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
             if is_wrong {
                 // The words of the error hold the arguments.
                 let shown: Vec<String> =
-                    args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
+                    split.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
                 // Its help hides the global options, which may be meant.
                 let mut command = Cli::command();
                 let mut error = command.try_get_matches_from_mut(&shown).err().unwrap_or(error);
@@ -173,6 +176,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Cleanup(args) => commands::cleanup::run(args, env, ui),
         Command::Delete(args) => commands::delete::run(args, env, ui),
         Command::Pin(args) => commands::pin::pin(args, env, ui),
+        Command::Tag(args) => commands::tag::run(args, env, ui),
         Command::Unpin(args) => commands::pin::unpin(args, env, ui),
         Command::Undo(args) => commands::undo::run(args, env, ui),
         Command::Trash(args) => commands::trash::run(args, env, ui),

@@ -4,9 +4,12 @@
 
 pub(crate) mod apply;
 pub(crate) mod hindrance;
+pub(crate) mod labels;
 pub(crate) mod outcome;
 pub(crate) mod pins;
 pub(crate) mod plan;
 pub(crate) mod relocation;
 pub(crate) mod removal;
 pub(crate) mod retitle;
+pub(crate) mod state_file;
+pub(crate) mod tags;

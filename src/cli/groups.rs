@@ -9,7 +9,7 @@ use super::{Cli, GLOBAL};
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["list", "search", "show", "resume", "stats"]),
     ("Repair", &["doctor", "dedupe", "backfill", "undo"]),
-    ("Keep and clean up", &["archive", "restore", "pin", "unpin", "cleanup", "delete", "trash"]),
+    ("Keep and clean up", &["archive", "restore", "pin", "unpin", "tag", "cleanup", "delete", "trash"]),
     ("Move", &["move", "rename"]),
     ("Integrate", &["export", "path", "save", "hook", "completions", "agents", "config", "help"]),
 ];

@@ -14,6 +14,7 @@ mod remove;
 mod repair;
 mod resume;
 mod save;
+mod tags;
 mod tips;
 mod undo;
 mod values;
@@ -33,10 +34,11 @@ pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArg
 pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::{MoveArgs, RenameArgs};
-pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
+pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
+pub(crate) use tags::{TagArgument, split_from_options};
 pub(crate) use tips::{add_tips, nearest, suggest_nearest};
 pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
 
@@ -209,6 +211,10 @@ pub(crate) enum Command {
     Pin(PinArgs),
     /// Let `cleanup` and `delete` remove sessions again
     Unpin(UnpinArgs),
+    /// Give sessions words by which every command finds them
+    ///
+    /// `list tag:relay`, `search cron tag:relay` and `cleanup --tag scratch` then take the sessions with that tag.
+    Tag(TagArgs),
     /// Undo what a run of rejoin changed
     ///
     /// Every file and directory comes back with its contents, mode and times. A file that has changed since is left

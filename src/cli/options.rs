@@ -7,6 +7,7 @@ use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
 use crate::session::AgentKind;
+use crate::session::tag::Tag;
 use crate::session::when::When;
 
 /// How an answer is printed.
@@ -102,12 +103,16 @@ pub(crate) struct PlaceArgs {
     /// Only sessions of the current directory and its subdirectories
     #[arg(long)]
     pub here: bool,
+
+    /// Only sessions with this tag (can be repeated: with all of them)
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<Tag>,
 }
 
 impl PlaceArgs {
     /// Returns whether it leaves out any session.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.agents.agent.is_empty() || self.dir.is_some() || self.here
+        !self.agents.agent.is_empty() || self.dir.is_some() || self.here || !self.tag.is_empty()
     }
 }
 

@@ -1,11 +1,12 @@
-//! Arguments of the commands that remove and protect sessions: `cleanup`, `delete`, `pin` and `unpin`.
+//! Arguments of the commands that remove and protect sessions: `cleanup`, `delete`, `pin`, `unpin` and `tag`.
 
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
-use crate::cli::options::{FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
+use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
+use crate::cli::tags::TagArgument;
 use crate::cli::values::{parse_id, parse_size};
 use crate::session::select::Selector;
 use crate::session::when::When;
@@ -107,6 +108,27 @@ pub(crate) struct PinArgs {
 
     #[command(flatten)]
     pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `tag`.
+#[derive(Args, Debug)]
+pub(crate) struct TagArgs {
+    /// Sessions, as ids, AGENT:ID or titles, and tags: +WORD adds a tag, -WORD removes it
+    #[arg(value_name = "SESSION|+WORD|-WORD", required_unless_present = "list")]
+    pub arguments: Vec<TagArgument>,
+
+    #[command(flatten)]
+    pub place: PlaceArgs,
+
+    /// List them; change nothing
+    #[arg(long, conflicts_with = "arguments")]
+    pub list: bool,
+
+    #[command(flatten)]
+    pub change: ChangeArgs,
 
     #[command(flatten)]
     pub format: FormatArgs,

@@ -21,7 +21,7 @@ const EXCEPTIONS: [(&str, &str); 5] = [
 /// What takes sessions has these filters.
 const OF_SESSIONS: &[&str] = &[
     "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "export", "list", "path", "pin", "restore",
-    "rename", "resume", "search", "show", "stats", "unpin",
+    "rename", "resume", "search", "show", "stats", "tag", "unpin",
 ];
 
 /// What changes something that is not its own, and what asks first.
@@ -37,6 +37,7 @@ const CHANGES: &[&str] = &[
     "move",
     "rename",
     "restore",
+    "tag",
     "trash purge",
     "trash restore",
     "undo",
@@ -129,7 +130,7 @@ fn every_command_has_the_same_formats() {
 fn every_command_has_the_flags_of_what_it_does() {
     let verbs = verbs();
     for verb in OF_SESSIONS {
-        for flag in ["agent", "dir", "here"] {
+        for flag in ["agent", "dir", "here", "tag"] {
             assert!(has(&verbs[*verb], flag), "rejoin {verb} --{flag}");
         }
     }

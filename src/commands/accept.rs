@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::state_file;
 use crate::cli::{ChangeArgs, DoctorArgs};
 use crate::doctor::accepted::{Accepted, FILE_NAME};
 use crate::doctor::check::Finding;
 use crate::doctor::code::Code;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
+use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
-use crate::system::{fsio, stamp};
+use crate::system::stamp;
 use crate::view::ui::Ui;
-
-/// An acceptance is about a hundred bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 fn file(env: &Env) -> PathBuf {
     env.state_dir().join(FILE_NAME)
@@ -32,10 +31,7 @@ pub(super) fn read(env: &Env, ui: &mut Ui) -> Accepted {
 }
 
 fn load(env: &Env) -> Result<Accepted, String> {
-    let path = file(env);
-    let bytes = fsio::read_if_present(&path, MAX_BYTES).map_err(|error| error.to_string())?;
-    let Some(bytes) = bytes else { return Ok(Accepted::default()) };
-    Accepted::parse(&bytes).map_err(|why| format!("no finding counts as accepted: {} {why}", path.display()))
+    state_file::read(&SYSTEM, &file(env)).map_err(|why| format!("no finding counts as accepted: {why}"))
 }
 
 /// Accepts the findings of a code, in one run that `undo` takes back.
@@ -48,7 +44,7 @@ pub(super) fn run(code: Code, findings: &[Finding], args: &DoctorArgs, env: &Env
     if new > 0 {
         let path = file(env);
         let stamp = stamp::take_if_present(&path)?.map(Box::new);
-        let step = Step::Write { path, contents: Contents::Bytes(accepted.to_json()?), stamp };
+        let step = Step::Write { path, contents: Contents::Bytes(state_file::to_json(&accepted)?), stamp };
         let what = format!("{} of {}", text::count(new, "finding"), code.name());
         change.items.push(Item::new(About::Other(what.into()), code.name(), "doctor keeps them quiet", vec![step]));
     }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
 /// Reads the sessions that are meant, each with the sub-agents that it made.
 fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
     let named = FilterArgs { place: args.place.clone(), older_than: args.older_than, ..FilterArgs::default() };
-    let filter = super::filter(&named, true, env);
+    let filter = super::filter(&named, true, env)?;
     if args.sessions.is_empty() {
         let showing = ui.watch("Reading");
         let places = scan::locate(env, &filter.agents).watched(showing.watcher());
@@ -147,6 +147,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
+    super::labels(env, ui).mark(&mut sessions);
     sessions.retain(|session| args.words.is_empty() || words::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
     let beyond_limit = listing::cut(&mut sessions, args);

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     let given = args.in_dir.as_deref().map(|dir| env.resolve(dir));
     let mut problems = Vec::new();
     let sessions = {
-        let filter = super::place_filter(&args.place, env);
+        let filter = super::place_filter(&args.place, env)?;
         if args.every { all(&filter, env, ui, &mut problems) } else { named(args, filter, env, ui)? }
     };
     let plan: Vec<(&Session, Item)> = sessions

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first("dedupe", args.change.lock, env, ui)?;
     }
     super::refuse_number(&args.session)?;
-    let filter = super::place_filter(&args.place, env);
+    let filter = super::place_filter(&args.place, env)?;
     let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one("keep a copy", &args.session)?.session()?;
     if session.copies.len() == 1 {
         ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id()));

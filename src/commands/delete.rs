@@ -15,7 +15,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     args.sessions.iter().try_for_each(removal::refuse_latest)?;
-    let filter = super::place_filter(&args.place, env);
+    let filter = super::place_filter(&args.place, env)?;
     if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
         // What is refused anyway is no matter of a yes.
         let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;

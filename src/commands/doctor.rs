@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         (None, []) => Code::ALL.iter().copied().collect(),
         (None, chosen) => chosen.iter().copied().collect(),
     };
-    let filter = super::place_filter(&args.place, env);
+    let filter = super::place_filter(&args.place, env)?;
     if (args.fix || args.accept.is_some()) && !args.dry_run {
         super::recover_first(if args.fix { "doctor --fix" } else { "doctor --accept" }, args.lock, env, ui)?;
     }

@@ -18,7 +18,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (args, from_config) = &super::config::list(typed, env);
-    let mut filter = super::filter(&args.filter, args.all, env);
+    let mut filter = super::filter(&args.filter, args.all, env)?;
     let query = words::sound_query(&args.words, &env.clock)?;
     if args.archived {
         return super::archive::list(args, &filter, &query, env, ui);
@@ -35,10 +35,10 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     super::warn_of_problems(ui, &scan.problems);
 
     let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
-    let pins = super::pins(env, ui);
+    let labels = super::labels(env, ui);
     let Scan { mut sessions, mut dangling, problems } = scan;
     let read = sessions.iter().filter(|session| filter.shows_kind(session)).count();
-    pins.mark(&mut sessions);
+    labels.mark(&mut sessions);
     if args.running {
         sessions.retain(|session| filter.matches(session));
         processes::verify(&mut sessions, env);

@@ -34,13 +34,15 @@ pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod stats;
 mod subagents;
+pub(crate) mod tag;
 pub(crate) mod trash;
 pub(crate) mod undo;
 pub(crate) mod version;
 mod via_agent;
 mod words;
 
-use crate::change::pins::Pins;
+use crate::change::labels::Labels;
+use crate::change::tags::Tags;
 use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
@@ -53,20 +55,21 @@ use crate::view::ui::Ui;
 use std::path::Path;
 
 /// Turns the options of a command into a filter; directories get every name that records may use.
-fn filter(args: &FilterArgs, all: bool, env: &Env) -> Filter {
-    Filter {
+fn filter(args: &FilterArgs, all: bool, env: &Env) -> Result<Filter, Refusal> {
+    Ok(Filter {
         since: args.since.map(|when| env.clock.before(when)),
         until: args.until.map(|when| env.clock.before(when)),
         before: args.older_than.map(|when| env.clock.before(when)),
         all,
-        ..place_filter(&args.place, env)
-    }
+        ..place_filter(&args.place, env)?
+    })
 }
 
-/// Makes a filter of agents and of a directory alone.
-fn place_filter(args: &PlaceArgs, env: &Env) -> Filter {
+/// Makes a filter without times.
+fn place_filter(args: &PlaceArgs, env: &Env) -> Result<Filter, Refusal> {
     let here = if args.here { env.cwd.as_deref() } else { None };
-    dir_filter(&args.agents.agent, args.dir.as_deref().or(here), env)
+    let tagged = if args.tag.is_empty() { None } else { Some(Tags::read(env)?.with_all(&args.tag)) };
+    Ok(Filter { tagged, ..dir_filter(&args.agents.agent, args.dir.as_deref().or(here), env) })
 }
 
 fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
@@ -101,12 +104,11 @@ pub(crate) fn warn_of_silent_mounts(ui: &mut Ui) {
     }
 }
 
-/// Returns which sessions are pinned; looking does not fail over that.
-fn pins(env: &Env, ui: &mut Ui) -> Pins {
-    Pins::read(env).unwrap_or_else(|error| {
-        ui.warn(&format!("{error:#}"));
-        Pins::default()
-    })
+/// Reads pins and tags, and warns of what cannot be read.
+fn labels(env: &Env, ui: &mut Ui) -> Labels {
+    let (labels, problems) = Labels::read(env);
+    problems.iter().for_each(|problem| ui.warn(&problem.to_string()));
+    labels
 }
 
 /// Puts back what earlier runs left half done, so that the plan is made of what is whole.

@@ -11,7 +11,7 @@ use crate::system::env::Env;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let filter = super::filter(&args.filter, true, env);
+    let filter = super::filter(&args.filter, true, env)?;
     let selector = super::selector(&args.session)?;
     let session = find::Finder::new(&filter, Wanted::GLANCE, env, ui).one("print path", &selector)?.session()?;
     let command = CopyCommand { verb: "path", option: "--copy" };

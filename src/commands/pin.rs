@@ -10,20 +10,22 @@ use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Located};
 use crate::system::env::Env;
-use crate::view::render::pins::Pins as Answer;
+use crate::view::render::labels::{Labelled, Labels};
 use crate::view::ui::Ui;
 
 pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {
-        let pins = Pins::read(env)?;
-        let sessions: Vec<_> = pins.sessions().map(|(agent, id)| (agent, id, ItemResult::Unchanged)).collect();
+        let (pins, filter) = (Pins::read(env)?, super::place_filter(&args.place, env)?);
+        let named = passing(pins.sessions(), &filter, env).into_iter();
+        let sessions = named.map(|name| labelled(name.agent, name.id, ItemResult::Unchanged));
+        let sessions: Vec<Labelled<'_>> = sessions.collect();
         if sessions.is_empty() && args.format.is_table() {
             ui.note("Nothing is pinned.");
         }
-        ui.answer(args.format, env, &Answer { verb: "pin", is_list: true, sessions })?;
+        ui.answer(args.format, env, &Labels { verb: "pin", is_list: true, sessions })?;
         return Ok(Exit::Ok);
     }
-    let filter = super::place_filter(&args.place, env);
+    let filter = super::place_filter(&args.place, env)?;
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("pin", &args.sessions)?;
     let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id().to_owned())).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
@@ -34,8 +36,8 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
 
 pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let pins = Pins::read(env)?;
-    let filter = super::place_filter(&args.place, env);
-    let names = passing(&pins, &filter, env);
+    let filter = super::place_filter(&args.place, env)?;
+    let names = passing(pins.sessions(), &filter, env);
     let named = args.sessions.iter().map(|selector| pinned(selector, &names)).collect::<Result<Vec<_>, _>>()?;
     let changed = update(env, "unpin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.remove(*agent, id)).collect::<Vec<_>>()
@@ -43,11 +45,14 @@ pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     print("unpin", &named, &changed, args.format, env, ui)
 }
 
-/// Returns the pinned sessions that pass the filters; one that is gone has no directory.
-fn passing<'p>(pins: &'p Pins, filter: &Filter, env: &Env) -> Vec<Name<'p>> {
-    let is_of_agent = |agent: &AgentKind| filter.agents.is_empty() || filter.agents.contains(agent);
-    let names = pins.sessions().map(|(agent, id)| Name { agent, id, is_subagent: false });
-    let mut names: Vec<Name<'_>> = names.filter(|name| is_of_agent(&name.agent)).collect();
+/// Returns the sessions that pass the filters; one that is gone has no directory.
+pub(super) fn passing<'p>(
+    sessions: impl Iterator<Item = (AgentKind, &'p str)>,
+    filter: &Filter,
+    env: &Env,
+) -> Vec<Name<'p>> {
+    let names = sessions.map(|(agent, id)| Name { agent, id, is_subagent: false });
+    let mut names: Vec<Name<'_>> = names.filter(|name| filter.has_agent(name.agent)).collect();
     if filter.is_narrow() {
         let is_named = |place: &Located| names.iter().any(|name| (name.agent, name.id) == (place.agent(), &place.id));
         let mut sessions = scan::locate(env, &filter.agents).read_some(env, Wanted::GLANCE, is_named).sessions;
@@ -88,7 +93,11 @@ fn print(
 ) -> anyhow::Result<Exit> {
     let result = |is_changed: bool| if is_changed { ItemResult::Done } else { ItemResult::Unchanged };
     let sessions = named.iter().zip(changed);
-    let sessions = sessions.map(|((agent, id), changed)| (*agent, id.as_str(), result(*changed)));
-    ui.answer(format, env, &Answer { verb, is_list: false, sessions: sessions.collect() })?;
+    let sessions = sessions.map(|((agent, id), changed)| labelled(*agent, id, result(*changed)));
+    ui.answer(format, env, &Labels { verb, is_list: false, sessions: sessions.collect() })?;
     Ok(Exit::Ok)
+}
+
+fn labelled(agent: AgentKind, id: &str, result: ItemResult) -> Labelled<'_> {
+    Labelled { agent, id, result, tags: String::new() }
 }

@@ -13,7 +13,7 @@ pub(crate) fn run(args: &RenameArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first("rename", args.change.lock, env, ui)?;
     }
     super::refuse_number(&args.session)?;
-    let filter = super::place_filter(&args.place, env);
+    let filter = super::place_filter(&args.place, env)?;
     let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one("rename", &args.session)?.session()?;
     let change = retitle::plan(&session, &args.title).map_err(|why| {
         let message = format!("{} session {} cannot be renamed: {why}", session.agent, session.id());

@@ -37,7 +37,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         return last_launch(args, env, ui);
     }
     let request = request(args, ui)?;
-    let filter = super::filter(&args.filter, true, env);
+    let filter = super::filter(&args.filter, true, env)?;
     let mut options = Options {
         dir: args.in_dir.clone(),
         force: args.force,

@@ -22,7 +22,7 @@ use crate::view::render::show;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let filter = super::filter(&args.filter, true, env);
+    let filter = super::filter(&args.filter, true, env)?;
     if args.archived {
         return super::archive::show(args, &filter, env, ui);
     }
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         let made = find::made_by(&session, env);
         find::note_made(&mut session, &made);
     }
-    super::pins(env, ui).mark(std::slice::from_mut(&mut session));
+    super::labels(env, ui).mark(std::slice::from_mut(&mut session));
     processes::note(std::slice::from_mut(&mut session));
     let wants = Messages::of(args);
     let left_out = LeftOut::default();

@@ -16,7 +16,7 @@ use crate::view::render::stats::{Row, Stats};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let filter = super::filter(&args.filter, true, env);
+    let filter = super::filter(&args.filter, true, env)?;
     let showing = ui.watch("Reading");
     let watcher = showing.watcher();
     let places = scan::locate(env, &filter.agents).watched(watcher.clone());

@@ -6,27 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::doctor::check::Finding;
 
-/// The version of the file that this program writes.
-const VERSION: u32 = 1;
-
 /// The file in the state directory.
 pub(crate) const FILE_NAME: &str = "accepted.json";
 
 /// The accepted findings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Accepted(BTreeSet<Subject>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Accepted {
+    accepted: BTreeSet<Subject>,
+}
 
 /// The code of a finding, its sessions and its paths: a further copy of a session is another finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Subject {
     code: String,
     subjects: BTreeSet<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Document {
-    format_version: u32,
-    accepted: BTreeSet<Subject>,
 }
 
 impl Subject {
@@ -40,29 +33,13 @@ impl Subject {
 }
 
 impl Accepted {
-    /// Parses the file. Fails with the reason if it is not of this version, because a lost acceptance only shows too much.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let document: Document = serde_json::from_slice(bytes).map_err(|error| format!("cannot be read: {error}"))?;
-        match document.format_version {
-            VERSION => Ok(Self(document.accepted)),
-            other => Err(format!("has format_version {other}, not {VERSION}")),
-        }
-    }
-
     /// Returns whether a finding was accepted, about just these sessions and paths.
     pub(crate) fn has(&self, finding: &Finding) -> bool {
-        !self.0.is_empty() && Subject::of(finding).is_some_and(|subject| self.0.contains(&subject))
+        !self.accepted.is_empty() && Subject::of(finding).is_some_and(|subject| self.accepted.contains(&subject))
     }
 
     /// Accepts a finding; returns whether it is new.
     pub(crate) fn add(&mut self, finding: &Finding) -> bool {
-        Subject::of(finding).is_some_and(|subject| self.0.insert(subject))
-    }
-
-    /// Returns the contents of the file.
-    pub(crate) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        let mut text = serde_json::to_vec_pretty(&Document { format_version: VERSION, accepted: self.0.clone() })?;
-        text.push(b'\n');
-        Ok(text)
+        Subject::of(finding).is_some_and(|subject| self.accepted.insert(subject))
     }
 }

@@ -49,6 +49,8 @@ struct Row<'a> {
     process: Option<Holder<'a>>,
     #[serde(default)]
     pinned: bool,
+    #[serde(default, borrow)]
+    tags: Vec<Cow<'a, str>>,
     /// A newer rejoin may know of other faults.
     #[serde(default, borrow)]
     health: Vec<Cow<'a, str>>,
@@ -171,6 +173,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         launch_dir_exists,
         health,
         is_pinned: row.pinned,
+        tags: row.tags.iter().filter_map(|tag| tag.parse().ok()).collect(),
         kin: None,
         process: row.process.as_ref().map(Holder::process),
     })
@@ -221,12 +224,13 @@ mod tests {
         let host: Arc<str> = "box".into();
         let line = r#"{"agent":"claude","id":"ab","title":null,"first_prompt":"hi","launch_dir":{"path":"/p","exists":false},
             "active_at":"2026-02-01T00:00:00Z","size_bytes":7,"health":["missing-directory","what-comes-later"],
-            "liveness":"maybe","pinned":true,"copies":[{"path":"/a"},{"path":"/b"}],"more":1}"#;
+            "liveness":"maybe","pinned":true,"tags":["shop","not a tag"],"copies":[{"path":"/a"},{"path":"/b"}],"more":1}"#;
         let session = session(line, &host).expect("a session");
         assert_eq!(session.host(), Some("box"));
         assert_eq!(session.label(), Some("hi"));
         assert_eq!(session.launch_dir(), Some(Path::new("/p")));
         assert_eq!(session.launch_dir_exists, Some(false));
+        assert_eq!(session.tags.iter().map(ToString::to_string).collect::<Vec<_>>(), ["+shop"]);
         assert_eq!(session.copies.len(), 2);
         assert_eq!(session.health, HealthSet::from_iter([Health::MissingDirectory]));
         let bare = super::session(r#"{"agent":"pi","id":"x"}"#, &host).expect("a session");

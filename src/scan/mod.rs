@@ -285,6 +285,7 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
         launch_dir_exists: None,
         health: HealthSet::default(),
         is_pinned: false,
+        tags: Box::default(),
         kin: None,
         process: None,
     }

@@ -11,6 +11,8 @@ pub(crate) enum Mark {
     MaybeLive,
     /// A person pinned it.
     Pinned,
+    /// The user tagged it.
+    Tagged,
     /// What sort of session it is, if it is no plain one.
     Kind(SessionKind),
     /// A file of this program names it.
@@ -27,6 +29,7 @@ impl Mark {
         Self::Live,
         Self::MaybeLive,
         Self::Pinned,
+        Self::Tagged,
         Self::Kind(SessionKind::Fork),
         Self::Kind(SessionKind::Exec),
         Self::Kind(SessionKind::Saved),
@@ -65,6 +68,7 @@ impl Mark {
             Self::Live => matches!(copy.liveness, Liveness::Live { .. }),
             Self::MaybeLive => matches!(copy.liveness, Liveness::Maybe { .. }),
             Self::Pinned => session.is_pinned,
+            Self::Tagged => !session.tags.is_empty(),
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
             Self::Kin(kin) => session.kin == Some(*kin),
@@ -82,6 +86,7 @@ impl Mark {
             Self::Live => 'L',
             Self::MaybeLive => 'l',
             Self::Pinned => 'P',
+            Self::Tagged => '+',
             Self::Kind(SessionKind::Main) => ' ',
             Self::Kind(SessionKind::Fork) => 'F',
             Self::Kind(SessionKind::Exec) => 'X',
@@ -124,6 +129,7 @@ impl Mark {
             Self::Live => "live",
             Self::MaybeLive => "maybe live",
             Self::Pinned => "pinned",
+            Self::Tagged => "tagged",
             Self::Kind(kind) => kind.name(),
             Self::Pointer(agent) => agent.name(),
             Self::Kin(Kin::Earlier) => "earlier place",
@@ -139,6 +145,7 @@ impl Mark {
             Self::Live => "a process uses it now",
             Self::MaybeLive => "it may be in use: it was written to a moment ago, or a lock says so",
             Self::Pinned => "you pinned it, so no cleanup and no delete removes it",
+            Self::Tagged => "you tagged it; a wide column has the tags instead, as in `+relay`",
             Self::Kind(SessionKind::Main) => "an ordinary session",
             Self::Kind(SessionKind::Fork) => "it began as a copy of another session",
             Self::Kind(SessionKind::Exec) => "a script ran it, without a person at a terminal",
@@ -164,14 +171,21 @@ pub(crate) fn name(word: &str) -> String {
     let is_number = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
     match word.strip_suffix(" copies").filter(|number| is_number(number)) {
         Some(_) => "several-copies".to_owned(),
+        None if word.starts_with('+') => Mark::Tagged.word().to_owned(),
         None => word.replace(' ', "-"),
     }
 }
 
-/// Returns the words of a session's marks; several copies are counted.
+/// Returns the tags in the word of a mark: `relay` and `urgent` of `+relay +urgent`.
+pub(crate) fn tags(word: &str) -> impl Iterator<Item = &str> {
+    word.split(' ').filter_map(|tag| tag.strip_prefix('+'))
+}
+
+/// Returns the words of a session's marks; several copies are counted, and the tags are named.
 pub(crate) fn words(session: &Session) -> Vec<String> {
     let word = |mark| match mark {
         Mark::Health(Health::DuplicateSession) => format!("{} copies", session.copies.len()),
+        Mark::Tagged => session.tags.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         mark => mark.word().to_owned(),
     };
     Mark::of(session).into_iter().map(word).collect()

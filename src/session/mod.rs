@@ -17,6 +17,7 @@ pub(crate) mod recorded;
 pub(crate) mod repository;
 pub(crate) mod select;
 pub(crate) mod stats;
+pub(crate) mod tag;
 pub(crate) mod usage;
 pub(crate) mod when;
 pub(crate) mod words;
@@ -36,6 +37,7 @@ pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role};
 pub(crate) use place::{Located, Store};
 use process::Process;
+use tag::Tag;
 
 /// How far another clock may be ahead of this one; a time further ahead is still to come, and wins nothing.
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -186,6 +188,8 @@ pub(crate) struct Session {
     pub health: HealthSet,
     /// Whether a person pinned it, so that no cleanup takes it.
     pub is_pinned: bool,
+    /// The tags that the user gave it.
+    pub tags: Box<[Tag]>,
     /// What its directory is to the one that was asked for, where it is another.
     pub kin: Option<Kin>,
     /// The process that uses it; `None` for an idle session, and unless `scan::processes` noted it.
@@ -314,6 +318,7 @@ pub(crate) mod tests {
             launch_dir_exists: None,
             health: HealthSet::default(),
             is_pinned: false,
+            tags: Box::default(),
             kin: None,
             process: None,
         }

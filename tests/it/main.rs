@@ -127,6 +127,7 @@ mod skill;
 mod sshd;
 mod stats;
 mod survival;
+mod tags;
 mod terminal;
 mod undo;
 mod vibe;

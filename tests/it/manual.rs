@@ -63,7 +63,7 @@ fn a_synopsis_names_the_values_its_own_options_first_and_the_global_ones_last() 
     let words = synopsis.replace(".B ", "").replace('\n', " ");
     assert_eq!(
         words.trim(),
-        "rejoin delete [-a|--agent AGENT…] [--dir DIR] [--here] [--dry-run] [--apply FINGERPRINT] [--lock-timeout \
+        "rejoin delete [-a|--agent AGENT…] [--dir DIR] [--here] [--tag WORD…] [--dry-run] [--apply FINGERPRINT] [--lock-timeout \
          TIME] [-y|--yes] [--permanent] [--via-agent] [--format FORMAT] [--json] [GLOBAL OPTIONS] SESSION…"
     );
 }

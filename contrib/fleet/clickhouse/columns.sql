@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     `resume` Tuple(`argv` Array(String), `dir` Nullable(String), `dir_bytes_base64` Nullable(String), `set` Map(String, String), `then_type` Nullable(String), `unset` Array(String)),
     `size_bytes` UInt64,
     `start_dir` Nullable(String),
+    `tags` Array(String),
     `title` Nullable(String)
 )
 ENGINE = ReplacingMergeTree(day)

@@ -26,5 +26,6 @@ SELECT * FROM read_json(files, format = 'newline_delimited', hive_partitioning =
     resume: 'STRUCT("argv" VARCHAR[], "dir" VARCHAR, "dir_bytes_base64" VARCHAR, "set" MAP(VARCHAR, VARCHAR), "then_type" VARCHAR, "unset" VARCHAR[])',
     size_bytes: 'UBIGINT',
     start_dir: 'VARCHAR',
+    tags: 'VARCHAR[]',
     title: 'VARCHAR'
 });

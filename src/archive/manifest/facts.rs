@@ -100,6 +100,7 @@ impl Manifest {
             launch_dir_exists: None,
             health: HealthSet::default(),
             is_pinned: false,
+            tags: Box::default(),
             kin: None,
             process: None,
         }

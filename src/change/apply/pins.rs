@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::change::apply::state_dir::StateDir;
 use crate::change::pins::{FILE_NAME, Pins};
+use crate::change::state_file;
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
 
@@ -24,7 +25,7 @@ fn update_in<T>(state_dir: &StateDir, change: impl FnOnce(&mut Pins) -> T) -> an
     let before = pins.clone();
     let outcome = change(&mut pins);
     if pins != before {
-        disk::save(state_dir.disk(), &path, Access::Private, &pins.to_json()?)?;
+        disk::save(state_dir.disk(), &path, Access::Private, &state_file::to_json(&pins)?)?;
     }
     Ok(outcome)
 }

@@ -29,8 +29,7 @@ pub(crate) fn cwd_records(
     let mut found = Found::default();
     let is_in = |dir: &Path| filter.dirs.is_empty() || filter.dirs.iter().any(|asked| dir.starts_with(asked));
     let mut records: Vec<(&Path, CwdRecord)> = Vec::new();
-    let is_asked_for = |agent: AgentKind| filter.agents.is_empty() || filter.agents.contains(&agent);
-    let keepers = agent::all().iter().filter(|agent| is_asked_for(agent.kind()));
+    let keepers = agent::all().iter().filter(|agent| filter.has_agent(agent.kind()));
     let keepers: Vec<_> = keepers.filter_map(|agent| Some((*agent, agent.about().cwd_records?))).collect();
     let stores: Vec<(Store, &dyn CwdRecords)> = keepers
         .iter()
@@ -54,7 +53,7 @@ pub(crate) fn cwd_records(
     let item = |(root, record): (&Path, CwdRecord)| {
         let id = record.session_id;
         let written_at = record.written_at.filter(|at| *at < cutoff)?;
-        if is_used(record.agent, &id) || pins.has(record.agent, &id) {
+        if !filter.has_tags(record.agent, &id) || is_used(record.agent, &id) || pins.has(record.agent, &id) {
             return None;
         }
         let dir = reach::canonicalize(record.path.parent()?).ok()?;

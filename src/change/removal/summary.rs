@@ -43,11 +43,11 @@ impl Summary {
     pub(super) fn of(mut copy: Copy, filter: &Filter, rules: &[Filter]) -> Self {
         // A path that was put together has room for as much again.
         copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
-        let is_of_agent = |filter: &Filter| filter.agents.is_empty() || filter.agents.contains(&copy.place.agent());
         let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
+        let agent = copy.place.agent();
         let is_of_dir = filter.dirs.is_empty() || copy.directories().any(is_in);
         let is_meant = |rule: &Filter| {
-            is_of_agent(rule) && (rule.dirs.is_empty() || copy.directories().any(|dir| rule.is_below(dir)))
+            rule.has_agent(agent) && (rule.dirs.is_empty() || copy.directories().any(|dir| rule.is_below(dir)))
         };
         let meant = rules.iter().zip(0..).filter(|(rule, _)| is_meant(rule)).map(|(_, at)| at);
         let rules: Box<[u16]> = meant.collect();
@@ -68,7 +68,7 @@ impl Summary {
             is_unknown_format: copy.health.contains(Health::UnknownFormat),
             title,
             dir: dir.map(|dir| dir.value.to_string_lossy().into()),
-            is_asked_for: is_of_dir && is_of_agent(filter),
+            is_asked_for: is_of_dir && filter.has_agent(agent) && filter.has_tags(agent, &copy.place.id),
             rules: (!rules.is_empty()).then_some(rules),
             liveness: Some(copy.liveness).filter(|liveness| *liveness != Liveness::Idle).map(Box::new),
             parent_id: copy.parent_id.map(Into::into),

@@ -46,7 +46,7 @@ pub(super) struct Planned {
 pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let pins = Pins::read(env)?;
     let policy = &settings.policy;
-    let filter = crate::commands::place_filter(&settings.args.place, env);
+    let filter = crate::commands::place_filter(&settings.args.place, env)?;
     // Every agent is read, because the fuses compare with all there is.
     let showing = ui.watch("Reading");
     let mut summaries =

@@ -10,6 +10,7 @@ use crate::change::apply::history::History;
 use crate::change::apply::journal::Run;
 use crate::change::apply::trash;
 use crate::change::pins::Pins;
+use crate::change::tags::Tags;
 use crate::cli::Cli;
 use crate::commands::help::topics::names;
 use crate::format::text;
@@ -65,6 +66,18 @@ pub(super) fn pinned(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     let Ok(pins) = Pins::read(env) else { return Vec::new() };
     let name = |agent: AgentKind, id: &str| if typed.contains(':') { format!("{agent}:{id}") } else { id.to_owned() };
     pins.sessions().map(|(agent, id)| candidate(name(agent, id), agent.name())).collect()
+}
+
+/// Returns sessions or, behind a plus sign, the tags in use.
+pub(super) fn sessions_and_tags(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
+    if typed.starts_with('+') { tags(env, "+") } else { sessions(env, typed) }
+}
+
+/// Returns the tags in use, each behind a prefix.
+pub(super) fn tags(env: &Env, prefix: &str) -> Vec<CompletionCandidate> {
+    let Ok(tags) = Tags::read(env) else { return Vec::new() };
+    let counts = tags.counts().into_iter();
+    counts.map(|(tag, count)| candidate(format!("{prefix}{}", tag.word()), &text::count(count, "session"))).collect()
 }
 
 fn runs(env: &Env, is_meant: impl Fn(&Run) -> bool) -> Vec<CompletionCandidate> {

@@ -95,6 +95,8 @@ fn command(line: &Line) -> clap::Command {
         let names_a = |name: &str| names.iter().any(|known| known == name);
         let is_archived = line.is_archived || verb == "restore";
         let completer = match verb {
+            "tag" if names_a("SESSION|+WORD|-WORD") => line.completer(candidates::sessions_and_tags),
+            _ if names_a("WORD") && arg.get_long() == Some("tag") => line.completer(|env, _| candidates::tags(env, "")),
             "unpin" if names_a("SESSION") => line.completer(candidates::pinned),
             _ if names_a("SESSION") && is_archived => line.completer(candidates::archived),
             _ if names_a("SESSION") => line.completer(candidates::sessions),

@@ -23,7 +23,7 @@ pub(super) struct Chosen {
 }
 
 pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
-    let filter = commands::filter(&args.filter, true, env);
+    let filter = commands::filter(&args.filter, true, env)?;
     let chosen = if args.archived { of_archive(args, &filter, env)? } else { of_stores(args, &filter, env, ui)? };
     if chosen.is_empty() {
         let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session passes these filters");

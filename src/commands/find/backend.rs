@@ -14,6 +14,7 @@ use crate::agent::command::Request;
 use crate::change::apply::pins::update;
 use crate::change::apply::run;
 use crate::change::apply::undo;
+use crate::change::labels::Labels;
 use crate::change::outcome::Outcome;
 use crate::change::pins::Pins;
 use crate::change::plan::change::Change;
@@ -125,10 +126,8 @@ impl SessionBackend {
     fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
         sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());
         select::sort(&mut sessions, SortKey::Active, false);
-        // Looking does not fail over pins that cannot be read; who wants to change them is told.
-        if let Ok(pins) = Pins::read(&self.env) {
-            pins.mark(&mut sessions);
-        }
+        // A view does not fail over labels that cannot be read; a change of them does.
+        Labels::read(&self.env).0.mark(&mut sessions);
         sessions
     }
 

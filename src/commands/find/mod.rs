@@ -181,6 +181,7 @@ impl<'a> Finder<'a> {
         if let [only] = titled.as_slice() {
             return Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?)));
         }
+        crate::commands::labels(env, self.ui).mark(&mut scan.sessions);
         let named = by_words(text, &scan.sessions, env);
         match if named.is_empty() { titled } else { named }.as_slice() {
             [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),

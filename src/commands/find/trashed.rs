@@ -17,7 +17,7 @@ pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<St
     let is_meant = |record: &ItemRecord| {
         record.is_whole_session()
             && agent.is_none_or(|agent| record.agent == Some(agent))
-            && record.agent.is_some_and(|agent| filter.agents.is_empty() || filter.agents.contains(&agent))
+            && record.agent.is_some_and(|agent| filter.has_agent(agent))
     };
     let text = text.to_lowercase();
     let found = |fits: &dyn Fn(&ItemRecord) -> bool| {

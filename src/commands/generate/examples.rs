@@ -99,6 +99,11 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin delete c7e8 --yes", "move it to the trash"),
         ],
         "rejoin-pin" => &[("rejoin pin licence", "no cleanup takes it"), ("rejoin pin --list", "what is pinned")],
+        "rejoin-tag" => &[
+            ("rejoin tag licence +shop +later", "give it two tags"),
+            ("rejoin tag licence -later", "remove one"),
+            ("rejoin tag --list", "what is tagged"),
+        ],
         "rejoin-unpin" => &[("rejoin unpin 31c5", "let it go again")],
         "rejoin-undo" => &[
             ("rejoin undo --list", "the runs that can be undone"),

@@ -40,7 +40,7 @@ const RELATED: &[&[&str]] = &[
     &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
     &["doctor", "dedupe", "backfill", "undo", "trash"],
-    &["cleanup", "delete", "pin", "unpin", "archive", "restore", "undo", "trash", "config"],
+    &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "trash", "config"],
     &["config", "help", "list"],
 ];
 

@@ -8,6 +8,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::destination;
 use crate::format::nearly::slips;
 use crate::session::AgentKind;
+use crate::session::matching::is_filter_name;
 use crate::system::env::Env;
 
 /// Takes the host out of a session's name, as if `--host` had said it; both together could mean two.
@@ -34,8 +35,6 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What stands before a colon in words that filter.
-const FILTERS: [&str; 4] = ["agent", "dir", "since", "before"];
 /// A shorter name has too many neighbours to be told from a slip.
 const LEAST: usize = 5;
 
@@ -51,7 +50,7 @@ fn parts<'w>(word: &'w str, config: &Config) -> Option<(&'w str, &'w str)> {
         let is_near = name.len() >= LEAST && (host.starts_with(name) || slips(name, host).is_some());
         host.eq_ignore_ascii_case(name) || is_near
     };
-    let is_name = !id.is_empty() && !id.starts_with(' ') && !id.starts_with("//") && !FILTERS.contains(&host);
+    let is_name = !id.is_empty() && !id.starts_with(' ') && !id.starts_with("//") && !is_filter_name(host);
     let is_host = destination::is_destination(host) && is_name;
     (is_host && !AgentKind::value_variants().iter().any(|agent| is_agent(agent.name()))).then_some((host, id))
 }

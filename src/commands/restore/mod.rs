@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         super::recover_first("restore", args.change.lock, env, ui)?;
     }
     let archive = Archive::of(env, args.archive_dir.as_deref());
-    let filter = super::place_filter(&args.place, env);
+    let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();
     let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;

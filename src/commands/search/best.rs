@@ -61,7 +61,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     if args.archived {
         super::super::archive::must_be_there(archive, env)?;
     }
-    let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env), query, env };
+    let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env)?, query, env };
     let sieve = Sieve::new(&words);
     let loaded = best.load(&|agent, place| sieve.passes(agent, place), ui);
     let mut answer = best.count(&loaded, &sieve, ui);
@@ -126,8 +126,8 @@ impl<'a> Best<'a> {
             };
             Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive, short: None }
         };
-        if self.query.has_marks() {
-            super::super::pins(env, ui).mark(&mut loaded.sessions);
+        if self.query.has_labels() {
+            super::super::labels(env, ui).mark(&mut loaded.sessions);
         }
         if !self.query.is_empty() {
             loaded.sessions.retain(|session| super::super::words::are_in(&self.query, session, env));

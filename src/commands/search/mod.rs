@@ -44,7 +44,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         sessions.sort_by_cached_key(|session| !is_first(session));
         hidden
     };
-    let filter = super::filter(&args.filter, args.all, env);
+    let filter = super::filter(&args.filter, args.all, env)?;
     let format = args.format.for_list(env.terminal.stdout);
     if !args.archived {
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };

@@ -198,7 +198,7 @@ impl Finding {
 /// What was asked for of all that is found.
 struct Scope<'a> {
     filter: &'a Filter,
-    /// The sessions that record one of the directories.
+    /// The sessions that record one of the directories, and have the tags.
     sessions: HashSet<(AgentKind, &'a str)>,
 }
 
@@ -206,17 +206,20 @@ impl<'a> Scope<'a> {
     fn new(filter: &'a Filter, survey: &'a Survey) -> Self {
         let is_below = |path: &Path| filter.is_below(path);
         let is_in = |session: &&Session| session.copies.iter().any(|copy| copy.directories().any(is_below));
-        let narrow = survey.scan.sessions.iter().filter(|_| !filter.dirs.is_empty());
-        let sessions = narrow.filter(is_in).map(|session| (session.agent, session.id())).collect();
+        let narrow = survey.scan.sessions.iter().filter(|_| filter.is_narrow());
+        let is_in = |session: &&Session| filter.dirs.is_empty() || is_in(session);
+        let narrow = narrow.filter(is_in).filter(|session| filter.has_tags(session.agent, session.id()));
+        let sessions = narrow.map(|session| (session.agent, session.id())).collect();
         Self { filter, sessions }
     }
 
     /// Returns whether a finding is about one of the agents and one of the directories.
     fn has(&self, finding: &Finding) -> bool {
-        let Filter { agents, dirs, .. } = self.filter;
+        let Filter { agents, tagged, .. } = self.filter;
         let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
-        let is_in_dirs = dirs.is_empty()
-            || finding.paths.iter().any(|path| self.filter.is_below(path))
+        // A path has no tags.
+        let is_in_dirs = !self.filter.is_narrow()
+            || tagged.is_none() && finding.paths.iter().any(|path| self.filter.is_below(path))
             || finding.sessions.iter().any(|(agent, id)| self.sessions.contains(&(*agent, id.as_str())));
         is_of_agent && is_in_dirs
     }

@@ -90,6 +90,7 @@ pub(crate) struct Subject {
     labels: Text,
     /// Names of the marks, for filters.
     marks: Vec<String>,
+    tags: Vec<String>,
     id: String,
     /// The first prompt, and the directory from the root.
     prompt: Text,
@@ -114,6 +115,7 @@ impl Subject {
             dir: Text::new(dir),
             labels: labels(session.agent, marks),
             marks: marks.iter().map(|mark| marks::name(mark)).collect(),
+            tags: tags(marks),
             id: folded(session.id()),
             prompt: Text::new(&prompt),
             dirs: copy.directories().map(|dir| folded(&dir.to_string_lossy())).collect(),
@@ -126,11 +128,16 @@ fn labels(agent: AgentKind, marks: &[String]) -> Text {
     Text::new(&format!("{agent} {}", marks.join(" ")))
 }
 
+fn tags(marks: &[String]) -> Vec<String> {
+    marks.iter().flat_map(|mark| marks::tags(mark)).map(str::to_owned).collect()
+}
+
 impl Subject {
     /// Replaces the marks.
     pub(crate) fn set_marks(&mut self, marks: &[String]) {
         self.labels = labels(self.agent, marks);
         self.marks = marks.iter().map(|mark| marks::name(mark)).collect();
+        self.tags = tags(marks);
     }
 
     /// Returns what names it.
@@ -280,7 +287,7 @@ impl Matching {
     }
 }
 
-pub(crate) use query::Query;
+pub(crate) use query::{Query, is_filter_name};
 
 mod query;
 #[cfg(test)]

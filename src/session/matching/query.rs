@@ -19,12 +19,15 @@ pub(crate) struct Query {
     before: Option<Timestamp>,
     /// Names of marks, as [`marks::names`] gives them.
     marks: Vec<String>,
+    tags: Vec<String>,
+    /// If set, the beginning of a tag is enough, because the user still types.
+    is_being_typed: bool,
     /// A filter that is not understood, for the user; it filters nothing.
     pub problem: Option<String>,
 }
 
 /// Names of filters, such as `agent` in `agent:claude`.
-const FILTERS: [&str; 5] = ["agent", "dir", "since", "before", "is"];
+const FILTERS: [&str; 6] = ["agent", "dir", "since", "before", "is", "tag"];
 
 impl Query {
     /// Parses a text; `time` reads an age or a date.
@@ -70,6 +73,7 @@ impl Query {
                 self.agents.get_or_insert_default().append(&mut agents);
             }
             "dir" => self.dirs.push(folded(value)),
+            "tag" => self.tags.push(value.trim_start_matches('+').to_lowercase()),
             "is" => {
                 let mark = folded(value).replace(' ', "-");
                 let is_known = |known: &Mark| marks::name(known.word()).starts_with(&mark);
@@ -109,12 +113,17 @@ impl Query {
 
     fn has_filters(&self) -> bool {
         let has_times = self.since.is_some() || self.before.is_some();
-        has_times || self.agents.is_some() || !self.dirs.is_empty() || !self.marks.is_empty()
+        has_times || self.agents.is_some() || !self.dirs.is_empty() || self.has_labels()
     }
 
-    /// Returns whether sessions are filtered by their marks.
-    pub(crate) fn has_marks(&self) -> bool {
-        !self.marks.is_empty()
+    /// Returns whether sessions are filtered by their marks or tags.
+    pub(crate) fn has_labels(&self) -> bool {
+        !self.marks.is_empty() || !self.tags.is_empty()
+    }
+
+    /// Lets the beginning of a tag be enough.
+    pub(crate) fn while_typing(self) -> Self {
+        Self { is_being_typed: true, ..self }
     }
 
     /// Returns whether a session passes the filters, and has every word somewhere.
@@ -133,7 +142,12 @@ impl Query {
             && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
             && self.marks.iter().all(|mark| subject.marks.iter().any(|known| known.starts_with(mark)))
+            && self.tags.iter().all(|tag| subject.tags.iter().any(|known| self.is_meant(tag, known)))
             && !self.excluded.iter().any(|word| word.is_in(subject))
+    }
+
+    fn is_meant(&self, typed: &str, tag: &str) -> bool {
+        if self.is_being_typed { tag.starts_with(typed) } else { tag == typed }
     }
 }
 
@@ -146,7 +160,12 @@ fn is_filter(text: &str, time: &impl Fn(&str) -> Option<Timestamp>) -> bool {
 
 /// Returns the name and the value of a filter.
 fn filter(text: &str) -> Option<(&str, &str)> {
-    text.split_once(':').filter(|(name, _)| FILTERS.contains(name))
+    text.split_once(':').filter(|(name, _)| is_filter_name(name))
+}
+
+/// Returns whether a filter has this name: `agent` in `agent:claude`.
+pub(crate) fn is_filter_name(name: &str) -> bool {
+    FILTERS.contains(&name)
 }
 
 /// Splits at blanks, but not between quotation marks; those that are still open end with the text.

@@ -1,5 +1,6 @@
 //! Which sessions a listing shows: those of some agents, directories, times and kinds.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -12,6 +13,8 @@ use crate::session::{AgentKind, Copy, Kin, Session};
 pub(crate) struct Filter {
     /// Of these agents; of all when empty.
     pub agents: Vec<AgentKind>,
+    /// The sessions with the requested tags; `None` without such a filter.
+    pub tagged: Option<BTreeSet<(AgentKind, String)>>,
     /// With a recorded directory at or below one of these, which are names of one directory.
     pub dirs: Vec<PathBuf>,
     /// Directories that hold the same work as those, and are asked for with them.
@@ -36,7 +39,17 @@ impl Filter {
 
     /// Returns whether it asks for more than agents, so that a session must be read to know whether it passes.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.dirs.is_empty() || self.has_times()
+        !self.dirs.is_empty() || self.tagged.is_some() || self.has_times()
+    }
+
+    /// Returns whether sessions of this agent pass.
+    pub(crate) fn has_agent(&self, agent: AgentKind) -> bool {
+        self.agents.is_empty() || self.agents.contains(&agent)
+    }
+
+    /// Returns whether a session has the requested tags.
+    pub(crate) fn has_tags(&self, agent: AgentKind, id: &str) -> bool {
+        self.tagged.as_ref().is_none_or(|tagged| tagged.contains(&(agent, id.to_owned())))
     }
 
     fn has_times(&self) -> bool {
@@ -53,11 +66,11 @@ impl Filter {
 
     /// Returns whether a session passes but for its kind.
     pub(crate) fn matches(&self, session: &Session) -> bool {
-        let is_of_agent = self.agents.is_empty()
-            || self.agents.contains(&session.agent)
+        let is_of_agent = self.has_agent(session.agent)
             || session.pointers.iter().any(|pointer| self.agents.contains(&pointer.agent));
         let at = session.active_at();
         is_of_agent
+            && self.has_tags(session.agent, session.id())
             && (self.dirs.is_empty()
                 || session.copies.iter().any(|copy| self.is_in_dirs(copy))
                 || self.kin_of(session).is_some())
@@ -68,8 +81,7 @@ impl Filter {
 
     /// Returns whether a pointer of this agent is shown if its session cannot be found, and so has no place and no time.
     pub(crate) fn shows_dangling(&self, agent: AgentKind) -> bool {
-        let is_of_agent = self.agents.is_empty() || self.agents.contains(&agent);
-        is_of_agent && !self.is_narrow()
+        self.has_agent(agent) && !self.is_narrow()
     }
 
     /// Returns whether a session's kind is shown.

@@ -90,6 +90,7 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
     let named = |name: &str, value: Option<&str>| value.map(|value| format!("{name} {value}"));
     let more = [
         session.is_pinned.then(|| "pinned".to_owned()),
+        (!session.tags.is_empty()).then(|| session.tags.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
         named("branch", copy.git_branch.as_ref().map(|fact| &*fact.value)),
         named("model", copy.model.as_ref().map(|fact| &*fact.value)),
         copy.size().map(text::size),

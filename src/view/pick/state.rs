@@ -203,7 +203,7 @@ impl State {
     }
 
     pub(super) fn type_anew(&mut self) {
-        self.query = Query::parse(self.edit.text(), &self.time);
+        self.query = Query::parse(self.edit.text(), &self.time).while_typing();
         self.said.clear();
         self.no_match = None;
         self.is_searching = false;

@@ -12,6 +12,7 @@ use crate::error::Refusal;
 use crate::format::command_line::in_home;
 use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
+use crate::session::tag::Tag;
 use crate::session::{Copy, Fact, Liveness, Message, Role, Session};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -78,6 +79,9 @@ pub(crate) fn session(
     }
     if session.is_pinned {
         page.line("pinned", "yes")?;
+    }
+    if !session.tags.is_empty() {
+        page.line("tags", &session.tags.iter().map(Tag::word).collect::<Vec<_>>().join(", "))?;
     }
     for pointer in &session.pointers {
         let name = pointer.name.as_deref().map(|name| format!(" ({})", text::one_line(name))).unwrap_or_default();

@@ -24,6 +24,7 @@ use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
 use crate::session::process::{Process, State};
+use crate::session::tag::Tag;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::env::Elsewhere;
 use crate::view::render::answer::write_object;
@@ -159,6 +160,8 @@ pub(crate) struct SessionJson<'a> {
     pub process: Option<ProcessJson>,
     /// Whether a person pinned it, so that no cleanup takes it; only `list` and `show` look.
     pub pinned: bool,
+    /// The tags that the user gave it, in the order of the alphabet; only `list`, `search` and `show` look.
+    pub tags: Vec<&'a str>,
     /// What is wrong with it: codes of findings.
     pub health: Vec<Health>,
     /// Every copy, the chosen one first.
@@ -201,6 +204,7 @@ impl<'a> SessionJson<'a> {
             liveness: copy.liveness.name(),
             process: session.process.map(ProcessJson::from),
             pinned: session.is_pinned,
+            tags: session.tags.iter().map(Tag::word).collect(),
             health: session.health.iter().collect(),
             copies: session
                 .copies

@@ -1,0 +1,31 @@
+//! Pins and tags, as views show them.
+
+use crate::change::pins::Pins;
+use crate::change::tags::Tags;
+use crate::error::Refusal;
+use crate::session::Session;
+use crate::system::env::Env;
+
+/// The pins and the tags.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    pins: Pins,
+    tags: Tags,
+}
+
+impl Labels {
+    /// Reads what can be read, and returns the reasons for the rest: a view does not fail over it.
+    pub(crate) fn read(env: &Env) -> (Self, Vec<Refusal>) {
+        let (pins, tags) = (Pins::read(env), Tags::read(env));
+        let problems = [pins.as_ref().err(), tags.as_ref().err()].into_iter().flatten().cloned().collect();
+        (Self { pins: pins.unwrap_or_default(), tags: tags.unwrap_or_default() }, problems)
+    }
+
+    /// Notes pins and tags in sessions.
+    pub(crate) fn mark(&self, sessions: &mut [Session]) {
+        for session in sessions {
+            session.is_pinned = self.pins.has(session.agent, session.id());
+            session.tags = self.tags.of(session.agent, session.id()).cloned().collect();
+        }
+    }
+}

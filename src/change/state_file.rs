@@ -1,0 +1,48 @@
+//! Documents in the state directory that hold what the user decided: pins, tags and accepted findings.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::system::disk::{self, Disk};
+
+/// The version of the documents that this program writes.
+const VERSION: u32 = 1;
+/// An entry is about a hundred bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Header {
+    format_version: u32,
+}
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    format_version: u32,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
+/// Reads a document; one that does not exist is empty. Fails with its path and the reason if it cannot be read, or has
+/// another version.
+pub(crate) fn read<T: Default + DeserializeOwned>(disk: &dyn Disk, path: &Path) -> Result<T, String> {
+    let bytes = disk::read_if_present(disk, path, MAX_BYTES).map_err(|error| error.to_string());
+    let content = bytes.and_then(|bytes| bytes.map_or_else(|| Ok(T::default()), |bytes| parse(&bytes)));
+    content.map_err(|why| format!("{} cannot be read: {why}", path.display()))
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let header: Header = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if header.format_version != VERSION {
+        return Err(format!("it has format_version {}, not {VERSION}", header.format_version));
+    }
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+}
+
+/// Returns the bytes of a document.
+pub(crate) fn to_json(content: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(&Document { format_version: VERSION, content })?;
+    text.push(b'\n');
+    Ok(text)
+}

@@ -1,0 +1,85 @@
+//! `rejoin tag`
+
+use crate::change::outcome::ItemResult;
+use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::state_file;
+use crate::change::tags::{FILE_NAME, Tags};
+use crate::cli::{TagArgs, TagArgument};
+use crate::commands::find::Finder;
+use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::text;
+use crate::scan::Wanted;
+use crate::session::select::Name;
+use crate::session::tag::Tag;
+use crate::system::env::Env;
+use crate::system::stamp;
+use crate::view::render::labels::{Labelled, Labels};
+use crate::view::ui::Ui;
+
+pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.list {
+        return list(args, env, ui);
+    }
+    let (mut selectors, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+    for argument in args.arguments.iter().cloned() {
+        match argument {
+            TagArgument::Session(selector) => selectors.push(selector),
+            TagArgument::Add(tag) => added.push(tag),
+            TagArgument::Remove(tag) => removed.push(tag),
+        }
+    }
+    let refuse = |message: &str| Refusal::new(Exit::Usage, RefusalCode::Usage, message);
+    let example = "for example, run `rejoin tag SESSION +WORD -WORD`";
+    if selectors.is_empty() {
+        return Err(refuse("no session is named").hint(example).into());
+    }
+    if added.is_empty() && removed.is_empty() {
+        return Err(refuse("no tag is named: +WORD adds one, and -WORD removes it").hint(example).into());
+    }
+    if let Some(both) = added.iter().find(|tag| removed.contains(tag)) {
+        return Err(refuse(&format!("the tag {} is added and removed", both.word())).into());
+    }
+    let filter = super::place_filter(&args.place, env)?;
+    let sessions = Finder::new(&filter, Wanted::GLANCE, env, ui).all("tag", &selectors)?;
+    let path = env.state_dir().join(FILE_NAME);
+    // Before it is read, so that a change in between is noticed.
+    let stamp = stamp::take_if_present(&path)?.map(Box::new);
+    let mut tags = Tags::read(env)?;
+    let mut changed = sessions;
+    changed.retain(|session| tags.change(session.agent, session.id(), &added, &removed));
+    let mut change = Change::new("tag", Vec::new());
+    if let Some(first) = changed.first() {
+        let step = Step::Write { path, contents: Contents::Bytes(state_file::to_json(&tags)?), stamp };
+        let about = match changed.as_slice() {
+            [only] => About::from(only),
+            many => About::Other(text::count(many.len(), "session").into()),
+        };
+        let mut item = Item::new(about, "tag", in_words(&added, &removed), vec![step]);
+        item.title = first.label().filter(|_| changed.len() == 1).map(Into::into);
+        change.items.push(item);
+    }
+    super::change::carry_out(&change, &args.change, args.format, env, ui)
+}
+
+/// Returns the tags as they are typed: `+shop -later`.
+fn in_words(added: &[Tag], removed: &[Tag]) -> String {
+    let removed = removed.iter().map(|tag| format!("-{}", tag.word()));
+    added.iter().map(Tag::to_string).chain(removed).collect::<Vec<_>>().join(" ")
+}
+
+fn list(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let (tags, filter) = (Tags::read(env)?, super::place_filter(&args.place, env)?);
+    let named = super::pin::passing(tags.sessions(), &filter, env).into_iter();
+    let sessions = named.map(|Name { agent, id, .. }| Labelled {
+        agent,
+        id,
+        result: ItemResult::Unchanged,
+        tags: tags.of(agent, id).map(Tag::to_string).collect::<Vec<_>>().join(" "),
+    });
+    let sessions: Vec<Labelled<'_>> = sessions.collect();
+    if sessions.is_empty() && args.format.is_table() {
+        ui.note("Nothing is tagged.");
+    }
+    ui.answer(args.format, env, &Labels { verb: "tag", is_list: true, sessions })?;
+    Ok(Exit::Ok)
+}

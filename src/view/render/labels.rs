@@ -1,0 +1,67 @@
+//! The pinned or tagged sessions, and those that were just pinned or unpinned.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::change::outcome::ItemResult;
+use crate::format::text;
+use crate::session::AgentKind;
+use crate::system::env::Env;
+use crate::view::render::answer::Answer;
+use crate::view::render::items::List;
+use crate::view::render::json::change::{ChangeJson, ItemJson, kind};
+use crate::view::ui::Styles;
+
+/// The answer of `pin`, `unpin` and `tag --list`.
+pub(crate) struct Labels<'a> {
+    /// The command.
+    pub verb: &'static str,
+    /// Whether the sessions are only listed.
+    pub is_list: bool,
+    /// The sessions.
+    pub sessions: Vec<Labelled<'a>>,
+}
+
+/// A pinned or tagged session.
+pub(crate) struct Labelled<'a> {
+    pub agent: AgentKind,
+    pub id: &'a str,
+    /// Whether that is new.
+    pub result: ItemResult,
+    /// Its tags, each as `+WORD`; empty for pins.
+    pub tags: String,
+}
+
+impl Answer for Labels<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let item = |at: usize| {
+            let Labelled { agent, id, result, tags } = &self.sessions[at];
+            let reason = Some(tags.as_str()).filter(|tags| !tags.is_empty());
+            ItemJson { reason, ..ItemJson::new(Some((*agent, id)), self.verb, result, false) }
+        };
+        let results = self.sessions.iter().map(|session| &session.result);
+        (kind(false), ChangeJson::new(self.verb, false, List::counted(self.sessions.len(), item), results))
+    }
+
+    fn is_list(&self) -> bool {
+        self.is_list
+    }
+
+    fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+        let verb = match self.verb {
+            "pin" => "pinned",
+            "unpin" => "unpinned",
+            _ => "tagged",
+        };
+        self.sessions.iter().try_for_each(|Labelled { agent, id, tags, .. }| {
+            let line = format!("{verb}  {agent} {}  {tags}", text::one_line(id));
+            writeln!(out, "{}", line.trim_end())
+        })
+    }
+
+    /// What was asked for is done.
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.is_list { self.table(out, env, styles) } else { Ok(()) }
+    }
+}
