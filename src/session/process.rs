@@ -33,6 +33,15 @@ pub(crate) enum State {
 }
 
 impl State {
+    /// Returns what the process does: "waits for you". `None` if that is unknown.
+    pub(crate) fn activity(self) -> Option<&'static str> {
+        match self {
+            Self::Working => Some("works"),
+            Self::Waiting => Some("waits for you"),
+            Self::Unknown => None,
+        }
+    }
+
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
         self.into()

@@ -9,6 +9,8 @@ use crate::codex::{Holder, lock};
 use crate::contract::{Liveness, Process, Session, State};
 use crate::fixtures::{Amplifier, Claude, Codex, Copilot, Qwen, id, put};
 use crate::omp;
+use crate::picker::leaves;
+use crate::terminal::Seat;
 use crate::world::{World, start_of};
 
 fn running(world: &World) -> Vec<Session> {
@@ -182,6 +184,24 @@ fn words_and_filters_narrow_the_sessions_in_use() {
     assert_eq!(ids(&["is:live", "--limit", "1"]).len(), 1);
     assert!(ids(&["three"]).is_empty());
     world.rejoin(["list", "--running", "--archived"]).code(2);
+}
+
+#[test]
+fn the_picker_and_show_name_the_process_and_what_it_does() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("Compare lists", "y"));
+    register(&world, &id(1), &json!({"status": "idle"}));
+    let holder = format!("process {}, started just now, waits for you", std::process::id());
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains(&format!("yes, by {holder}")), "{shown}");
+    let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.arg("resume");
+    let mut seat = Seat::run(&command, 120, 24);
+    seat.shows(&format!("in use by {holder}"));
+    seat.types("is:live waits");
+    seat.shows("Compare lists  live, waits for you");
+    seat.shows("1 of 1 sessions");
+    leaves(seat, "\x1b", 130);
 }
 
 #[test]

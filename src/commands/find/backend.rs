@@ -24,7 +24,7 @@ use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch;
 use crate::launch::resume::{Left, Options, Resume};
-use crate::scan::{self, Places, Wanted};
+use crate::scan::{self, Places, Wanted, processes};
 use crate::session::select::{self, CopySelector, Filter, SortKey};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
@@ -128,6 +128,7 @@ impl SessionBackend {
         select::sort(&mut sessions, SortKey::Active, false);
         // A view does not fail over labels that cannot be read; a change of them does.
         Labels::read(&self.env).0.mark(&mut sessions);
+        processes::note(&mut sessions);
         sessions
     }
 

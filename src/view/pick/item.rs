@@ -62,7 +62,14 @@ impl Item {
 }
 
 fn marks(session: &Session) -> Vec<Mark> {
-    let mark = |(mark, word)| Mark { word, is_in_the_way: is_in_the_way(mark) };
+    let mark = |(mark, word)| {
+        let activity = session.process.and_then(|process| process.state.activity());
+        let word = match activity.filter(|_| mark == marks::Mark::Live) {
+            Some(activity) => format!("{word}, {activity}"),
+            None => word,
+        };
+        Mark { word, is_in_the_way: is_in_the_way(mark) }
+    };
     marks::Mark::of(session).into_iter().zip(marks::words(session)).map(mark).collect()
 }
 

@@ -7,6 +7,7 @@ use crate::agent;
 use crate::format::text;
 use crate::session::{Liveness, Role, Session};
 use crate::system::env::Env;
+use crate::view::render::table;
 
 /// A larger transcript is not read for a preview.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -79,7 +80,9 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
     let warning = |words: String| Fact { is_warning: true, ..fact(words) };
     let mut facts = vec![fact(format!("{} {}", session.agent, session.id())), fact(dir)];
     match &copy.liveness {
-        Liveness::Live { pid } => facts.push(warning(format!("in use by process {pid}"))),
+        Liveness::Live { pid } => {
+            facts.push(warning(format!("in use by {}", table::holder(session, *pid, env.clock.now))))
+        }
         Liveness::Maybe { why } => facts.push(warning(format!("maybe in use: {why}"))),
         Liveness::Idle => {}
     }

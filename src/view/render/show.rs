@@ -75,7 +75,9 @@ pub(crate) fn session(
     match &copy.liveness {
         Liveness::Idle => page.line("in use", "no")?,
         Liveness::Maybe { why } => page.line("in use", &format!("maybe: {why}"))?,
-        Liveness::Live { pid } => page.line("in use", &format!("yes, by process {pid}"))?,
+        Liveness::Live { pid } => {
+            page.line("in use", &format!("yes, by {}", table::holder(session, *pid, env.clock.now)))?
+        }
     }
     if session.is_pinned {
         page.line("pinned", "yes")?;

@@ -128,6 +128,14 @@ pub(crate) fn active(session: &Session, env: &Env) -> String {
     if is_closed(session) { format!("closed {ago}") } else { ago }
 }
 
+/// Describes the process that uses a session: "process 7, started 2 hours ago, waits for you".
+pub(crate) fn holder(session: &Session, pid: u32, now: Timestamp) -> String {
+    let process = session.process.unwrap_or_default();
+    let started = process.started_at.map(|at| format!("started {}", text::ago(Some(at), now)));
+    let activity = process.state.activity().map(str::to_owned);
+    [Some(format!("process {pid}")), started, activity].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 /// Returns when the process started that uses a session.
 fn started_at(session: &Session) -> Option<Timestamp> {
     session.process?.started_at
