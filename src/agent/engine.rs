@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::{Found, Keeper, ReadContext, StoreNotes};
 use crate::error::PathError;
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::{Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 
@@ -32,6 +33,26 @@ pub(crate) trait Engine: Sync {
 
     /// Implements [`super::Agent::messages`].
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+
+    /// Returns whether [`Engine::branches`] can find more than one.
+    fn has_branches(&self) -> bool {
+        false
+    }
+
+    /// Implements [`super::Agent::branches`].
+    fn branches(&self, _copy: &Copy) -> Result<Branches, PathError> {
+        Ok(Branches::default())
+    }
+
+    /// Implements [`super::Agent::messages_on`] if there are branches.
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        _wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        self.messages(copy, see)
+    }
 
     /// Implements [`super::Agent::last_messages`].
     fn last_messages(&self, _copy: &Copy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {

@@ -14,13 +14,11 @@ use super::{Found, ReadContext, about, by_kind};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
+use crate::session::branches::{ACTIVE, BranchFilter, Branches};
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind, Store};
 
 /// Number of records near the end that are read for the newest time: not all logs are in the order of their times.
 const LAST_RECORDS: u32 = 6;
-
-/// Tells which lines of a log are part of the conversation, by their numbers, counted from 0.
-pub(super) type Shown = Box<dyn Fn(usize) -> bool>;
 
 /// The log of an agent.
 pub(super) trait Log: Sync + 'static {
@@ -36,8 +34,8 @@ pub(super) trait Log: Sync + 'static {
     const HEAD: usize = usize::MAX;
     const TAIL: usize = 64 * 1024;
     const WINDOW: usize = 64 * 1024;
-    /// Set if [`Log::shown`] hides lines.
-    const HAS_HIDDEN_LINES: bool = false;
+    /// Set if [`Log::branches`] can find more than one.
+    const HAS_BRANCHES: bool = false;
 
     /// The directory of the sessions below the root of a store.
     const DIR: &'static str = "";
@@ -61,9 +59,9 @@ pub(super) trait Log: Sync + 'static {
     /// Parses a line; `None` if it is not a record.
     fn parse(line: &[u8]) -> Option<Self::Record<'_>>;
 
-    /// Returns a function that selects the lines that a resume continues.
-    fn shown(_log: &Path) -> Result<Shown, PathError> {
-        Ok(Box::new(|_| true))
+    /// Reads the branches of the conversation.
+    fn branches(_log: &Path) -> Result<Branches, PathError> {
+        Ok(Branches::default())
     }
 
     /// Returns whether a record is part of the conversation, and not of a sub-agent's in the same log.
@@ -116,8 +114,8 @@ pub(super) trait Log: Sync + 'static {
     /// Notes what a record says of the session while all of them are counted.
     fn see_counted(_record: &Self::Record<'_>, _copy: &mut Copy) {}
 
-    /// Notes the number of messages in hidden lines.
-    fn note_hidden(_copy: &mut Copy, _count: u64) {}
+    /// The way to other branches in the agent itself, for a note.
+    const WAY_TO_BRANCHES: Option<&'static str> = None;
 }
 
 /// A record of a log.
@@ -280,7 +278,7 @@ impl<L: Log> Engine for Lines<L> {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let log = Self::log(&copy.place);
-        let shown = L::shown(&log)?;
+        let branches = L::branches(&log)?;
         let (mut prompts, mut replies, mut hidden, mut number, mut has_bad_lines) = (0, 0, 0, 0, false);
         // Records of one turn count once.
         let mut counted = HashSet::new();
@@ -292,7 +290,7 @@ impl<L: Log> Engine for Lines<L> {
                     let mut turn = turn.filter(|turn| turn.prompt().is_some() || turn.is_reply());
                     let id = turn.as_mut().and_then(|turn| turn.id.take());
                     match turn.filter(|_| id.is_none_or(|id| counted.insert(id))) {
-                        Some(_) if !shown(number) => hidden += 1,
+                        Some(_) if branches.of(number) != ACTIVE => hidden += 1,
                         Some(turn) if turn.is_reply() => replies += 1,
                         Some(_) => prompts += 1,
                         None => {}
@@ -305,8 +303,8 @@ impl<L: Log> Engine for Lines<L> {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
-        if hidden > 0 {
-            L::note_hidden(copy, hidden);
+        if branches.count() > 1 {
+            note_branches(copy, branches.count() - 1, hidden, L::WAY_TO_BRANCHES);
         }
         match copy.kind {
             SessionKind::Empty if prompts + replies + hidden > 0 => {
@@ -320,29 +318,56 @@ impl<L: Log> Engine for Lines<L> {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        self.messages_on(copy, BranchFilter::Active, see)
+    }
+
+    fn has_branches(&self) -> bool {
+        L::HAS_BRANCHES
+    }
+
+    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+        L::branches(&Self::log(&copy.place))
+    }
+
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
         let log = Self::log(&copy.place);
-        let shown = L::shown(&log)?;
+        let branches = L::branches(&log)?;
         let mut number = 0;
         each_line(&log, &mut |line| {
+            let branch = branches.other(number);
+            let is_wanted = branches.has(number, wanted);
             number += 1;
             match line {
-                Some(line) if shown(number - 1) => {
-                    messages::<L>(line, copy).into_iter().flatten().try_for_each(&mut *see)
+                Some(line) if is_wanted => {
+                    messages::<L>(line, copy).into_iter().flatten().try_for_each(|message| see(message.on(branch)))
                 }
                 Some(_) => ControlFlow::Continue(()),
-                None => see(too_long()),
+                None => see(too_long().on(branch)),
             }
         })
     }
 
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let messages = |line: &[u8]| messages::<L>(line, copy);
-        if L::HAS_HIDDEN_LINES { Ok(None) } else { last_messages(&Self::log(&copy.place), count, messages) }
+        if L::HAS_BRANCHES { Ok(None) } else { last_messages(&Self::log(&copy.place), count, messages) }
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(Self::log(place))
     }
+}
+
+/// Notes the number of messages on other branches, and the agent's own way there.
+pub(super) fn note_branches(copy: &mut Copy, others: u16, hidden: u64, way: Option<&str>) {
+    let are = if hidden == 1 { "message is" } else { "messages are" };
+    let branches = if others == 1 { "another branch" } else { "other branches" };
+    let way = way.map(|way| format!("; {way}")).unwrap_or_default();
+    copy.notes.push(format!("{hidden} more {are} on {branches}, which `rejoin show --branches` lists{way}"));
 }
 
 fn messages<L: Log>(line: &[u8], copy: &Copy) -> Option<Vec<Message>> {

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::format::edit::Edit;
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
@@ -75,6 +76,7 @@ mod registry;
 pub(crate) mod relocation;
 mod said;
 mod stores;
+mod tree;
 mod unknown_format;
 pub(crate) mod unread;
 pub(crate) mod upkeep;
@@ -242,12 +244,28 @@ pub(crate) trait Agent: Listed + Sync {
         self.engine_of(&copy.place).messages(copy, see)
     }
 
+    /// Returns the branches of a copy's conversation.
+    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+        self.engine_of(&copy.place).branches(copy)
+    }
+
+    /// Shows the messages of some branches in the order of the file until `see` breaks. [`Agent::messages`] shows those of the active branch.
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        let engine = self.engine_of(&copy.place);
+        if engine.has_branches() { engine.messages_on(copy, wanted, see) } else { self.messages(copy, see) }
+    }
+
     /// Returns the last messages of a copy; `None` where it takes a look at those before to know them.
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         self.engine_of(&copy.place).last_messages(copy, count)
     }
 
-    /// Shows the messages of a copy as [`Agent::messages`] does, but may only count those of some records, or pass over
+    /// Shows the messages of all branches of a copy as [`Agent::messages_on`] does, but may only count those of some records, or pass over
     /// them, as is said of their bytes.
     fn messages_with(
         &self,
@@ -255,7 +273,7 @@ pub(crate) trait Agent: Listed + Sync {
         _interest: &dyn Fn(&[u8]) -> Interest,
         see: &mut dyn FnMut(Said) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
-        self.messages(copy, &mut |message| see(Said::Message(message)))
+        self.messages_on(copy, BranchFilter::All, &mut |message| see(Said::Message(message)))
     }
 
     /// Adds up what the replies of a copy took; `None` where its agent does not record that.

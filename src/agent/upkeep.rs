@@ -118,6 +118,8 @@ pub(crate) struct Link<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The id of the record that it follows.
     pub parent: Option<Cow<'a, str>>,
+    /// The id of the record that the conversation continues from, if it names one.
+    pub leaf: Option<Cow<'a, str>>,
 }
 
 /// What becomes of a directory that holds only the log of a session that is kept elsewhere.
@@ -148,25 +150,27 @@ struct Node<'a> {
 
 /// Reads a record that has an `id` and the `parentId` of the one that it follows, as Copilot CLI and Pi write them.
 pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
-    skimmed_link(line, ["id", "parentId"]).or_else(|| {
+    skimmed_link(line, ["id", "parentId", ""]).or_else(|| {
         let node: Node<'_> = whole_record(line)?;
-        Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner() })
+        Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner(), leaf: None })
     })
 }
 
-/// Reads the members of these names in a record in which nothing is wrong; `None` if it takes a parser to know.
-pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name]: [&str; 2]) -> Option<Link<'l>> {
-    let (mut id, mut parent, mut is_plain) = (None, None, true);
+/// Reads the members of these names in a record in which nothing is wrong; `None` if it takes a parser to know. The last name
+/// may be empty.
+pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name, leaf_name]: [&str; 3]) -> Option<Link<'l>> {
+    let (mut id, mut parent, mut leaf, mut is_plain) = (None, None, None, true);
     skim::sound_members(line, |name, value| {
         let kept = match name {
             _ if name == id_name.as_bytes() => &mut id,
             _ if name == parent_name.as_bytes() => &mut parent,
+            _ if name == leaf_name.as_bytes() => &mut leaf,
             _ => return,
         };
         is_plain &= value.text_or_null().is_some_and(|text| kept.replace(text).is_none());
     })?;
     let text = |text: Option<Text<'l>>| text.and_then(Text::into_inner);
-    is_plain.then(|| Link { id: text(id), parent: text(parent) })
+    is_plain.then(|| Link { id: text(id), parent: text(parent), leaf: text(leaf) })
 }
 
 /// Returns whether a name is one of this program's own temporary files.

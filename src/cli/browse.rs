@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{NonEmptyStringValueParser, ValueHint};
 use clap::{ArgAction, Args, ValueEnum};
 
-use crate::cli::options::{FilterArgs, FormatArgs};
+use crate::cli::options::{BranchArgs, FilterArgs, FormatArgs};
 use crate::session::Role;
 use crate::session::select::CopySelector;
 
@@ -145,6 +145,13 @@ pub(crate) struct ShowArgs {
     /// Print every message; a table shows nothing else
     #[arg(long, short)]
     pub transcript: bool,
+
+    #[command(flatten)]
+    pub branches: BranchArgs,
+
+    /// List the branches of the conversation, as after a rewind
+    #[arg(long = "branches", conflicts_with_all = ["messages", "transcript", "branch", "all_branches", "archived"])]
+    pub lists_branches: bool,
 
     /// Look in the archive instead of the stores
     ///

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
-use crate::cli::options::FilterArgs;
+use crate::cli::options::{BranchArgs, FilterArgs};
 use crate::session::select::{CopySelector, Selector};
 
 /// Arguments of `export`.
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
     /// Which sessions: ids or the start of ids, AGENT:ID, `latest`, titles, or the sessions' files or directories
-    #[arg(value_name = "SESSION", required_unless_present_any = ["every", "since", "until", "older_than", "dir", "here"],
+    #[arg(value_name = "SESSION", required_unless_present_any = ["every", "since", "until", "older_than", "dir", "here", "tag"],
           conflicts_with = "every")]
     pub sessions: Vec<Selector>,
 
@@ -42,6 +42,9 @@ pub(crate) struct ExportArgs {
     /// Replace files that exist
     #[arg(long, requires = "output")]
     pub overwrite: bool,
+
+    #[command(flatten)]
+    pub branches: BranchArgs,
 
     /// Look in the archive instead of the stores
     #[arg(long)]

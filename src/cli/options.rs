@@ -7,6 +7,7 @@ use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
 use crate::session::AgentKind;
+use crate::session::branches::{ACTIVE, BranchFilter};
 use crate::session::tag::Tag;
 use crate::session::when::When;
 
@@ -133,6 +134,29 @@ pub(crate) struct FilterArgs {
     /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
     #[arg(long, value_name = "AGE")]
     pub older_than: Option<When>,
+}
+
+/// The branches of a conversation that are printed.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct BranchArgs {
+    /// Print branch N instead of the one that a resume continues; `rejoin show --branches` lists them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub branch: Option<u16>,
+
+    /// Print the messages of every branch
+    #[arg(long, conflicts_with = "branch")]
+    pub all_branches: bool,
+}
+
+impl BranchArgs {
+    /// Returns which branches are meant.
+    pub(crate) fn wanted(self) -> BranchFilter {
+        match self.branch {
+            _ if self.all_branches => BranchFilter::All,
+            None | Some(ACTIVE) => BranchFilter::Active,
+            Some(number) => BranchFilter::Number(number),
+        }
+    }
 }
 
 /// How long a change waits for another change to end.

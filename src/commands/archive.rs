@@ -202,10 +202,11 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     }
     let unpacked = Unpacked::of(state, &archive, env)?;
     let copy = state.copy_in(unpacked.root());
+    wants.check(&copy, &format!("{}:{}", state.agent, copy.place.id))?;
     let left_out = LeftOut::default();
     match format {
         Format::Table => {
-            if matches!(wants, Messages::Last(_)) {
+            if matches!(wants, Messages::Last(..)) {
                 render::show_text(ui.data(), env, &styles, &shown)?;
                 writeln!(ui.data())?;
             }

@@ -10,7 +10,8 @@ use serde::{Serialize, Serializer};
 
 use crate::agent;
 use crate::cli::ShowArgs;
-use crate::error::{Exit, PathError};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::session::branches::BranchFilter;
 use crate::session::{Copy, Message};
 use crate::view::render::answer::{write_line, write_summary};
 use crate::view::ui::Ui;
@@ -18,17 +19,36 @@ use crate::view::ui::Ui;
 /// Which messages were asked for.
 pub(super) enum Messages {
     None,
-    Last(usize),
-    All,
+    Last(usize, BranchFilter),
+    All(BranchFilter),
 }
 
 impl Messages {
     pub(super) fn of(args: &ShowArgs) -> Self {
+        let branch = args.branches.wanted();
         match (args.messages, args.transcript) {
-            (Some(count), _) => Self::Last(count),
-            (None, true) => Self::All,
+            (Some(count), _) => Self::Last(count, branch),
+            (None, true) => Self::All(branch),
+            // A branch is named to read it.
+            (None, false) if branch != BranchFilter::Active || args.branches.branch.is_some() => Self::All(branch),
             (None, false) => Self::None,
         }
+    }
+
+    /// Refuses a branch that a conversation does not have.
+    pub(super) fn check(&self, copy: &Copy, selector: &str) -> anyhow::Result<()> {
+        let (Self::Last(_, BranchFilter::Number(number)) | Self::All(BranchFilter::Number(number))) = self else {
+            return Ok(());
+        };
+        let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
+        let count = agent.branches(copy)?.count();
+        if *number <= count {
+            return Ok(());
+        }
+        let branches = if count == 1 { "1 branch".to_owned() } else { format!("{count} branches") };
+        let message = format!("there is no branch {number}; the conversation has {branches}");
+        let hint = format!("`rejoin show --branches {selector}` lists them");
+        Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into())
     }
 }
 
@@ -69,19 +89,19 @@ pub(super) fn each<E: From<PathError>>(
     let (mut outcome, mut is_any) = (Ok(()), false);
     let read = match wants {
         Messages::None => Ok(()),
-        Messages::All => agent.messages(copy, &mut |message| {
+        Messages::All(branch) => agent.messages_on(copy, *branch, &mut |message| {
             is_any = true;
             outcome = see(&message);
             if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }),
         // Where the end does not hold them, or cannot be read, a look at all says what can be said.
-        Messages::Last(count) if let Ok(Some(last)) = agent.last_messages(copy, *count) => {
+        Messages::Last(count, BranchFilter::Active) if let Ok(Some(last)) = agent.last_messages(copy, *count) => {
             outcome = last.iter().try_for_each(see);
             Ok(())
         }
-        Messages::Last(count) => {
+        Messages::Last(count, branch) => {
             let mut last = VecDeque::with_capacity((*count).min(1024));
-            let read = agent.messages(copy, &mut |message| {
+            let read = agent.messages_on(copy, *branch, &mut |message| {
                 is_any = true;
                 last.push_back(message);
                 if last.len() > *count {

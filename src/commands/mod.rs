@@ -4,6 +4,7 @@ mod accept;
 pub(crate) mod agents;
 pub(crate) mod archive;
 pub(crate) mod backfill;
+mod branches;
 mod change;
 pub(crate) mod cleanup;
 pub(crate) mod complete;

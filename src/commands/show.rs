@@ -8,14 +8,18 @@ use serde::{Serialize, Serializer};
 use crate::agent;
 use crate::agent::command::Request;
 use crate::cli::{Format, ShowArgs};
-use crate::commands::find;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
+use crate::commands::{branches, find};
 use crate::error::{Exit, Refusal};
+use crate::format::shell;
 use crate::launch;
 use crate::scan::{LONG_TO_COUNT, Wanted, processes};
 use crate::session::Session;
+use crate::session::branches::Branch;
 use crate::system::env::Env;
-use crate::view::render::answer::write_object;
+use crate::view::render;
+use crate::view::render::answer::{write_line, write_object};
+use crate::view::render::branches::BranchJson;
 use crate::view::render::json::{SessionDetailsJson, SessionJson};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;
@@ -26,7 +30,8 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if args.archived {
         return super::archive::show(args, &filter, env, ui);
     }
-    let wants_all_only = args.transcript && args.format.is_table();
+    let wants = Messages::of(args);
+    let wants_all_only = matches!(wants, Messages::All(_)) && args.format.is_table();
     let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
     let wanted = Wanted { counts: !wants_all_only, longest_counted, ..Wanted::THOROUGH };
     let selector = super::selector(&args.session)?;
@@ -56,19 +61,28 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     super::labels(env, ui).mark(std::slice::from_mut(&mut session));
     processes::note(std::slice::from_mut(&mut session));
-    let wants = Messages::of(args);
     let left_out = LeftOut::default();
+    let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
+    wants.check(session.copy(), &name)?;
+    let branches = if args.lists_branches { Some(branches::all(session.copy())?) } else { None };
+    if let Some(branches) = branches.as_deref().filter(|_| !args.format.for_text().is_json()) {
+        return list_branches(branches, args.format.for_text(), env, ui);
+    }
+    let of_branches = branches.as_deref();
     match args.format.for_text() {
         Format::Table => write_text(&session, &wants, wants_all_only, &left_out, env, ui)?,
-        Format::Json => write_object(ui.data(), "session", details(&session, &wants, &left_out, env))?,
-        Format::Ndjson => write_ndjson(&session, &wants, &left_out, env, ui.data())?,
+        Format::Json => write_object(ui.data(), "session", details(&session, of_branches, &wants, &left_out, env))?,
+        Format::Ndjson => write_ndjson(&session, of_branches, &wants, &left_out, env, ui.data())?,
         format => {
             let mut rows = Rows::new(ui.data(), format);
-            write_ndjson(&session, &wants, &left_out, env, &mut rows)?;
+            write_ndjson(&session, None, &wants, &left_out, env, &mut rows)?;
             rows.finish()?;
         }
     }
     ui.flush()?;
+    if wants_all_only && env.terminal.stdout {
+        branches::note(session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
+    }
     Ok(left_out.exit(ui))
 }
 
@@ -96,41 +110,58 @@ fn write_text(
     messages::each(session.copy(), wants, left_out, |message| Ok(show::message(ui.data(), env, &styles, message)?))
 }
 
+fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let styles = ui.styles;
+    if format == Format::Table {
+        ui.page(env);
+        render::branches::text(ui.data(), env, &styles, branches)?;
+    } else {
+        let mut rows = Rows::new(ui.data(), format);
+        branches.iter().try_for_each(|branch| write_line(&mut rows, &BranchJson::new(branch)))?;
+        rows.finish()?;
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
 fn write_ndjson(
     session: &Session,
+    branches: Option<&[Branch]>,
     wants: &Messages,
     left_out: &LeftOut,
     env: &Env,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     // The header is the answer without its messages, which follow line by line.
-    write_object(out, "session", details(session, &Messages::None, left_out, env))?;
+    write_object(out, "session", details(session, branches, &Messages::None, left_out, env))?;
     messages::write_ndjson(session.copy(), wants, left_out, out)
 }
 
 /// The answer as one object whose messages are streamed, so that a long transcript is never held.
 pub(super) fn details<'a>(
     session: &'a Session,
+    branches: Option<&'a [Branch]>,
     wants: &'a Messages,
     left_out: &'a LeftOut,
     env: &'a Env,
 ) -> impl Serialize + 'a {
-    struct Details<'a>(&'a Session, &'a Messages, &'a LeftOut, &'a Env);
+    struct Details<'a>(&'a Session, Option<&'a [Branch]>, &'a Messages, &'a LeftOut, &'a Env);
     impl Serialize for Details<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let Self(session, wants, left_out, env) = self;
+            let Self(session, branches, wants, left_out, env) = self;
             let plan = launch::plan(session, &Request::default(), env).ok();
             let answer = SessionDetailsJson {
                 session: SessionJson::new(session, plan.as_ref()),
                 sources: sources(session),
                 evidence: &session.copy().evidence,
                 notes: &session.copy().notes,
+                branches: branches.map(|branches| branches.iter().map(BranchJson::new).collect()),
                 messages: Stream(session.copy(), wants, left_out),
             };
             answer.serialize(serializer)
         }
     }
-    Details(session, wants, left_out, env)
+    Details(session, branches, wants, left_out, env)
 }
 
 fn sources(session: &Session) -> BTreeMap<&str, &str> {

@@ -46,6 +46,7 @@ pub(crate) enum Code {
     UnknownFormat,
     TornTranscript,
     BadLines,
+    OtherBranches,
     OrphanBelongings,
     DanglingPointer,
     StaleCwdRecord,
@@ -115,6 +116,9 @@ impl Code {
             Self::UnknownFormat => (&[Warning], Health::UnknownFormat.meaning()),
             Self::TornTranscript => (&[Warning, Info], Health::TornTranscript.meaning()),
             Self::BadLines => (&[Warning], Health::BadLines.meaning()),
+            Self::OtherBranches => {
+                (&[Warning, Info], "its agent's resume shows one of its branches, and not the messages on others")
+            }
             Self::OrphanBelongings => (&[Warning, Info], "files of a session are not beside its transcript"),
             Self::DanglingPointer => (&[Warning, Info], "a file names a session but does not lead to it"),
             Self::StaleCwdRecord => (&[Info], "a record of a session's directory is no longer needed"),

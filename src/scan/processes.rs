@@ -1,8 +1,11 @@
 //! The processes that use sessions.
 
+use std::ops::ControlFlow;
+
 use crate::agent;
+use crate::scan::LONG_TO_COUNT;
 use crate::session::process::{Process, State};
-use crate::session::{Copy, Liveness, Session};
+use crate::session::{Copy, Liveness, Message, Session};
 use crate::system::env::Env;
 use crate::system::process;
 
@@ -30,9 +33,24 @@ fn process_of(copy: &Copy) -> Process {
         Liveness::Live { pid } => Some(pid),
         Liveness::Maybe { .. } | Liveness::Idle => None,
     };
-    // A transcript that cannot be read says nothing of its process.
-    let last = || agent::by_kind(copy.place.agent())?.last_messages(copy, 1).ok()??.pop();
-    let last = if pid.is_some() && copy.state.is_none() { last() } else { None };
+    let last = if pid.is_some() && copy.state.is_none() { last_message(copy) } else { None };
     let state = State::decide(&copy.liveness, copy.state, last.as_ref());
     Process { pid, started_at: pid.and_then(process::started_at), state }
+}
+
+/// Returns the last message of a copy. A transcript that cannot be read, or is too long to read for that, has none.
+fn last_message(copy: &Copy) -> Option<Message> {
+    let agent = agent::by_kind(copy.place.agent())?;
+    if let Some(mut last) = agent.last_messages(copy, 1).ok()? {
+        return last.pop();
+    }
+    let mut last = None;
+    if copy.transcript_bytes <= LONG_TO_COUNT {
+        let read = agent.messages(copy, &mut |message| {
+            last = Some(message);
+            ControlFlow::Continue(())
+        });
+        read.ok()?;
+    }
+    last
 }

@@ -174,8 +174,16 @@ impl Tally {
             Some(lines) => lines_around(&message.text, place, lines),
             None => excerpt(&message.text, place),
         };
-        let hit =
-            Hit { number, role: message.role, at: message.at, before, found, after, has_lines: wish.lines.is_some() };
+        let hit = Hit {
+            number,
+            role: message.role,
+            at: message.at,
+            before,
+            found,
+            after,
+            has_lines: wish.lines.is_some(),
+            branch: None,
+        };
         let at = best.partition_point(|other| !is_better(other));
         best.insert(at, (worth, hit));
         best.truncate(wish.most);

@@ -12,6 +12,7 @@ use super::pattern::Pattern;
 use super::probe::Probes;
 use super::{Places, Scan, Wanted};
 use crate::agent::{self, Agent, Interest, Said};
+use crate::session::branches::BranchFilter;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Located, Problem, Role};
 use crate::system::env::Env;
@@ -38,6 +39,8 @@ pub(crate) struct Hit {
     pub after: String,
     /// Whether whole lines stand before and after it, not some words.
     pub has_lines: bool,
+    /// The number of its branch; `None` on the active one, and unless [`mark_branches`] looked.
+    pub branch: Option<u16>,
 }
 
 /// Where the text is in one session.
@@ -153,6 +156,7 @@ fn look_through(
                     found: within,
                     after,
                     has_lines: wish.lines.is_some(),
+                    branch: None,
                 });
                 counts.set(wish.has_numbers && found.hits.len() < wish.most);
             }
@@ -161,8 +165,25 @@ fn look_through(
         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let path = &copy.place.path;
+    mark_branches(copy, &mut found.hits);
     found.problem = looked.err().map(|error| Problem { path: path.to_path_buf(), reason: error.reason() });
     found
+}
+
+/// Notes which of these messages of a copy are on another branch than the one that a resume continues.
+pub(crate) fn mark_branches(copy: &Copy, hits: &mut [Hit]) {
+    let Some(agent) = agent::by_kind(copy.place.agent()).filter(|_| !hits.is_empty()) else { return };
+    if agent.branches(copy).map_or(1, |branches| branches.count()) == 1 {
+        return;
+    }
+    // An unreadable file is a problem of the search itself.
+    let _ = agent.messages_on(copy, BranchFilter::All, &mut |message| {
+        let is_hit =
+            |hit: &&mut Hit| (hit.role, hit.at) == (message.role, message.at) && message.text.contains(&hit.found);
+        let of_branch = hits.iter_mut().filter(|_| message.branch.is_some());
+        of_branch.filter(is_hit).for_each(|hit| hit.branch = message.branch);
+        ControlFlow::Continue(())
+    });
 }
 
 /// Says what is wanted of a record.

@@ -14,6 +14,15 @@ pub(crate) struct Message {
     pub text: String,
     /// When.
     pub at: Option<Timestamp>,
+    /// The number of its branch; `null` on the one that a resume continues.
+    pub branch: Option<u16>,
+}
+
+impl Message {
+    /// Notes the branch that it is on; `None` for the active one.
+    pub(crate) fn on(self, branch: Option<u16>) -> Self {
+        Self { branch, ..self }
+    }
 }
 
 /// Who speaks in a message.

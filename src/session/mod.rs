@@ -1,6 +1,7 @@
 //! The model: what a session is, as plain data. Nothing here touches a disk or knows an agent.
 
 pub(crate) mod agents;
+pub(crate) mod branches;
 mod choice;
 pub(crate) mod choose;
 mod copy;

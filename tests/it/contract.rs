@@ -218,13 +218,17 @@ answer!(ListSummary {
     problems: Vec<Problem>
 });
 
-answer!(Message { role: Role; text: String; at: Option<Time> });
+answer!(Message { role: Role; text: String; at: Option<Time>; branch: Option<u16> });
+
+answer!(Branch {
+    number: u16; active: bool; messages: u64; begun_at: Option<Time>; ended_at: Option<Time>; first: Option<String>; after: Option<String>
+});
 
 answer!(Evidence { dir: String; source: String; detail: String; counts: bool });
 
 answer!(Details {
     format_version: Version; kind: DetailsKind; session: Session; sources: BTreeMap<String, String>; evidence: Vec<Evidence>;
-    notes: Vec<String>; messages: Option<Vec<Message>>
+    notes: Vec<String>; branches: Option<Vec<Branch>>; messages: Option<Vec<Message>>
 });
 
 answer!(ShowSummary { kind: SummaryKind; messages: u64 });

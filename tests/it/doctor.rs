@@ -801,6 +801,7 @@ empty-session          info                  it has neither a prompt nor a reply
 unknown-format         warning               rejoin does not understand its records; update rejoin, and report it if that does not help
 torn-transcript        warning, info         the last line of its transcript was cut off
 bad-lines              warning               its transcript has lines that cannot be read
+other-branches         warning, info         its agent's resume shows one of its branches, and not the messages on others
 orphan-belongings      warning, info         files of a session are not beside its transcript
 dangling-pointer       warning, info         a file names a session but does not lead to it
 stale-cwd-record       info                  a record of a session's directory is no longer needed
@@ -822,9 +823,9 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 32);
+    assert_eq!(listed.checks.len(), 33);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 34);
+    assert_eq!(lines.lines().count(), 35);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

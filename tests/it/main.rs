@@ -21,6 +21,7 @@ mod archive;
 mod auggie;
 mod backfill;
 mod bad_input;
+mod branches;
 mod choosing;
 mod claude_desktop;
 mod cleanup;

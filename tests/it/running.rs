@@ -150,8 +150,7 @@ fn a_process_with_the_file_open_is_found_without_a_lock() {
             (session.id, process.state)
         })
         .collect();
-    // The last message of oh-my-pi's tree is only known from the whole file.
-    assert_eq!(states, [(id(1), State::Waiting), (id(2), State::Unknown)]);
+    assert_eq!(states, [(id(1), State::Waiting), (id(2), State::Waiting)]);
     assert!(world.rejoin(["list", "--json"]).code(0).sessions().iter().all(|session| session.process.is_none()));
     drop(files);
     assert!(running(&world).is_empty());

@@ -4,12 +4,15 @@ use std::ops::ControlFlow;
 
 use foldhash::HashSet;
 
+use super::branches::Tree;
 use super::ends::Ends;
 use super::records::Record;
 use super::usage::Usages;
+use crate::agent::lines::note_branches;
 use crate::error::PathError;
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
+use crate::session::branches::{BranchFilter, Id, hash};
 use crate::session::stats::Days;
 use crate::session::usage::Tokens;
 use crate::session::{Copy, SessionKind};
@@ -43,46 +46,61 @@ pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>
 }
 
 /// The messages so far.
-#[derive(Default)]
 struct Count {
     counts_sidechains: bool,
-    prompts: u64,
-    replies: HashSet<String>,
-    /// The ids of all records, because a file may be concatenated with itself.
-    seen: HashSet<String>,
+    /// The numbers of the lines with prompts, and those with replies and their ids.
+    prompts: Vec<usize>,
+    replies: Vec<(usize, Id)>,
+    tree: Tree,
+    lines: usize,
     whole: Ends,
     has_bad_lines: bool,
 }
 
 impl Count {
     fn of(copy: &Copy) -> Self {
-        Self { counts_sidechains: copy.kind == SessionKind::Subagent, ..Self::default() }
+        let counts_sidechains = copy.kind == SessionKind::Subagent;
+        let (prompts, replies, whole) = Default::default();
+        let tree = Tree::new(counts_sidechains);
+        Self { counts_sidechains, prompts, replies, tree, lines: 0, whole, has_bad_lines: false }
     }
 
     /// Counts a line; returns its record if that is new and belongs to the conversation.
     fn see<'l>(&mut self, line: Option<&'l [u8]>) -> Option<Record<'l>> {
         let record = line.and_then(Record::of_sound_line);
         self.has_bad_lines |= record.is_none();
-        let record = record.or_else(|| Record::of_sound_line(last_object(line?)?))?;
+        let record = record.or_else(|| Record::of_sound_line(last_object(line?)?));
+        let is_new = self.tree.see(record.as_ref());
+        self.lines += 1;
+        let (record, number) = (record?, self.lines - 1);
         self.whole.note_entrypoint(&record);
         self.whole.late.see_later(&record);
         // The client reads a file that was concatenated with itself as if it were not.
-        let is_new = record.uuid.filled().is_none_or(|uuid| self.seen.insert(uuid));
         if !is_new || (record.is_sidechain.0 && !self.counts_sidechains) {
             return None;
         }
-        self.prompts += u64::from(record.prompt().is_some());
-        self.replies.extend(record.reply_id());
+        self.prompts.extend(record.prompt().map(|_| number));
+        self.replies.extend(record.reply_id().map(|id| (number, hash(&id))));
         Some(record)
     }
 
     fn finish(self, copy: &mut Copy) {
-        let Self { prompts, replies, seen, whole, has_bad_lines, .. } = self;
-        let replies = replies.len() as u64;
+        let Self { prompts, replies, tree, whole, has_bad_lines, .. } = self;
+        let branches = tree.branches();
+        let counted = |is_counted: &dyn Fn(usize) -> bool| {
+            let replies: HashSet<Id> =
+                replies.iter().filter(|(line, _)| is_counted(*line)).map(|(_, id)| *id).collect();
+            (prompts.iter().filter(|line| is_counted(**line)).count() as u64, replies.len() as u64)
+        };
+        let (prompts, replies) = counted(&|line| branches.has(line, BranchFilter::Active));
+        if branches.count() > 1 {
+            let (prompts, replies) = counted(&|line| !branches.has(line, BranchFilter::Active));
+            note_branches(copy, branches.count() - 1, prompts + replies, None);
+        }
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         // What lies between the two windows of a glance may name the session, or show how it was started.
-        copy.title = whole.late.into_title(|leaf| seen.contains(leaf)).or_else(|| copy.title.take());
+        copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
             copy.kind = match (prompts + replies, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,

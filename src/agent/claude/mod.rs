@@ -6,6 +6,7 @@ pub(crate) mod records;
 
 pub(super) mod about;
 mod belongings;
+pub(super) mod branches;
 mod count;
 mod desktop;
 mod ends;
@@ -35,7 +36,8 @@ use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::json::last_object;
-use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages, too_long};
+use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::stats::Days;
 use crate::session::usage::Tokens;
@@ -119,12 +121,29 @@ impl Agent for Claude {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        show(copy, see)
+        show(copy, BranchFilter::Active, see)
+    }
+
+    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+        branches::read(copy)
+    }
+
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        show(copy, wanted, see)
     }
 
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
-        let last = last_messages(&copy.place.path, count, |line| Some(messages(line, shows_sidechains)))?;
+        let mut end = branches::End::default();
+        let last = last_messages(&copy.place.path, count, |line| {
+            end.see(line);
+            Some(messages(line, shows_sidechains))
+        })?;
         // Old records that were written once more may be the last; then only the whole file shows which are new.
         let ends = |last: &Vec<Message>| last.windows(2).all(|pair| pair[0].at <= pair[1].at);
         let newest = copy.active_at.as_ref().map(|at| at.value);
@@ -132,7 +151,7 @@ impl Agent for Claude {
             let end = last.last().and_then(|message| message.at);
             newest.zip(end).is_some_and(|(newest, end)| newest.duration_since(end) > LATEST_TURN)
         };
-        Ok(last.filter(|last| ends(last) && !is_late(last)))
+        Ok(last.filter(|last| ends(last) && !is_late(last) && end.is_on_one_branch()))
     }
 
     fn messages_with(
@@ -252,11 +271,24 @@ pub(super) fn read_transcript(place: Located, context: &ReadContext<'_>) -> Resu
     Ok((copy, relocated))
 }
 
-/// Shows the messages of a transcript until `see` breaks, each once.
-pub(super) fn show(copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+/// Shows the messages of some branches of a transcript until `see` breaks, each once.
+pub(super) fn show(
+    copy: &Copy,
+    wanted: BranchFilter,
+    see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+) -> Result<(), PathError> {
     let shows_sidechains = copy.kind == SessionKind::Subagent;
-    let mut repeats = Repeats::default();
-    each_message(&copy.place.path, see, |line| (!repeats.has(line)).then(|| messages(line, shows_sidechains)))
+    let branches = branches::read(copy)?;
+    let (mut repeats, mut number) = (Repeats::default(), 0);
+    each_line(&copy.place.path, &mut |line| {
+        let (at, branch) = (number, branches.other(number));
+        number += 1;
+        let Some(line) = line else { return see(too_long().on(branch)) };
+        if !branches.has(at, wanted) || repeats.has(line) {
+            return ControlFlow::Continue(());
+        }
+        messages(line, shows_sidechains).into_iter().try_for_each(|message| see(message.on(branch)))
+    })
 }
 
 /// Returns whether a record is known to carry no conversation.

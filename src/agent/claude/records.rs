@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::format::content::{Block, Unread, blocks, count_blocks, is_injected, unread_blocks};
 use crate::format::json::{Flag, Text};
 use crate::format::skim::{self, Raw};
+use crate::session::branches::{Part, hash};
 use crate::session::{Message, Role};
 
 /// A line of a transcript. Only conversation records carry `cwd`, `uuid` and their like.
@@ -27,6 +28,12 @@ pub(crate) struct Record<'a> {
     pub entrypoint: Raw<'a>,
     /// The record's own id.
     pub uuid: Raw<'a>,
+    /// The record that it follows.
+    pub parent_uuid: Raw<'a>,
+    /// The record before a compaction, which the boundary follows.
+    pub logical_parent_uuid: Raw<'a>,
+    /// What sort of `system` record it is.
+    pub subtype: Raw<'a>,
     /// The session that a sub-agent's record belongs to.
     pub session_id: Raw<'a>,
     /// Whether it is part of a sub-agent's conversation.
@@ -162,6 +169,9 @@ impl<'a> Record<'a> {
             b"forkedFrom" => (12, &mut self.forked_from),
             b"teamName" => (18, &mut self.team_name),
             b"leafUuid" => (19, &mut self.leaf_uuid),
+            b"parentUuid" => (20, &mut self.parent_uuid),
+            b"logicalParentUuid" => (21, &mut self.logical_parent_uuid),
+            b"subtype" => (22, &mut self.subtype),
             _ => {
                 let (bit, flag) = match name {
                     b"isSidechain" => (13, &mut self.is_sidechain),
@@ -207,6 +217,19 @@ impl<'a> Record<'a> {
     /// Returns whether a person or the model speaks in it.
     pub(super) fn is_message(&self) -> bool {
         self.kind.is("user") || self.kind.is("assistant")
+    }
+
+    /// Returns what it is for the branch that it is on.
+    pub(super) fn part(&self) -> Part {
+        if self.kind.is("assistant") {
+            let id = self.body().id.filled().or_else(|| self.uuid.filled()).unwrap_or_default();
+            return Part::Reply(hash(&id));
+        }
+        if !self.kind.is("user") || self.is_meta.0 {
+            return Part::Silent;
+        }
+        let is_result = unread_blocks(self.body().content).iter().any(Unread::is_result);
+        if is_result { Part::Result } else { Part::Message }
     }
 
     /// Returns when the record was written.
@@ -351,7 +374,8 @@ mod tests {
         let line = br#" {"type":"user","timestamp":"2026-02-01T10:00:00Z","cwd":"/w/\u00fc","gitBranch":"main",
             "entrypoint":"cli","uuid":"u","sessionId":"s","isSidechain":true,"isMeta":1,"isCompactSummary":true,
             "isVisibleInTranscriptOnly":true,"isApiErrorMessage":true,"message":{"content":"\n"},"forkedFrom":{"a":[]},
-            "teamName":"t","customTitle":"c","aiTitle":"a","summary":"s","leafUuid":"l","relocatedCwd":"/w","other":[{"x":"}"}],"none":null} "#;
+            "teamName":"t","customTitle":"c","aiTitle":"a","summary":"s","leafUuid":"l","relocatedCwd":"/w","parentUuid":"p",
+            "logicalParentUuid":"q","subtype":"b","other":[{"x":"}"}],"none":null} "#;
         let parsed: Record<'_> = serde_json::from_slice(line).expect("a record");
         assert_eq!(format!("{:?}", Record::skimmed(line).expect("a record")), format!("{parsed:?}"));
         assert!(format!("{parsed:?}").matches("None").count() == 1, "every field but the model is filled: {parsed:?}");

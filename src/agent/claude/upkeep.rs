@@ -132,13 +132,18 @@ fn after(days: i64, path: PathBuf) -> Retention {
 struct Chained<'a> {
     uuid: Text<'a>,
     parent_uuid: Text<'a>,
+    leaf_uuid: Text<'a>,
 }
 
 /// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
 pub(in crate::agent) fn link(line: &[u8]) -> Option<Link<'_>> {
-    skimmed_link(line, ["uuid", "parentUuid"]).or_else(|| {
+    skimmed_link(line, ["uuid", "parentUuid", "leafUuid"]).or_else(|| {
         let chained: Chained<'_> = whole_record(line)?;
-        Some(Link { id: chained.uuid.into_inner(), parent: chained.parent_uuid.into_inner() })
+        Some(Link {
+            id: chained.uuid.into_inner(),
+            parent: chained.parent_uuid.into_inner(),
+            leaf: chained.leaf_uuid.into_inner(),
+        })
     })
 }
 

@@ -7,6 +7,7 @@ pub(super) mod records;
 pub(super) mod about;
 mod ends;
 mod meta;
+mod rollbacks;
 mod rollouts;
 mod threads;
 mod usage;
@@ -24,11 +25,13 @@ use super::{
     Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there,
     last_activity, mark_writers,
 };
+use crate::agent::lines::note_branches;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::shell;
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{
@@ -177,13 +180,18 @@ impl Agent for Codex {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let (mut typed, mut sent, mut replies, mut has_bad_lines) = (0_u64, 0_u64, 0_u64, false);
-        let mut is_first = true;
+        let (mut is_first, mut number, mut hidden) = (true, 0, 0_u64);
+        let branches = rollbacks::branches(&copy.place.path)?;
         each_line(&copy.place.path, &mut |line| {
             // The first line may be too long to be read; that is not an error.
             let is_meta = std::mem::take(&mut is_first) && line.is_none_or(|line| Meta::parse(line).is_some());
             match line.and_then(Record::parse) {
                 _ if is_meta => {}
                 None => has_bad_lines = true,
+                Some(record) if branches.other(number).is_some() => {
+                    let is_typed = matches!(record.prompt(), Some(Prompt::Typed(_)));
+                    hidden += u64::from(is_typed) + u64::from(record.is_reply());
+                }
                 Some(record) => {
                     match record.prompt() {
                         Some(Prompt::Typed(_)) => typed += 1,
@@ -193,11 +201,15 @@ impl Agent for Codex {
                     replies += u64::from(record.is_reply());
                 }
             }
+            number += 1;
             ControlFlow::Continue(())
         })?;
         let prompts = if typed > 0 { typed } else { sent };
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
+        if branches.count() > 1 {
+            note_branches(copy, branches.count() - 1, hidden, None);
+        }
         Ok(())
     }
 
@@ -223,25 +235,47 @@ impl Agent for Codex {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        self.messages_on(copy, BranchFilter::Active, see)
+    }
+
+    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+        rollbacks::branches(&copy.place.path)
+    }
+
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
         let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(()) };
         let lacks_events = read_start(&mut file)?.lacks_events();
-        let mut is_first = true;
+        let branches = rollbacks::branches(&copy.place.path)?;
+        let mut number = 0;
         each_line(&copy.place.path, &mut |line| {
             // The first line holds what is told of the session, which may be too much to be read.
-            let is_meta = std::mem::take(&mut is_first);
-            let Some(line) = line else {
-                return if is_meta { ControlFlow::Continue(()) } else { see(too_long()) };
-            };
-            message(line, lacks_events).map_or(ControlFlow::Continue(()), &mut *see)
+            let (at, is_meta) = (number, number == 0);
+            number += 1;
+            match line {
+                _ if !branches.has(at, wanted) => ControlFlow::Continue(()),
+                None if is_meta => ControlFlow::Continue(()),
+                None => see(too_long().on(branches.other(at))),
+                Some(line) => message(line, lacks_events)
+                    .map_or(ControlFlow::Continue(()), |message| see(message.on(branches.other(at)))),
+            }
         })
     }
 
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(None) };
         let lacks_events = read_start(&mut file)?.lacks_events();
-        let last = last_messages(&copy.place.path, count, |line| Some(message(line, lacks_events)))?;
+        let mut has_rollback = false;
+        let last = last_messages(&copy.place.path, count, |line| {
+            has_rollback |= rollbacks::taken_back(line).is_some();
+            Some(message(line, lacks_events))
+        })?;
         // A record that is too long may be the first, which is not a message.
-        Ok(last.filter(|last| !last.contains(&too_long())))
+        Ok(last.filter(|last| !has_rollback && !last.contains(&too_long())))
     }
 
     fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
@@ -292,7 +326,7 @@ fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
         Some(Prompt::Sent(text)) if lacks_events => Some(text),
         _ => None,
     };
-    let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at() });
+    let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at(), branch: None });
     prompt.or_else(|| record.message())
 }
 

@@ -257,7 +257,7 @@ impl<'a> Record<'a> {
     pub(crate) fn message(&self) -> Option<Message> {
         let at = self.at();
         let payload = self.payload();
-        let message = |role, text: String| Some(Message { role, text, at });
+        let message = |role, text: String| Some(Message { role, text, at, branch: None });
         match (self.kind()?, payload.kind.get().unwrap_or_default()) {
             ("compacted", _) => {
                 let summary = payload.message.filled().unwrap_or_else(|| "the conversation was compacted".to_owned());

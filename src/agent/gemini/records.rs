@@ -154,7 +154,7 @@ impl<'a> Record<'a> {
         };
         let at = self.timestamp.instant();
         if let Some(text) = self.prompt() {
-            return vec![Message { role, text, at }];
+            return vec![Message { role, text, at, branch: None }];
         }
         let calls = self.calls();
         let mut messages = Vec::new();
@@ -162,19 +162,21 @@ impl<'a> Record<'a> {
             match part {
                 Block::Text(text) if text.trim().is_empty() || (role == Role::User && is_injected(&text, INJECTED)) => {
                 }
-                Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at }),
+                Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at, branch: None }),
                 // The list of calls says the same again.
                 Block::ToolCall { .. } if !calls.is_empty() => {}
                 Block::ToolCall { name, arguments } => {
-                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at });
+                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at, branch: None });
                 }
-                Block::ToolResult(text) => messages.push(Message { role: Role::Tool, text: format!("→ {text}"), at }),
+                Block::ToolResult(text) => {
+                    messages.push(Message { role: Role::Tool, text: format!("→ {text}"), at, branch: None })
+                }
                 Block::Other => {}
             }
         }
         messages.extend(calls.into_iter().filter_map(|call| match tool_call(call) {
             Block::ToolCall { name, arguments } => {
-                Some(Message { role: Role::Tool, text: format!("{name} {arguments}"), at })
+                Some(Message { role: Role::Tool, text: format!("{name} {arguments}"), at, branch: None })
             }
             _ => None,
         }));

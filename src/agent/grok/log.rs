@@ -2,7 +2,7 @@
 //!
 //! Facts: xai-org/grok-build 19d42e35, xai-grok-shell/src/session: storage/mod.rs and acp_session_impl/turn.rs.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,13 +13,15 @@ use serde_json::value::RawValue;
 use super::{Grok, MAX_SUMMARY, is_id, summary};
 use crate::agent::claude::liveness;
 use crate::agent::document::{compact, set_title};
-use crate::agent::lines::{self, Ends, Log, Shown};
+use crate::agent::lines::{self, Ends, Log};
+use crate::agent::tree::Turns;
 use crate::agent::{Agent as _, Found, ReadContext, is_there};
 use crate::error::PathError;
 use crate::format::content::call;
 use crate::format::json::{Text, epoch, inner, list, member, members, record, text_in, texts_in};
 use crate::format::jsonl::each_line;
 use crate::format::turn::Turn;
+use crate::session::branches::Branches;
 use crate::session::{Copy, Fact, Health, Liveness, Role, SessionKind, Store};
 use crate::system::fsio;
 
@@ -97,7 +99,7 @@ impl Log for Updates {
     type Facts = ();
 
     const FILE: Option<&'static str> = Some("updates.jsonl");
-    const HAS_HIDDEN_LINES: bool = true;
+    const HAS_BRANCHES: bool = true;
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
@@ -117,13 +119,13 @@ impl Log for Updates {
         Some(Update { at, kind: text_in(update, "sessionUpdate"), update })
     }
 
-    /// Returns the lines that `/rewind` left, as Grok Build does when it loads a session.
-    fn shown(log: &Path) -> Result<Shown, PathError> {
-        let (mut turns, mut rewound): (Vec<usize>, Vec<Range<usize>>) = Default::default();
+    /// Follows `/rewind` as Grok Build does when it loads a session.
+    fn branches(log: &Path) -> Result<Branches, PathError> {
+        let mut turns = Turns::new();
         // The number of the prompt that the line before belongs to, if it belongs to one.
         let (mut at, mut last, mut has_numbers) = (0, None, false);
         if !is_there(log) {
-            return Ok(Box::new(|_| true));
+            return Ok(Branches::default());
         }
         each_line(log, &mut |line| {
             let update = line.and_then(Self::parse);
@@ -132,22 +134,15 @@ impl Log for Updates {
             has_numbers |= number.flatten().is_some();
             // Once prompts have numbers, one without is a remark within a turn.
             if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
-                turns.push(at);
+                turns.begin(at);
             }
             let marker = update.filter(|update| update.kind.get() == Some("rewind_marker"));
-            if let Some(target) = marker.and_then(|marker| Update::number(member(marker.update, "target_prompt_index")))
-            {
-                rewound.extend(turns.get(target).map(|start| *start..at));
-                turns.truncate(target);
-            }
+            let target = marker.and_then(|marker| Update::number(member(marker.update, "target_prompt_index")));
+            target.into_iter().for_each(|target| turns.truncate(target));
             (last, at) = (number, at + 1);
             ControlFlow::Continue(())
         })?;
-        Ok(Box::new(move |line| !rewound.iter().any(|lines| lines.contains(&line))))
-    }
-
-    fn note_hidden(copy: &mut Copy, count: u64) {
-        copy.notes.push(format!("{count} more messages were taken back with /rewind"));
+        Ok(turns.branches(at))
     }
 
     fn finish(copy: &mut Copy, _ends: &Ends, _facts: (), context: &ReadContext<'_>) -> Result<(), PathError> {

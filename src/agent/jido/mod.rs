@@ -126,6 +126,7 @@ impl Agent for Jido {
             },
             text: message.content,
             at: Some(message.timestamp),
+            branch: None,
         });
         let _ = messages.into_iter().try_for_each(see);
         Ok(())

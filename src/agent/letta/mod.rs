@@ -12,13 +12,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::lines::{Ends, Lines, Log, Shown};
+use super::lines::{Ends, Lines, Log};
 use super::{Agent, Command, Engine, Found, ReadContext, is_there};
 use crate::agent::ids::is_word;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::record;
 use crate::format::jsonl::Jsonl;
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -85,6 +86,16 @@ impl Agent for Letta {
         })
     }
 
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        _wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        // Lines that are replaced are on no branch, and there is one.
+        self.messages(copy, see)
+    }
+
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |evidence| evidence.counts);
     }
@@ -128,7 +139,7 @@ impl Log for Letta {
     type Facts = Facts;
 
     const FILE: Option<&'static str> = Some("messages.jsonl");
-    const HAS_HIDDEN_LINES: bool = true;
+    const HAS_BRANCHES: bool = true;
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join("conversations"));
@@ -145,9 +156,8 @@ impl Log for Letta {
         Line::parse(line)
     }
 
-    fn shown(log: &Path) -> Result<Shown, PathError> {
-        let replaced = replaced(log)?;
-        Ok(Box::new(move |line| !replaced.contains(&line)))
+    fn branches(log: &Path) -> Result<Branches, PathError> {
+        Ok(Branches::without(&replaced(log)?))
     }
 
     fn see_from_start(line: &Line<'_>, _number: usize, _copy: &mut Copy, facts: &mut Facts) {

@@ -5,7 +5,7 @@
 //! keeps them. Only the provider's own time of a reply is true there. By the code of 0.32.18: every time on 2026-01-01 is an
 //! invented one, an entry with the id of an earlier message replaces that message, and no entry branches off.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -213,8 +213,8 @@ fn real(at: Option<Timestamp>) -> Option<Timestamp> {
 }
 
 /// Returns the numbers of the lines whose message a later line replaces, counted from 0.
-pub(super) fn replaced(path: &Path) -> Result<HashSet<usize>, PathError> {
-    let (mut last, mut replaced, mut at): (HashMap<u64, usize>, _, _) = (HashMap::new(), HashSet::new(), 0);
+pub(super) fn replaced(path: &Path) -> Result<BTreeSet<usize>, PathError> {
+    let (mut last, mut replaced, mut at): (HashMap<u64, usize>, _, _) = (HashMap::new(), BTreeSet::new(), 0);
     each_line(path, &mut |line| {
         if let Some(id) = line.and_then(Line::parse).as_ref().and_then(|line| line.message.id.filled()) {
             let mut hasher = DefaultHasher::new();

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use crate::agent::ids::is_word;
-use crate::agent::lines::{Ends, Log, Shown};
-use crate::agent::pi::records::{Branch, Record, id_of_file};
+use crate::agent::lines::{Ends, Log};
+use crate::agent::pi::records::{Record, branches, id_of_file};
 use crate::agent::{Found, ReadContext};
 use crate::error::PathError;
+use crate::session::branches::Branches;
 use crate::session::recorded;
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind, Store};
 
@@ -48,7 +49,8 @@ impl<D: Dialect> Log for Tree<D> {
     type Record<'a> = Record<'a>;
     type Facts = Facts;
 
-    const HAS_HIDDEN_LINES: bool = true;
+    const HAS_BRANCHES: bool = true;
+    const WAY_TO_BRANCHES: Option<&'static str> = Some(D::BRANCHES);
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         D::locate(store, only)
@@ -58,9 +60,8 @@ impl<D: Dialect> Log for Tree<D> {
         Record::parse(line)
     }
 
-    fn shown(log: &Path) -> Result<Shown, PathError> {
-        let branch = Branch::read(log)?;
-        Ok(Box::new(move |line| branch.has(line)))
+    fn branches(log: &Path) -> Result<Branches, PathError> {
+        branches(log)
     }
 
     fn see_from_start(record: &Record<'_>, number: usize, copy: &mut Copy, facts: &mut Facts) {
@@ -106,10 +107,6 @@ impl<D: Dialect> Log for Tree<D> {
             let name = Some(name).filter(|name| !name.is_empty());
             copy.title = name.map(|name| Fact::new(name.to_owned(), "session_info"));
         }
-    }
-
-    fn note_hidden(copy: &mut Copy, count: u64) {
-        copy.notes.push(format!("{count} more messages are on other branches; {}", D::BRANCHES));
     }
 }
 

@@ -3,8 +3,6 @@
 //! Facts: measured on Pi 0.87.1 and 1.5.2, whose `context_edit` and `pi.virtual-model-state` are no messages; branches, older versions and compaction from session-manager.ts of
 //! badlogic/pi-mono 0507789f.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -14,12 +12,13 @@ use serde_json::value::RawValue;
 
 use crate::agent::ids::is_word;
 use crate::agent::lines;
+use crate::agent::tree::{self, Link};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::{Block, blocks, plain_text};
 use crate::format::json::{Flag, Text, members, record};
-use crate::format::jsonl::each_line;
 use crate::format::turn::Turn;
+use crate::session::branches::{Branches, Id, Parent, Part, hash};
 use crate::session::{Message, Role};
 
 /// A line of a session's file.
@@ -126,7 +125,7 @@ impl Record<'_> {
                 let answers: Vec<String> = blocks(body.content).into_iter().filter_map(Block::into_result).collect();
                 turn.counts = body.attribution.get() != Some("agent") && !body.is_made() && answers.is_empty();
                 let role = if body.is_made() { Role::System } else { role };
-                turn.messages.push(Message { role, text: plain_text(body.content), at: turn.at });
+                turn.messages.push(Message { role, text: plain_text(body.content), at: turn.at, branch: None });
                 answers.into_iter().for_each(|answer| turn.tool(format!("→ {answer}")));
             }
             (Role::Assistant, _) => {
@@ -136,7 +135,7 @@ impl Record<'_> {
                 blocks.retain(|block| !matches!(block, Block::ToolResult(_)));
                 turn.messages.extend(blocks.into_iter().filter_map(|block| block.message(role, turn.at)));
                 let error = body.error_message.filled().map(str::to_owned);
-                turn.messages.extend(error.map(|text| Message { role: Role::System, text, at: turn.at }));
+                turn.messages.extend(error.map(|text| Message { role: Role::System, text, at: turn.at, branch: None }));
             }
             (_, Some("bashExecution")) => {
                 turn.tool(format!("! {}", body.command.get().unwrap_or_default()));
@@ -152,7 +151,7 @@ impl Record<'_> {
     }
 
     /// Returns its own id, as a hash, and what it follows.
-    fn node(&self) -> (Option<u64>, Parent) {
+    fn node(&self) -> (Option<Id>, Parent) {
         let own = self.id.get().map(hash);
         let parent = match (own, self.parent_id) {
             // The first version was a list without ids.
@@ -183,110 +182,18 @@ impl lines::Record for Record<'_> {
     }
 }
 
-/// So many records with ids or parents are told apart. In a file of more, every line counts as on the branch.
-const MAX_NODES: usize = 512 * 1024;
-
-/// What a line is in the tree, other than one that follows the line before; ids are kept as hashes, for there can be
-/// very many.
-#[derive(Clone, Copy)]
-struct Node {
-    line: usize,
-    own: Option<u64>,
-    parent: Parent,
-}
-
-#[derive(Clone, Copy)]
-enum Parent {
-    None,
-    Previous,
-    Record(u64),
-}
-
-fn hash(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// Which lines of a file are on the branch that a resume goes on with.
-#[derive(Debug)]
-pub(crate) struct Branch {
-    /// The lines that are on it, from the first on.
-    on: Vec<Range<usize>>,
-    /// How many lines were there.
-    lines: usize,
-}
-
-impl Branch {
-    /// Reads the tree: the branch leads from the last record to a record without a parent.
-    ///
-    /// Where a parent is missing, as after a line that cannot be read, the line before stands in for it: Pi would
-    /// forget what came before, but a person wants to see it.
-    pub(crate) fn read(path: &Path) -> Result<Self, PathError> {
-        let mut nodes: Vec<Node> = Vec::new();
-        let (mut last, mut lines) = (None, 0);
-        each_line(path, &mut |line| {
-            let record = line.and_then(Record::parse);
-            let (own, parent) = match &record {
-                Some(record) if record.kind.get() == Some("session") => (None, Parent::None),
-                Some(record) => {
-                    last = Some(lines);
-                    record.node()
-                }
-                None => (None, Parent::Previous),
-            };
-            // Most of what lies between these only follows the line before, and takes no memory.
-            if (own.is_some() || !matches!(parent, Parent::Previous)) && nodes.len() <= MAX_NODES {
-                nodes.push(Node { line: lines, own, parent });
-            }
-            lines += 1;
-            ControlFlow::Continue(())
-        })?;
-        if nodes.len() > MAX_NODES {
-            return Ok(Self { on: Vec::new(), lines: 0 });
+/// Reads the tree of a file. The active branch ends at the last record.
+pub(crate) fn branches(path: &Path) -> Result<Branches, PathError> {
+    tree::branches(path, |line| {
+        let record = Record::parse(line)?;
+        let kind = record.kind.get();
+        if kind == Some("session") {
+            return Some(Link { id: None, parent: Parent::None, part: Part::Silent, is_leaf: false });
         }
-        Ok(Self { on: on_branch(&nodes, last), lines })
-    }
-
-    /// Returns whether the n-th line, counted from 0, is on it; what was written since is.
-    pub(crate) fn has(&self, line: usize) -> bool {
-        let after = self.on.partition_point(|lines| lines.start <= line);
-        line >= self.lines || after.checked_sub(1).is_some_and(|at| self.on[at].contains(&line))
-    }
-}
-
-/// Follows the parents of a line, and returns the lines that are passed.
-fn on_branch(nodes: &[Node], last: Option<usize>) -> Vec<Range<usize>> {
-    // Of records with one id the last counts, as for Pi.
-    let mut by_id: Vec<(u64, usize)> =
-        nodes.iter().enumerate().filter_map(|(at, node)| Some((node.own?, at))).collect();
-    by_id.sort_unstable();
-    let place = |id: u64| {
-        let after = by_id.partition_point(|(other, _)| *other <= id);
-        let (found, at) = *by_id.get(after.checked_sub(1)?)?;
-        (found == id).then(|| nodes[at].line)
-    };
-    let mut was_passed = vec![false; nodes.len()];
-    let mut on = Vec::new();
-    let mut next = last;
-    while let Some(line) = next {
-        let Some(at) = nodes.partition_point(|node| node.line <= line).checked_sub(1) else {
-            on.push(0..line + 1);
-            break;
-        };
-        if std::mem::replace(&mut was_passed[at], true) {
-            break;
-        }
-        let node = nodes[at];
-        on.push(node.line..line + 1);
-        next = match node.parent {
-            Parent::None => None,
-            Parent::Previous => node.line.checked_sub(1),
-            Parent::Record(id) => place(id).or_else(|| node.line.checked_sub(1)),
-        };
-    }
-    on.sort_unstable_by_key(|lines| lines.start);
-    on
+        let (id, parent) = record.node();
+        let part = if kind == Some("message") { Part::Message } else { Part::Silent };
+        Some(Link { id, parent, part, is_leaf: true })
+    })
 }
 
 /// Returns whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share one.
@@ -334,6 +241,7 @@ pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::agent::lines::Record as _;
+    use crate::session::branches::BranchFilter;
 
     fn record(text: &str) -> Record<'_> {
         Record::parse(text.as_bytes()).expect("a record")
@@ -343,8 +251,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.jsonl");
         std::fs::write(&path, lines.join("\n") + "\n").expect("a file");
-        let branch = Branch::read(&path).expect("a branch");
-        (0..lines.len()).filter(|line| branch.has(*line)).collect()
+        let branches = branches(&path).expect("branches");
+        // A header is on every branch.
+        (1..lines.len()).filter(|line| branches.has(*line, BranchFilter::Active)).collect()
     }
 
     #[test]
@@ -387,8 +296,8 @@ mod tests {
         assert_eq!(branch(&[header, a, b, c]), [1, 3]);
         // A first prompt that was edited is a root of its own.
         assert_eq!(branch(&[header, a, b, r#"{"type":"message","id":"d","parentId":null}"#]), [3]);
-        // A cut line at the end is no leaf.
-        assert_eq!(branch(&[header, a, b, r#"{"type":"mess"#]), [1, 2]);
+        // A cut line at the end does not end another branch.
+        assert_eq!(branch(&[header, a, c, b, r#"{"type":"mess"#]), [1, 3, 4]);
         assert_eq!(branch(&[header]), [] as [usize; 0]);
         assert_eq!(branch(&[]), [] as [usize; 0]);
     }
@@ -405,7 +314,7 @@ mod tests {
         assert_eq!(branch(&[header, x, y]), [1, 2]);
         // The first version had no ids at all.
         let old = r#"{"type":"message","message":{"role":"user","content":"x"}}"#;
-        assert_eq!(branch(&[header, old, old]), [0, 1, 2]);
+        assert_eq!(branch(&[header, old, old]), [1, 2]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::agent::relocation::{Act, Moved, Moving, Relocation, added_line, text}
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{Link, Retention};
 use crate::error::PathError;
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -60,8 +61,21 @@ impl Agent for Qoder {
         claude::count(copy)
     }
 
+    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+        claude::branches::read(copy)
+    }
+
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        claude::show(copy, wanted, see)
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        claude::show(copy, see)
+        claude::show(copy, BranchFilter::Active, see)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

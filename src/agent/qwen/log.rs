@@ -1,5 +1,6 @@
 //! Reads facts about a session from the records of its transcript.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use memchr::memmem;
@@ -7,8 +8,10 @@ use memchr::memmem;
 use super::{Qwen, add_evidence, find, is_archived, is_session_id, liveness, runtime, walk};
 use crate::agent::lines::{Ends, Log};
 use crate::agent::qwen::records::{Record, Runtime, record};
+use crate::agent::tree;
 use crate::agent::{Agent, Found, ReadContext};
 use crate::error::PathError;
+use crate::session::branches::Branches;
 use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind, Store};
 
@@ -33,6 +36,7 @@ impl Log for Qwen {
 
     /// So far from either end the client itself looks for a title, which it repeats to keep it near the last.
     const HEAD: usize = 64 * 1024;
+    const HAS_BRANCHES: bool = true;
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         match only {
@@ -44,6 +48,14 @@ impl Log for Qwen {
 
     fn parse(line: &[u8]) -> Option<Record<'_>> {
         record(line)
+    }
+
+    fn branches(log: &Path) -> Result<Branches, PathError> {
+        tree::branches(log, |line| {
+            // A sub-agent's record in the same log leads nowhere.
+            let record = record(line)?;
+            record.link().filter(|_| !record.is_sidechain.0)
+        })
     }
 
     fn is_own(record: &Record<'_>, copy: &Copy) -> bool {

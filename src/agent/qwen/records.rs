@@ -9,10 +9,12 @@ use serde_json::value::RawValue;
 
 use crate::agent::claude::slug::slug;
 use crate::agent::lines;
+use crate::agent::tree::Link;
 use crate::format::content::{Block, is_injected};
 use crate::format::json::{self, Flag, Text, member, text_in};
 use crate::format::parts::parts;
 use crate::format::turn::Turn;
+use crate::session::branches::{Parent, Part, hash};
 use crate::session::{Message, Role};
 
 /// A line of a transcript.
@@ -34,6 +36,8 @@ pub(crate) struct Record<'a> {
     pub model: Text<'a>,
     /// The record's own id.
     pub uuid: Text<'a>,
+    /// The record that it follows.
+    parent_uuid: Text<'a>,
     /// Whether it is part of a sub-agent's conversation.
     pub is_sidechain: Flag,
     provenance: Text<'a>,
@@ -51,6 +55,18 @@ pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
 }
 
 impl Record<'_> {
+    /// Returns its place in the tree: Qwen Code resumes at the last record (measured on 0.24.4).
+    pub(super) fn link(&self) -> Option<Link> {
+        let id = Some(hash(self.uuid.filled()?));
+        let parent = self.parent_uuid.filled().map_or(Parent::None, |parent| Parent::Record(hash(parent)));
+        let part = match self.kind.get() {
+            Some("user" | "assistant") => Part::Message,
+            Some("tool_result") => Part::Result,
+            _ => Part::Silent,
+        };
+        Some(Link { id, parent, part, is_leaf: true })
+    }
+
     fn parts(&self) -> Vec<Block<'_>> {
         parts(member(self.message, "parts"))
     }
@@ -120,7 +136,7 @@ impl lines::Record for Record<'_> {
         let mut turn = Turn::new(role, self.timestamp.instant());
         turn.id = self.uuid.filled().map(str::to_owned);
         match typed {
-            Some(text) => turn.messages.push(Message { role, text, at: turn.at }),
+            Some(text) => turn.messages.push(Message { role, text, at: turn.at, branch: None }),
             None => turn.messages.extend(self.parts().into_iter().filter_map(|part| part.message(role, turn.at))),
         }
         turn.counts = role == Role::User || self.parts().iter().any(Block::says_something);

@@ -10,10 +10,12 @@ use std::path::Path;
 use crate::archive::Archive;
 use crate::archive::unpacked::Unpacked;
 use crate::cli::{ExportArgs, ExportFormat};
+use crate::commands::branches;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{find, show};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, text};
+use crate::session::branches::BranchFilter;
 use crate::session::{Copy, Role};
 use crate::system::disk::{self, Access, Disk as _, SYSTEM, Saving};
 use crate::system::env::Env;
@@ -29,18 +31,21 @@ pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let chosen = chosen::chosen(args, env, ui)?;
     let target = Target::of(args, &chosen, env)?;
     let format = target.format(args);
-    let exporter = Exporter { format, archive: &Archive::of(env, args.archive_dir.as_deref()), env };
+    let messages = Messages::All(args.branches.wanted());
+    let exporter = Exporter { format, messages, archive: &Archive::of(env, args.archive_dir.as_deref()), env };
     let left_out = LeftOut::default();
     match &target {
         Target::Output => {
             let [one] = chosen.as_slice() else { return Err(too_many(chosen.len(), env).into()) };
             exporter.write(ui.data(), one, &left_out)?;
             ui.flush()?;
+            branches::note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
         }
         Target::File(path) => {
             let [one] = chosen.as_slice() else { return Err(no_dir(path, chosen.len()).into()) };
             save(path, |out| exporter.write(out, one, &left_out).map(drop))?;
             ui.note(&format!("Exported 1 session to {}.", path.display()));
+            branches::note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
         }
         Target::Dir(dir) => return directory(dir, &chosen, &exporter, args.overwrite, ui),
     }
@@ -55,7 +60,8 @@ fn directory(
     is_forced: bool,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
-    let Exporter { format, env, .. } = *exporter;
+    let Exporter { format, env, .. } = exporter;
+    let format = *format;
     let names = target::names(chosen, format, env);
     let index = format!("index.{}", format.ending());
     if !is_forced {
@@ -102,6 +108,7 @@ fn directory(
 /// How the sessions of one run are written.
 struct Exporter<'a> {
     format: ExportFormat,
+    messages: Messages,
     archive: &'a Archive,
     env: &'a Env,
 }
@@ -115,19 +122,23 @@ impl Exporter<'_> {
         };
         let in_archive = unpacked.as_ref().map(|(state, unpacked)| (*state, state.manifest.copy_in(unpacked.root())));
         let copy = in_archive.as_ref().map_or(one.session.copy(), |(_, copy)| copy);
+        let messages = &self.messages;
+        messages.check(copy, &format!("{}:{}", one.session.agent, one.session.id()))?;
         match (self.format, &in_archive) {
-            (ExportFormat::Markdown, _) => pages(&mut MarkdownPage::new(out, self.env), one, copy, left_out),
-            (ExportFormat::Html, _) => pages(&mut HtmlPage::new(out, self.env), one, copy, left_out),
+            (ExportFormat::Markdown, _) => {
+                pages(&mut MarkdownPage::new(out, self.env), one, (copy, messages), left_out)
+            }
+            (ExportFormat::Html, _) => pages(&mut HtmlPage::new(out, self.env), one, (copy, messages), left_out),
             (ExportFormat::Json, Some((state, copy))) => {
                 let shown =
                     Shown { archive: self.archive, states: std::slice::from_ref(state), state: &state.manifest };
-                show_json(&mut out, &shown, Stream(copy, &Messages::All, left_out))?;
+                show_json(&mut out, &shown, Stream(copy, messages, left_out))?;
                 Ok(0)
             }
             (ExportFormat::Json, None) => {
                 let mut session = one.session.clone();
                 find::note_made(&mut session, &one.subagents);
-                let details = show::details(&session, &Messages::All, left_out, self.env);
+                let details = show::details(&session, None, messages, left_out, self.env);
                 write_object(&mut out, "session", details)?;
                 Ok(0)
             }
@@ -135,20 +146,25 @@ impl Exporter<'_> {
     }
 }
 
-fn pages(page: &mut dyn Page, one: &Chosen, copy: &Copy, left_out: &LeftOut) -> anyhow::Result<u64> {
+fn pages(
+    page: &mut dyn Page,
+    one: &Chosen,
+    (copy, messages): (&Copy, &Messages),
+    left_out: &LeftOut,
+) -> anyhow::Result<u64> {
     let mut count = 0;
-    let mut said = |page: &mut dyn Page, copy: &Copy| {
-        messages::each(copy, &Messages::All, left_out, |message| -> anyhow::Result<()> {
+    let mut said = |page: &mut dyn Page, copy: &Copy, messages: &Messages| {
+        messages::each(copy, messages, left_out, |message| -> anyhow::Result<()> {
             count += u64::from(message.role != Role::Tool);
             Ok(page.message(message)?)
         })
     };
     page.begin(&one.session, &one.subagents)?;
-    said(page, copy)?;
+    said(page, copy, messages)?;
     for (at, subagent) in one.subagents.iter().enumerate() {
         page.subagent(at + 1, subagent)?;
         // One that cannot be read hides nothing of its session.
-        if let Err(error) = said(page, subagent.copy()) {
+        if let Err(error) = said(page, subagent.copy(), &Messages::All(BranchFilter::Active)) {
             left_out.note(error.downcast()?);
         }
     }

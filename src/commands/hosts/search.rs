@@ -52,6 +52,8 @@ struct Message {
     role: Role,
     at: Option<Timestamp>,
     excerpt: String,
+    #[serde(default)]
+    branch: Option<u16>,
 }
 
 /// The sessions with most of the words come first, then the best match, what has the text in its name, and the newest.
@@ -148,5 +150,14 @@ fn hit(message: &Message, wanted: search::Wanted<'_>, has_lines: bool) -> Hit {
     let place = wanted.find(text).unwrap_or(0..0);
     let part = |text: &str| text.to_owned();
     let (before, found, after) = (part(&text[..place.start]), part(&text[place.clone()]), part(&text[place.end..]));
-    Hit { number: message.number, role: message.role, at: message.at, before, found, after, has_lines }
+    Hit {
+        number: message.number,
+        role: message.role,
+        at: message.at,
+        before,
+        found,
+        after,
+        has_lines,
+        branch: message.branch,
+    }
 }

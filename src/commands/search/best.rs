@@ -1,6 +1,8 @@
 //! `rejoin search` of words: the best match first.
 
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
+};
 
 use crate::agent::Agent;
 use crate::archive::Archive;
@@ -13,6 +15,7 @@ use crate::format::command_line;
 use crate::scan::nearest;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
+use crate::scan::search::mark_branches;
 use crate::scan::sieve::Sieve;
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
@@ -228,7 +231,10 @@ impl<'a> Best<'a> {
             let rank = Some(Rank { score: *score, words: names });
             Match { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
         });
-        let shown: Vec<Match<'_>> = shown.collect();
+        let mut shown: Vec<Match<'_>> = shown.collect();
+        // A session of an archive was unpacked for the search alone.
+        let own = shown.par_iter_mut().filter(|one| one.state.is_none());
+        own.for_each(|one| mark_branches(one.session.copy(), &mut one.found.hits));
         let missing: Vec<String> = ranking.missing.iter().map(|term| words.terms[*term].text.clone()).collect();
         let summary = Summary {
             searched: sessions.len(),

@@ -7,7 +7,7 @@ use crate::agent;
 use crate::agent::upkeep::HalfLine;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
-use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
+use crate::doctor::survey::{LastLine, LineNumber, Lines, OffBranch, Survey};
 use crate::format::text::count;
 use crate::session::{AgentKind, CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 
@@ -30,6 +30,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         findings.extend(archive_mismatch(session));
         findings.extend(planted(session));
         findings.extend(future(session, survey));
+        findings.extend(survey.off_branch.get(&at).map(|off_branch| other_branches(session, off_branch)));
         if let Some(lines) = survey.lines.get(&at) {
             findings.extend(torn(session, lines));
             findings.extend(bad_lines(session, lines));
@@ -213,6 +214,27 @@ fn unsigned(session: &Session) -> Option<Finding> {
 }
 
 /// Reports a last line without a newline, unless a running agent may still be writing it.
+/// Reports messages that the agent's resume does not show.
+fn other_branches(session: &Session, off_branch: &OffBranch) -> Finding {
+    let messages = count(off_branch.messages, "message");
+    let (are, branches) = match (off_branch.messages, off_branch.branches) {
+        (1, _) => ("is", "another branch".to_owned()),
+        (_, 1) => ("are", "another branch".to_owned()),
+        (_, others) => ("are", format!("{others} other branches")),
+    };
+    let (severity, newest) =
+        if off_branch.has_newest() { (Severity::Warning, ", the newest among them") } else { (Severity::Info, "") };
+    let evidence = format!(
+        "{messages} of {} {are} on {branches}{newest}, as after a rewind; its agent's resume does not show them.",
+        name(session)
+    );
+    let selector = selector(session);
+    Finding::about(session, Code::OtherBranches, severity, evidence)
+        .measured(format!("{messages} on {branches}"), "one branch")
+        .remedy(format!("rejoin show {selector} --branches"), "lists the branches")
+        .remedy(format!("rejoin show {selector} --branch 2"), "prints the newest of the others")
+}
+
 fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
     if session.copy().liveness != Liveness::Idle {
         return None;

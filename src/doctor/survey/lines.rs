@@ -41,6 +41,8 @@ pub(crate) struct Lines {
     pub lost: Vec<u64>,
     /// How many records have a parent that is not in the file.
     pub lost_count: u64,
+    /// If set, some records may be on other branches than the last one.
+    pub may_branch: bool,
     /// Where whole records begin that are on one line with half of another, in bytes.
     pub glued: Vec<u64>,
     /// How the last line ends.
@@ -218,6 +220,9 @@ impl<'a> Chain<'a> {
         if !is_ended {
             self.found.last = LastLine::WithoutNewline;
         }
+        // `summary` records of older versions name a leaf of another session.
+        let leaf = link.leaf.map(|leaf| self.hasher.hash_one(leaf.as_bytes()));
+        self.found.may_branch |= leaf.is_some_and(|leaf| self.known.last() != Some(&leaf));
         let is_first = self.known.is_empty();
         if let Some(parent) = link.parent.filter(|_| !(is_first && self.may_begin_elsewhere)) {
             let parent = self.hasher.hash_one(parent.as_bytes());
@@ -233,6 +238,7 @@ impl<'a> Chain<'a> {
     fn finish(mut self) -> Lines {
         if self.is_complete && !self.waiting.is_empty() {
             self.known.sort_unstable();
+            self.found.may_branch = true;
             let lost = self.waiting.iter().filter(|(_, parent)| self.known.binary_search(parent).is_err());
             let lost: Vec<u64> = lost.map(|(number, _)| *number).collect();
             self.found.lost_count = lost.len() as u64;

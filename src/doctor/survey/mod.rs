@@ -1,6 +1,7 @@
 //! What `doctor` looks at: one scan of all agents, and the facts that only its checks ask for. It reads; the checks
 //! in `check` then decide without looking at a disk.
 
+mod branches;
 mod copies;
 mod gone;
 mod lines;
@@ -28,6 +29,7 @@ use crate::system::process;
 use crate::system::reach;
 use crate::system::watch::Watcher;
 
+pub(crate) use branches::OffBranch;
 pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
 pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
@@ -66,6 +68,8 @@ pub(crate) struct Survey {
     pub copies: BTreeMap<usize, Vec<CopyFacts>>,
     /// What is wrong with the lines of a transcript, by its session's place in the scan; sound ones are left out.
     pub lines: BTreeMap<usize, Lines>,
+    /// The messages that a resume does not show, by their session's place in the scan.
+    pub off_branch: BTreeMap<usize, OffBranch>,
     /// How many transcripts were not read whole.
     pub read_at_both_ends: usize,
     /// Launch directories that are gone, with what is left of each.
@@ -105,7 +109,7 @@ pub(crate) struct InterruptedRun {
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
-    let wants_lines = wanted.has(&[Code::TornTranscript, Code::BadLines]);
+    let wants_lines = wanted.has(&[Code::TornTranscript, Code::BadLines, Code::OtherBranches]);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
@@ -200,12 +204,15 @@ impl Survey {
             let is_subagent = session.copy().kind == SessionKind::Subagent;
             let seen = seen.get(path.as_os_str()).cloned();
             let lines = seen.map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
-            Some((at, lines.map_err(|error| Problem { reason: error.reason(), path })))
+            let off_branch =
+                lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::of(session.copy()));
+            Some((at, lines.map_err(|error| Problem { reason: error.reason(), path }), off_branch))
         };
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
-        let looked: Vec<(usize, Result<Lines, Problem>)> =
+        let looked: Vec<(usize, Result<Lines, Problem>, Option<OffBranch>)> =
             sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
-        for (at, lines) in looked {
+        for (at, lines, off_branch) in looked {
+            self.off_branch.extend(off_branch.map(|off_branch| (at, off_branch)));
             match lines {
                 Ok(lines) => {
                     self.read_at_both_ends += usize::from(!lines.is_whole);

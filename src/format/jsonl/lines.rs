@@ -46,7 +46,7 @@ pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
 pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     path: &Path,
     count: usize,
-    messages: impl Fn(&[u8]) -> Option<M>,
+    mut messages: impl FnMut(&[u8]) -> Option<M>,
 ) -> Result<Option<Vec<Message>>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(None) };
     // The last comes first.
@@ -70,7 +70,7 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
 /// Returns what stands for the messages of a line that is too long to look into.
 pub(crate) fn too_long() -> Message {
     let text = format!("[a record of more than {} MiB, which is left out]", MAX_LINE >> 20);
-    Message { role: Role::System, text, at: None }
+    Message { role: Role::System, text, at: None, branch: None }
 }
 
 /// Shows the lines of a file in which some bytes are; so most need not be parsed.

@@ -232,6 +232,7 @@ fn the_last_messages_are_those_that_come_last_of_all() {
             role: Role::User,
             text: format!("{text} {part}"),
             at: None,
+            branch: None,
         }))
     };
     let mut all = Vec::new();

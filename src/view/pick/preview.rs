@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::agent;
 use crate::format::text;
+use crate::session::branches::BranchFilter;
 use crate::session::{Liveness, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::table;
@@ -46,7 +47,9 @@ impl Preview {
         let Some(agent) = agent::by_kind(session.agent) else { return Self::Messages(Vec::new()) };
         let mut last = VecDeque::with_capacity(MAX_MESSAGES + 1);
         let (mut number, end) = (0, around.map_or(u64::MAX, |around| around + MAX_MESSAGES as u64 / 2));
-        let outcome = agent.messages(copy, &mut |message| {
+        // A search finds what is on any branch.
+        let wanted = if around.is_some() { BranchFilter::All } else { BranchFilter::Active };
+        let outcome = agent.messages_on(copy, wanted, &mut |message| {
             number += 1;
             let words = text::one_line(&message.text);
             if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {

@@ -279,6 +279,7 @@ pub(super) mod tests {
             found: text.into(),
             after: " it".into(),
             has_lines: false,
+            branch: None,
         };
         Said { hit, messages: 3, quality: Quality::Whole, score: 0.0 }
     }

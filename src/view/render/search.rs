@@ -183,6 +183,8 @@ pub(crate) struct HitJson {
     pub at: Option<Timestamp>,
     /// The match as it is written there, with the text around it; an ellipsis marks what is left out.
     pub excerpt: String,
+    /// The number of its branch; `null` on the one that a resume continues.
+    pub branch: Option<u16>,
 }
 
 impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
@@ -211,7 +213,7 @@ impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
 impl From<&Hit> for HitJson {
     fn from(hit: &Hit) -> Self {
         let excerpt = [hit.before.as_str(), &hit.found, &hit.after].concat();
-        Self { number: hit.number, role: hit.role, at: hit.at, excerpt }
+        Self { number: hit.number, role: hit.role, at: hit.at, excerpt, branch: hit.branch }
     }
 }
 
@@ -272,18 +274,20 @@ pub(crate) fn text(
         return writeln!(out, "  {}", text::count(usize::try_from(found.messages).unwrap_or(usize::MAX), "message"));
     }
     for hit in &found.hits {
-        let room = width.saturating_sub(ROLE + 3);
+        let branch = hit.branch.map(|number| format!(" (branch {number})")).unwrap_or_default();
+        let room = width.saturating_sub(ROLE + 3 + branch.len());
         let role = hit.role.name();
         if hit.has_lines {
             let lines = lines_of(hit, styles, room);
             for (at, line) in lines.iter().enumerate() {
-                writeln!(out, "  {:<ROLE$} {line}", if at == 0 { role } else { "" })?;
+                let (role, branch) = if at == 0 { (role, branch.as_str()) } else { ("", "") };
+                writeln!(out, "  {role:<ROLE$} {line}{faint}{branch}{faint:#}")?;
             }
             continue;
         }
         let [before, within, after] = fit(words(hit), room);
         let [before, after] = [before, after].map(|part| highlighted(&part, wanted, styles));
-        writeln!(out, "  {role:<ROLE$} {before}{highlight}{within}{highlight:#}{after}")?;
+        writeln!(out, "  {role:<ROLE$} {before}{highlight}{within}{highlight:#}{after}{faint}{branch}{faint:#}")?;
     }
     if found.hits.is_empty() {
         return Ok(());

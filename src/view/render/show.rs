@@ -131,7 +131,8 @@ pub(crate) fn message(out: &mut impl Write, env: &Env, styles: &Styles, message:
     let at = message.at.map(|at| format!("  {}", env.clock.shown(at))).unwrap_or_default();
     let is_user = message.role == Role::User;
     let (style, gutter) = if is_user { (found, ">") } else { (header, " ") };
-    writeln!(out, "{style}{}{style:#}{faint}{at}{faint:#}", message.role.name())?;
+    let branch = message.branch.map(|number| format!("  (branch {number})")).unwrap_or_default();
+    writeln!(out, "{style}{}{style:#}{faint}{at}{branch}{faint:#}", message.role.name())?;
     for line in text::printable(message.text.trim_end()).lines() {
         for line in wrapped(line, 2, env) {
             writeln!(out, "{style}{gutter}{style:#} {line}")?;

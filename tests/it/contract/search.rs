@@ -20,7 +20,7 @@ answer!(Match {
     active_at: Option<Time>; state: Option<u64>; score: Option<f64>; words: Option<Vec<String>>; in_title: bool; matches: u64; messages: Vec<Hit>
 });
 
-answer!(Hit { number: u64; role: Role; at: Option<Time>; excerpt: String });
+answer!(Hit { number: u64; role: Role; at: Option<Time>; excerpt: String; branch: Option<u16> });
 
 answer!(SearchSummary {
     kind: SummaryKind; sessions: u64; searched: u64; hidden: u64; limit_reached: bool; replaced: Vec<Replaced>;

@@ -58,7 +58,7 @@ impl<'e, W: Write> HtmlPage<'e, W> {
     }
 
     fn said(&mut self, message: &Message) -> io::Result<()> {
-        let name = speaker(message.role);
+        let name = speaker(message);
         let at = message.at.map(|at| format!(" <time datetime=\"{at}\">{}</time>", self.env.clock.shown(at)));
         let id = match message.role {
             Role::User => {

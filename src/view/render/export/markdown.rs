@@ -61,7 +61,7 @@ impl<W: Write> Page for MarkdownPage<'_, W> {
             return Ok(());
         }
         let at = message.at.map(|at| format!(" · {}", self.env.clock.shown(at))).unwrap_or_default();
-        writeln!(self.out, "## {}{at}\n", speaker(message.role))?;
+        writeln!(self.out, "## {}{at}\n", speaker(message))?;
         let said = visible(message.text.trim_end());
         if message.role != Role::Assistant {
             // A prompt may look like Markdown by accident.

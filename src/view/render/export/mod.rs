@@ -12,6 +12,7 @@ mod rewrite;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod safety;
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -109,13 +110,14 @@ fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
 }
 
 /// Returns who speaks, in words for a reader.
-fn speaker(role: Role) -> &'static str {
-    match role {
+fn speaker(message: &Message) -> Cow<'static, str> {
+    let name = match message.role {
         Role::User => "User",
         Role::Assistant => "Assistant",
         Role::Tool => "Tool",
         Role::System => "System",
-    }
+    };
+    message.branch.map_or(name.into(), |number| format!("{name} (branch {number})").into())
 }
 
 /// Returns whether an address leads to a page or to a mailbox, and to nothing that runs here.
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
 
     fn message(role: Role, text: &str) -> Message {
-        Message { role, text: text.to_owned(), at: None }
+        Message { role, text: text.to_owned(), at: None, branch: None }
     }
 
     #[test]

@@ -28,6 +28,7 @@ use crate::session::tag::Tag;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::env::Elsewhere;
 use crate::view::render::answer::write_object;
+use crate::view::render::branches::BranchJson;
 
 /// A directory that a session is launched in.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -275,6 +276,8 @@ pub(crate) struct SessionDetailsJson<'a, M> {
     pub evidence: &'a [Evidence],
     /// Further words on the session, a line each.
     pub notes: &'a [String],
+    /// The branches of the conversation, the one that a resume continues first; `null` without `--branches`.
+    pub branches: Option<Vec<BranchJson<'a>>>,
     /// The messages that were asked for, in order; `null` when none were.
     pub messages: M,
 }

@@ -1,0 +1,199 @@
+//! The branches of a transcript: what a resume continues, and what a rewind or a second client left behind.
+//!
+//! Facts: measured on Claude Code 2.1.332 and 2.1.197, by what a resume of each shape sent to the model;
+//! the `active-leaf` of Qoder CLI by its bundle (1.1.52).
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use super::records::Record;
+use crate::error::PathError;
+use crate::format::json::last_object;
+use crate::format::jsonl::each_line;
+use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, hash};
+use crate::session::{Copy, SessionKind};
+
+/// Reads the branches of a copy's conversation.
+pub(in crate::agent) fn read(copy: &Copy) -> Result<Branches, PathError> {
+    let mut tree = Tree::new(copy.kind == SessionKind::Subagent);
+    each_line(&copy.place.path, &mut |line| {
+        tree.see(line.and_then(|line| Record::of_line(line).or_else(|| Record::of_line(last_object(line)?))).as_ref());
+        ControlFlow::Continue(())
+    })?;
+    Ok(tree.branches())
+}
+
+/// The records of a file so far.
+pub(super) struct Tree {
+    counts_sidechains: bool,
+    nodes: Vec<Node>,
+    /// The first node with each id, because a file may be concatenated with itself.
+    places: HashMap<Id, usize>,
+    /// The node that the last `last-prompt` names, if it is known, and how many nodes there were then.
+    named: Option<(usize, usize)>,
+    lines: usize,
+}
+
+impl Tree {
+    pub(super) fn new(counts_sidechains: bool) -> Self {
+        Self { counts_sidechains, nodes: Vec::new(), places: HashMap::new(), named: None, lines: 0 }
+    }
+
+    /// Adds the next line; `None` for one that is not a record. Returns whether its id was not seen before.
+    pub(super) fn see(&mut self, record: Option<&Record<'_>>) -> bool {
+        let line = self.lines;
+        self.lines += 1;
+        let Some(record) = record else { return true };
+        if record.kind.is("last-prompt") || record.kind.is("active-leaf") {
+            let place = record.leaf_uuid.filled().and_then(|leaf| self.places.get(&hash(&leaf)).copied());
+            self.named = place.map(|place| (place, self.nodes.len())).or(self.named);
+            return true;
+        }
+        let Some(id) = record.uuid.filled().map(|uuid| hash(&uuid)) else { return true };
+        if self.places.contains_key(&id) {
+            return false;
+        }
+        self.places.insert(id, self.nodes.len());
+        if self.nodes.len() > MAX_NODES || (record.is_sidechain.0 && !self.counts_sidechains) {
+            return true;
+        }
+        let parent = record.parent_uuid.filled().or_else(|| record.logical_parent_uuid.filled());
+        let parent = match parent {
+            Some(parent) => Parent::Record(hash(&parent)),
+            // What a compaction leaves out was said before, in the same conversation.
+            None if record.subtype.is("compact_boundary") => Parent::Previous,
+            None => Parent::None,
+        };
+        self.nodes.push(Node { line, id: Some(id), parent, part: record.part() });
+        true
+    }
+
+    /// Returns whether a record has this id.
+    pub(super) fn has(&self, uuid: &str) -> bool {
+        self.places.contains_key(&hash(uuid))
+    }
+
+    /// Divides the file. The active branch ends at the record that the last `last-prompt` names, or at the last one behind it
+    /// that follows from it; without one, at the last record.
+    pub(super) fn branches(&self) -> Branches {
+        // A file in which no record names another one is read in its order.
+        if !self.nodes.iter().any(|node| matches!(node.parent, Parent::Record(_))) {
+            return Branches::default();
+        }
+        let named = self.named.filter(|(named, _)| *named < self.nodes.len());
+        let leaf = match named {
+            Some((named, seen)) => Some(self.last_after(named, seen)),
+            None => self.nodes.len().checked_sub(1),
+        };
+        Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines)
+    }
+
+    /// Returns the last node that follows from one, of those that were not seen before.
+    fn last_after(&self, named: usize, seen: usize) -> usize {
+        let mut follows = vec![false; self.nodes.len()];
+        follows[named] = true;
+        let mut last = named;
+        for at in seen..self.nodes.len() {
+            let parent = match self.nodes[at].parent {
+                Parent::None => None,
+                Parent::Previous => at.checked_sub(1),
+                Parent::Record(id) => self.places.get(&id).copied(),
+            };
+            if parent.and_then(|parent| follows.get(parent)) == Some(&true) {
+                follows[at] = true;
+                last = at;
+            }
+        }
+        last
+    }
+}
+
+/// The last records of a file, the last one first.
+#[derive(Default)]
+pub(super) struct End {
+    /// Ids and parents.
+    links: Vec<(Id, Option<Id>)>,
+    /// The record that the last `last-prompt` names, if one was seen.
+    named: Option<Id>,
+}
+
+impl End {
+    /// Adds the line before those that were seen.
+    pub(super) fn see(&mut self, line: &[u8]) {
+        let Some(record) = Record::of_line(line) else { return };
+        if record.kind.is("last-prompt") {
+            self.named = self.named.or_else(|| record.leaf_uuid.filled().map(|leaf| hash(&leaf)));
+        } else if let Some(uuid) = record.uuid.filled() {
+            self.links.push((hash(&uuid), record.parent_uuid.filled().map(|parent| hash(&parent))));
+        }
+    }
+
+    /// Returns whether each record follows the one before it, and the active branch ends here. Otherwise, or if the last
+    /// `last-prompt` is farther up, only the whole file shows which records are on it.
+    pub(super) fn is_on_one_branch(&self) -> bool {
+        let follows = |pair: &[(Id, Option<Id>)]| pair[0].1.is_none_or(|parent| parent == pair[1].0);
+        let has_named = |named: Id| self.links.iter().any(|(id, _)| *id == named);
+        self.links.windows(2).all(follows) && self.named.is_some_and(has_named)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    /// Writes records of words such as `b<a`: a user record with an id and a parent; `!a` is a `last-prompt` that names one, and
+    /// `b<a=m` a reply of that id. Returns the branch of each line.
+    fn numbers(text: &str) -> Vec<u16> {
+        let record = |word: &str| {
+            if let Some(leaf) = word.strip_prefix('!') {
+                return format!(r#"{{"type":"last-prompt","leafUuid":"{leaf}"}}"#);
+            }
+            let (word, reply) = word.split_once('=').unwrap_or((word, ""));
+            let (id, parent) = word.split_once('<').unwrap_or((word, ""));
+            let (kind, message) = match reply {
+                "" => ("user", r#"{"content":"x"}"#.to_owned()),
+                ">" => ("user", r#"{"content":[{"type":"tool_result","content":"x"}]}"#.to_owned()),
+                reply => ("assistant", format!(r#"{{"id":"{reply}","content":[{{"type":"text","text":"x"}}]}}"#)),
+            };
+            format!(r#"{{"type":"{kind}","uuid":"{id}","parentUuid":"{parent}","message":{message}}}"#)
+        };
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.jsonl");
+        let lines: Vec<String> = text.split(' ').map(record).collect();
+        std::fs::write(&path, lines.join("\n")).expect("a file");
+        let mut copy = crate::session::tests::copy("a");
+        copy.place.path = path.into();
+        let branches = read(&copy).expect("branches");
+        (0..lines.len()).map(|line| branches.of(line)).collect()
+    }
+
+    #[test]
+    fn the_active_branch_is_what_a_resume_sends() {
+        for (text, expected) in [
+            ("a b<a c<a", [1, 2, 1].as_slice()),
+            ("a b<a c<a !c", &[1, 2, 1, 1]),
+            ("a b<a c<a !b", &[1, 1, 2, 2]),
+            ("a b<a c<b d<c e<a !b", &[1, 1, 3, 3, 2, 2]),
+            ("a b<a c<a !c d<c", &[1, 2, 1, 1, 1]),
+            ("a b<a c<a !c d<b", &[1, 2, 1, 1, 2]),
+            ("a b<a c<a !b d<c", &[1, 1, 2, 2, 2]),
+            ("a b<a c<a !z", &[1, 2, 1, 1]),
+            ("a b<a c<a !c !b", &[1, 1, 2, 2, 2]),
+            ("a b<a !b c<a", &[1, 1, 1, 2]),
+            ("a b<a=m c<b=m d<b=> e<c=> f<e", &[1; 6]),
+            ("a b<a=m c<b=m d<c=> e<b=> f<e", &[1; 6]),
+            ("a b<a=m c<a=n", &[1, 2, 1]),
+            ("a b<a a b<a c<b", &[1; 5]),
+        ] {
+            let found = numbers(text);
+            let of_messages: Vec<(u16, u16)> = text
+                .split(' ')
+                .zip(found.into_iter().zip(expected.iter().copied()))
+                .filter(|(word, _)| !word.starts_with('!'))
+                .map(|(_, numbers)| numbers)
+                .collect();
+            assert!(of_messages.iter().all(|(found, expected)| found == expected), "{text}: {of_messages:?}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Turns that Codex took back: a resume leaves them out.
+//!
+//! Facts: measured on 0.169.0, by what a resume sent to the model after a `thread_rolled_back`.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use memchr::memmem;
+use serde::Deserialize;
+
+use super::records::{Prompt, Record};
+use crate::agent::tree::Turns;
+use crate::error::PathError;
+use crate::format::jsonl::each_line;
+use crate::session::branches::Branches;
+
+/// The type of the event.
+const EVENT: &[u8] = b"thread_rolled_back";
+
+#[derive(Deserialize)]
+struct Event {
+    payload: Rollback,
+}
+
+#[derive(Deserialize)]
+struct Rollback {
+    #[serde(rename = "type")]
+    kind: String,
+    num_turns: usize,
+}
+
+/// Returns how many turns a line takes back, if it does.
+pub(super) fn taken_back(line: &[u8]) -> Option<usize> {
+    memmem::find(line, EVENT)?;
+    let event: Event = serde_json::from_slice(line).ok()?;
+    (event.payload.kind.as_bytes() == EVENT).then_some(event.payload.num_turns)
+}
+
+/// Reads the branches of a rollout: the turns that count, and those that were taken back.
+pub(super) fn branches(rollout: &Path) -> Result<Branches, PathError> {
+    // What the model was sent stands for a turn, or in older rollouts the event of what was typed.
+    let (mut sent, mut typed, mut has_sent, mut is_any, mut lines) = (Turns::new(), Turns::new(), false, false, 0);
+    each_line(rollout, &mut |line| {
+        if let Some(line) = line {
+            match taken_back(line) {
+                Some(count) => {
+                    is_any = true;
+                    sent.take_back(count);
+                    typed.take_back(count);
+                }
+                None => match Record::of_line(line).and_then(|record| record.prompt()) {
+                    Some(Prompt::Sent(_)) => {
+                        has_sent = true;
+                        sent.begin(lines);
+                    }
+                    Some(Prompt::Typed(_)) => typed.begin(lines),
+                    None => {}
+                },
+            }
+        }
+        lines += 1;
+        ControlFlow::Continue(())
+    })?;
+    let turns = if has_sent { sent } else { typed };
+    Ok(if is_any { turns.branches(lines) } else { Branches::default() })
+}

@@ -1,0 +1,74 @@
+//! The branches of a log: of records that name the one that they follow, and of turns that a later record takes back.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use crate::error::PathError;
+use crate::format::jsonl::each_line;
+use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, Part};
+
+/// A record of a tree.
+pub(super) struct Link {
+    pub id: Option<Id>,
+    pub parent: Parent,
+    pub part: Part,
+    /// Set if the active branch ends here unless a later record does.
+    pub is_leaf: bool,
+}
+
+/// Reads the tree of a log, whose active branch ends at the last leaf. A line that `link` does not know follows the line before.
+pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Result<Branches, PathError> {
+    let (mut nodes, mut last, mut lines): (Vec<Node>, _, _) = (Vec::new(), None, 0);
+    each_line(log, &mut |line| {
+        if let Some(Link { id, parent, part, is_leaf }) = line.and_then(&link) {
+            last = if is_leaf { Some(lines) } else { last };
+            // Most of what lies between these only follows the line before, and takes no memory.
+            if (id.is_some() || parent != Parent::Previous) && nodes.len() <= MAX_NODES {
+                nodes.push(Node { line: lines, id, parent, part });
+            }
+        }
+        lines += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok(Branches::divide(&nodes, last, lines))
+}
+
+/// The turns of a log, in which a record can take the last ones back.
+pub(super) struct Turns {
+    nodes: Vec<Node>,
+    /// The lines at which the turns begin that count.
+    live: Vec<usize>,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        // The records before the first turn are the root of all.
+        let root = Node { line: 0, id: Some(0), parent: Parent::None, part: Part::Silent };
+        Self { nodes: vec![root], live: Vec::new() }
+    }
+
+    /// Begins a turn at a line.
+    pub(super) fn begin(&mut self, line: usize) {
+        let id = |line: usize| line as Id + 1;
+        let parent = self.live.last().map_or(0, |turn| id(*turn));
+        if self.nodes.len() <= MAX_NODES {
+            self.nodes.push(Node { line, id: Some(id(line)), parent: Parent::Record(parent), part: Part::Message });
+        }
+        self.live.push(line);
+    }
+
+    /// Takes back all but the first turns.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.live.truncate(count);
+    }
+
+    /// Takes back the last turns.
+    pub(super) fn take_back(&mut self, count: usize) {
+        self.truncate(self.live.len().saturating_sub(count));
+    }
+
+    /// Divides a log of so many lines.
+    pub(super) fn branches(&self, lines: usize) -> Branches {
+        Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines)
+    }
+}

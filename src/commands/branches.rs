@@ -1,0 +1,54 @@
+//! The branches of a conversation in numbers, and the note on those that are left out.
+
+use std::ops::ControlFlow;
+
+use crate::agent;
+use crate::error::PathError;
+use crate::session::branches::{ACTIVE, Branch, BranchFilter};
+use crate::session::{Copy, Message, Role};
+
+/// Returns every branch with its messages in numbers, the active one first.
+pub(super) fn all(copy: &Copy) -> Result<Vec<Branch>, PathError> {
+    let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(Vec::new()) };
+    let count = agent.branches(copy)?.count();
+    let mut branches: Vec<Branch> = (ACTIVE..=count).map(Branch::new).collect();
+    agent.messages_on(copy, BranchFilter::All, &mut |message| {
+        let number = message.branch.unwrap_or(ACTIVE);
+        if let Some(branch) = branches.get_mut(usize::from(number) - 1) {
+            branch.add(&message);
+        }
+        ControlFlow::Continue(())
+    })?;
+    for branch in branches.iter_mut().skip(1) {
+        let mut before: Option<Message> = None;
+        agent.messages_on(copy, BranchFilter::Number(branch.number), &mut |message| {
+            if message.branch == Some(branch.number) {
+                return ControlFlow::Break(());
+            }
+            before = Some(message);
+            ControlFlow::Continue(())
+        })?;
+        branch.after = before.map(|message| message.text);
+    }
+    // A tool's result between two branches says nothing of either.
+    branches.retain(|branch| branch.number == ACTIVE || branch.messages > 0);
+    Ok(branches)
+}
+
+/// Returns a note if a conversation has branches that are not shown.
+pub(super) fn note(copy: &Copy, wanted: BranchFilter) -> Option<String> {
+    let agent = agent::by_kind(copy.place.agent()).filter(|_| wanted == BranchFilter::Active)?;
+    let count = agent.branches(copy).ok()?.count();
+    let others = count.checked_sub(1).filter(|others| *others > 0)?;
+    let mut messages = 0_u64;
+    let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
+        messages += u64::from(message.branch.is_some() && message.role != Role::Tool);
+        ControlFlow::Continue(())
+    });
+    read.ok()?;
+    let said = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
+    Some(match others {
+        1 => format!("{said} on another branch; --branch 2 prints it, and --all-branches prints all."),
+        _ => format!("{said} on {others} other branches; --branch N prints one, and --all-branches prints all."),
+    })
+}

@@ -1,0 +1,340 @@
+//! Branches of a conversation whose records form a tree, as after a rewind. Pure.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use jiff::Timestamp;
+
+use crate::session::Message;
+
+/// A hash of a record's id; a transcript may have very many.
+pub(crate) type Id = u64;
+
+/// Returns the hash of an id.
+pub(crate) fn hash(id: &str) -> Id {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A record that does not simply follow the line before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// The number of its line, counted from 0.
+    pub line: usize,
+    pub id: Option<Id>,
+    pub parent: Parent,
+    pub part: Part,
+}
+
+/// The record that another one follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parent {
+    None,
+    /// That on the line before.
+    Previous,
+    Record(Id),
+}
+
+/// The role of a record on its branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Something else than a message.
+    Silent,
+    Message,
+    /// A part of the reply with this id. Parallel calls of tools are siblings in the tree, and are not branches.
+    Reply(Id),
+    /// The result of a tool.
+    Result,
+}
+
+/// The branches that are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BranchFilter {
+    /// The one that a resume continues.
+    #[default]
+    Active,
+    All,
+    /// The one of this number, with the messages before its fork.
+    Number(u16),
+}
+
+/// The number of the branch that a resume continues.
+pub(crate) const ACTIVE: u16 = 1;
+/// The number of lines that a later one replaces: they have no branch.
+const REPLACED: u16 = 0;
+/// The largest number of nodes that are distinguished. In a file with more, every line is on the active branch.
+pub(crate) const MAX_NODES: usize = 512 * 1024;
+
+/// A branch in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Branch {
+    pub number: u16,
+    /// Number of messages after the fork.
+    pub messages: u64,
+    pub begun_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// The first of these messages.
+    pub first: Option<String>,
+    /// The message before its fork.
+    pub after: Option<String>,
+}
+
+impl Branch {
+    pub(crate) fn new(number: u16) -> Self {
+        Self { number, ..Self::default() }
+    }
+
+    /// Adds a message.
+    pub(crate) fn add(&mut self, message: &Message) {
+        self.messages += 1;
+        self.begun_at = self.begun_at.into_iter().chain(message.at).min();
+        self.ended_at = self.ended_at.max(message.at);
+        if self.first.is_none() {
+            self.first = Some(message.text.clone());
+        }
+    }
+}
+
+/// The branch of each line. Branches other than the active one have numbers from 2 on, the last one in the file first.
+#[derive(Debug, Default)]
+pub(crate) struct Branches {
+    /// The line of each node, which includes the lines up to the next node.
+    starts: Vec<usize>,
+    /// The branch of each node.
+    numbers: Vec<u16>,
+    /// The node at which each branch from 2 on leaves another one; `None` for a branch with a separate root.
+    forks: Vec<Option<usize>>,
+    /// Number of lines when the file was read; later ones are on the active branch.
+    lines: usize,
+}
+
+impl Branches {
+    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. A record whose parent is missing
+    /// follows the line before it: the agent would forget the conversation up to there, but it is worth reading.
+    pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize) -> Self {
+        let at_line = |line: usize| nodes.partition_point(|node| node.line <= line).checked_sub(1);
+        let Some(leaf) = leaf.and_then(at_line).filter(|_| nodes.len() <= MAX_NODES) else { return Self::default() };
+        let parents = parents(nodes);
+        let mut dividing =
+            Dividing { nodes, parents, numbers: vec![0; nodes.len()], replies: BTreeSet::new(), forks: Vec::new() };
+        let active = dividing.chain(leaf).0;
+        dividing.assign(&active, ACTIVE);
+        for at in (0..nodes.len()).rev() {
+            dividing.take(at);
+        }
+        if dividing.forks.is_empty() {
+            return Self::default();
+        }
+        let starts = nodes.iter().map(|node| node.line).collect();
+        Self { starts, numbers: dividing.numbers, forks: dividing.forks, lines }
+    }
+
+    /// Makes one branch without some lines, which later ones replace.
+    pub(crate) fn without(replaced: &BTreeSet<usize>) -> Self {
+        let (mut starts, mut numbers) = (Vec::new(), Vec::new());
+        for line in replaced {
+            starts.extend([*line, line + 1]);
+            numbers.extend([REPLACED, ACTIVE]);
+        }
+        Self { starts, numbers, forks: Vec::new(), lines: usize::MAX }
+    }
+
+    /// Returns how many branches there are.
+    pub(crate) fn count(&self) -> u16 {
+        u16::try_from(self.forks.len()).unwrap_or(u16::MAX).saturating_add(1)
+    }
+
+    /// Returns the number of the branch of a line.
+    pub(crate) fn of(&self, line: usize) -> u16 {
+        self.node(line).map_or(ACTIVE, |at| self.numbers[at])
+    }
+
+    /// Returns the number of the branch of a line, unless that is the active one.
+    pub(crate) fn other(&self, line: usize) -> Option<u16> {
+        Some(self.of(line)).filter(|number| *number != ACTIVE)
+    }
+
+    fn node(&self, line: usize) -> Option<usize> {
+        if line >= self.lines { None } else { self.starts.partition_point(|start| *start <= line).checked_sub(1) }
+    }
+
+    /// Returns whether a line is on the wanted branches.
+    pub(crate) fn has(&self, line: usize, wanted: BranchFilter) -> bool {
+        match wanted {
+            BranchFilter::All => self.of(line) != REPLACED,
+            BranchFilter::Active => self.of(line) == ACTIVE,
+            BranchFilter::Number(number) => self.is_on(line, number),
+        }
+    }
+
+    /// Returns whether a line is on a branch, or on that which it leaves and before the fork.
+    fn is_on(&self, line: usize, mut number: u16) -> bool {
+        let Some(at) = self.node(line) else { return number == ACTIVE };
+        let mut end = usize::MAX;
+        loop {
+            if self.numbers[at] == number {
+                return at <= end;
+            }
+            let fork = usize::from(number).checked_sub(2).and_then(|place| self.forks.get(place).copied().flatten());
+            let Some(fork) = fork else { return false };
+            (number, end) = (self.numbers[fork], end.min(fork));
+        }
+    }
+}
+
+/// Returns the node that each one follows.
+fn parents(nodes: &[Node]) -> Vec<Option<usize>> {
+    // The last record with an id counts.
+    let mut by_id: Vec<(Id, usize)> = nodes.iter().enumerate().filter_map(|(at, node)| Some((node.id?, at))).collect();
+    by_id.sort_unstable();
+    let place = |id: Id| {
+        let (found, at) = *by_id.get(by_id.partition_point(|(other, _)| *other <= id).checked_sub(1)?)?;
+        (found == id).then_some(at)
+    };
+    let parent = |(at, node): (usize, &Node)| match node.parent {
+        Parent::None => None,
+        Parent::Previous => at.checked_sub(1),
+        Parent::Record(id) => place(id).or_else(|| at.checked_sub(1)),
+    };
+    nodes.iter().enumerate().map(parent).collect()
+}
+
+struct Dividing<'n> {
+    nodes: &'n [Node],
+    parents: Vec<Option<usize>>,
+    /// 0 for a node that is not on a branch yet.
+    numbers: Vec<u16>,
+    /// The replies of each branch.
+    replies: BTreeSet<(u16, Id)>,
+    forks: Vec<Option<usize>>,
+}
+
+impl Dividing<'_> {
+    /// Returns the nodes from one up to the first that is on a branch, and that one.
+    fn chain(&self, from: usize) -> (Vec<usize>, Option<usize>) {
+        let (mut chain, mut next, mut passed) = (Vec::new(), Some(from), BTreeSet::new());
+        while let Some(at) = next.filter(|at| self.numbers[*at] == 0) {
+            // Records may follow each other in a circle.
+            if !passed.insert(at) {
+                return (chain, None);
+            }
+            chain.push(at);
+            next = self.parents[at];
+        }
+        (chain, next)
+    }
+
+    fn assign(&mut self, chain: &[usize], number: u16) {
+        for at in chain {
+            self.numbers[*at] = number;
+            if let Part::Reply(reply) = self.nodes[*at].part {
+                self.replies.insert((number, reply));
+            }
+        }
+    }
+
+    /// Puts the nodes up to one on a branch: a new one, if they have separate messages.
+    fn take(&mut self, from: usize) {
+        if self.numbers[from] != 0 {
+            return;
+        }
+        let (chain, fork) = self.chain(from);
+        let number = fork.map_or(ACTIVE, |fork| self.numbers[fork]);
+        let is_own = |at: &usize| match self.nodes[*at].part {
+            Part::Silent => false,
+            Part::Message => true,
+            Part::Reply(reply) => !self.replies.contains(&(number, reply)),
+            Part::Result => fork.is_none(),
+        };
+        let is_new = chain.iter().any(is_own) && self.forks.len() < usize::from(u16::MAX) - 2;
+        if is_new {
+            self.forks.push(fork);
+        }
+        let new = u16::try_from(self.forks.len()).unwrap_or(u16::MAX) + 1;
+        self.assign(&chain, if is_new { new } else { number });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes nodes of words such as `b<a`: an id, what it follows, and `*` behind a silent one, `=x` behind a reply of that id,
+    /// `>` behind a result.
+    fn nodes(text: &str) -> Vec<Node> {
+        let id = |text: &str| text.bytes().map(u64::from).sum::<u64>();
+        let node = |(line, word): (usize, &str)| {
+            let (own, rest) = word.split_at(1);
+            let (parent, rest) = match rest.strip_prefix('<') {
+                Some(rest) => (Parent::Record(id(&rest[..1])), &rest[1..]),
+                None => (Parent::None, rest),
+            };
+            let part = match rest {
+                "" => Part::Message,
+                "*" => Part::Silent,
+                ">" => Part::Result,
+                reply => Part::Reply(id(&reply[1..])),
+            };
+            Node { line, id: Some(id(own)), parent, part }
+        };
+        text.split(' ').enumerate().map(node).collect()
+    }
+
+    fn divided(text: &str, leaf: usize) -> Branches {
+        let nodes = nodes(text);
+        Branches::divide(&nodes, Some(leaf), nodes.len())
+    }
+
+    fn numbers(text: &str, leaf: usize) -> Vec<u16> {
+        let branches = divided(text, leaf);
+        (0..text.split(' ').count()).map(|line| branches.of(line)).collect()
+    }
+
+    #[test]
+    fn each_leaf_has_a_branch_and_the_last_one_the_lowest_number() {
+        assert_eq!(numbers("a b<a c<b", 2), [1, 1, 1]);
+        assert_eq!(numbers("a b<a c<b d<a e<d", 4), [1, 2, 2, 1, 1]);
+        assert_eq!(numbers("a b<a c<b d<a e<d", 2), [1, 1, 1, 2, 2]);
+        assert_eq!(numbers("a b<a c<a d<a", 3), [1, 3, 2, 1]);
+        // A first prompt that was edited has a separate root.
+        assert_eq!(numbers("a b<a c d<c", 3), [2, 2, 1, 1]);
+        assert_eq!(numbers("a b<a c<b", 1), [1, 1, 2], "messages after the leaf are another branch");
+    }
+
+    #[test]
+    fn parallel_calls_and_silent_records_share_a_branch() {
+        assert_eq!(numbers("a b<a=m c<b=m d<b> e<c> f<e", 5), [1; 6]);
+        assert_eq!(numbers("a b<a=m c<b=m d<c> e<b> f<e", 5), [1; 6]);
+        assert_eq!(numbers("a b<a=m c<a=n", 2), [1, 2, 1], "another reply to one prompt is one");
+        assert_eq!(numbers("a b<a c<a* d<b", 3), [1; 4]);
+    }
+
+    #[test]
+    fn a_branch_has_the_messages_before_its_fork() {
+        let branches = divided("a b<a c<b d<c e<b f<a", 5);
+        assert_eq!(branches.count(), 3);
+        let on = |number| (0..6).filter(|line| branches.has(*line, BranchFilter::Number(number))).collect::<Vec<_>>();
+        assert_eq!((on(1), on(2), on(3)), (vec![0, 5], vec![0, 1, 4], vec![0, 1, 2, 3]));
+        assert!((0..6).all(|line| branches.has(line, BranchFilter::All)));
+        assert!(branches.has(6, BranchFilter::Active), "a line that was written since");
+    }
+
+    #[test]
+    fn replaced_lines_have_no_branch() {
+        let branches = Branches::without(&BTreeSet::from([1, 2, 5]));
+        for wanted in [BranchFilter::All, BranchFilter::Active, BranchFilter::Number(1)] {
+            assert_eq!((0..7).filter(|line| branches.has(*line, wanted)).collect::<Vec<_>>(), [0, 3, 4, 6]);
+        }
+        assert_eq!(branches.count(), 1);
+    }
+
+    #[test]
+    fn a_broken_tree_is_read_in_the_order_of_the_file() {
+        assert_eq!(numbers("a b<x c<b", 2), [1, 1, 1], "a missing parent");
+        assert_eq!(numbers("a b<b", 1), [2, 1]);
+        assert_eq!(numbers("a<b b<a", 1), [1, 1]);
+        assert_eq!(Branches::divide(&[], Some(0), 0).count(), 1);
+        assert_eq!(Branches::divide(&nodes("a b<a"), None, 2).of(1), ACTIVE);
+    }
+}

@@ -1,0 +1,186 @@
+//! Conversations with branches, as after a rewind: what a resume continues is shown, and the rest is named.
+
+use serde_json::json;
+
+use crate::contract::DoctorReport;
+use crate::contract::search::Search;
+use crate::contract::{Details, Severity};
+use crate::fixtures::{Claude, Codex, Pi, Qwen, id, put};
+use crate::world::World;
+
+/// A session with six messages that were left behind, and four that were written in their place.
+fn rewound() -> Claude {
+    let session = Claude::session(id(1)).in_dir("/usr").chained().turn("rename the tables", "Renamed them.");
+    let session = session.turn("abandoned idea", "An answer to it.").turn("abandoned too", "Another answer.");
+    session.back_to(2).turn("write a migration", "Migration written.").turn("and a test", "Test added.")
+}
+
+fn details(world: &World, args: &[&str]) -> Details {
+    world.rejoin(["show", "--json", "--counts"].iter().chain(args)).code(0).json()
+}
+
+/// Returns the texts and the branches of the messages.
+fn said(world: &World, args: &[&str]) -> Vec<(String, Option<u16>)> {
+    let messages = details(world, args).messages.expect("messages");
+    messages.into_iter().map(|message| (message.text, message.branch)).collect()
+}
+
+fn texts(world: &World, args: &[&str]) -> Vec<String> {
+    said(world, args).into_iter().map(|(text, _)| text).collect()
+}
+
+const ACTIVE: [&str; 6] =
+    ["rename the tables", "Renamed them.", "write a migration", "Migration written.", "and a test", "Test added."];
+
+#[test]
+fn show_prints_the_branch_that_a_resume_continues() {
+    let world = World::new();
+    world.add(rewound());
+    assert_eq!(texts(&world, &[&id(1), "-t"]), ACTIVE);
+    assert_eq!(texts(&world, &[&id(1), "-m", "2"]), ACTIVE[4..]);
+    let other = said(&world, &[&id(1), "--branch", "2"]);
+    assert_eq!(other.len(), 6);
+    assert_eq!(other[1], ("Renamed them.".to_owned(), None));
+    assert_eq!(other[5], ("Another answer.".to_owned(), Some(2)));
+    let all = said(&world, &[&id(1), "--all-branches"]);
+    assert_eq!(all.iter().filter(|(_, branch)| *branch == Some(2)).count(), 4);
+    assert_eq!(all.len(), 10);
+
+    let shown = details(&world, &[&id(1), "--branches"]);
+    assert_eq!((shown.session.prompts, shown.session.replies), (Some(3), Some(3)));
+    assert_eq!(shown.notes, ["4 more messages are on another branch, which `rejoin show --branches` lists"]);
+    let branches = shown.branches.expect("branches");
+    assert_eq!(
+        branches.iter().map(|branch| (branch.number, branch.active, branch.messages)).collect::<Vec<_>>(),
+        [(1, true, 6), (2, false, 4)]
+    );
+    assert_eq!(branches[1].first.as_deref(), Some("abandoned idea"));
+    assert_eq!(branches[1].after.as_deref(), Some("Renamed them."));
+    assert!(branches[1].begun_at < branches[1].ended_at && branches[0].after.is_none());
+
+    let text = world.rejoin(["show", &id(1), "--branches"]).code(0).stdout();
+    assert!(text.starts_with("branch 1, which a resume continues: 6 messages from "), "{text}");
+    assert!(text.contains("\n  after   Renamed them.\n  begins  abandoned idea\n"), "{text}");
+    let printed = world.rejoin(["show", &id(1), "--all-branches"]).code(0).stdout();
+    assert_eq!(printed.matches("  (branch 2)\n").count(), 4);
+    let error = world.rejoin(["show", &id(1), "--branch", "3"]).code(5).stderr();
+    assert!(error.contains("there is no branch 3; the conversation has 2 branches"), "{error}");
+    for args in [["--branch", "0"], ["--branches", "-t"]] {
+        world.rejoin(["show", &id(1)].iter().copied().chain(args)).code(2);
+    }
+}
+
+#[test]
+fn the_last_prompt_of_claude_code_decides_its_branch() {
+    let world = World::new();
+    for (session, expected) in [
+        (rewound().last_prompt(6), "Another answer."),
+        (rewound().last_prompt(4), "An answer to it."),
+        (rewound().last_prompt(10), "Test added."),
+        (rewound().last_prompt(6).turn("later", "Of another client."), "Another answer."),
+        (rewound().last_prompt(10).turn("later", "After a crash."), "After a crash."),
+        (rewound().record("last-prompt", &json!({"leafUuid": "unknown"})), "Test added."),
+    ] {
+        world.add(session);
+        let texts = texts(&world, &[&id(1), "-t"]);
+        assert_eq!(texts.last().map(String::as_str), Some(expected), "{texts:?}");
+        let last = details(&world, &[&id(1), "-m", "1"]).messages.expect("messages");
+        assert_eq!(last[0].text, expected);
+    }
+}
+
+#[test]
+fn parallel_calls_of_tools_are_one_branch() {
+    let world = World::new();
+    let call = |name: &str| json!({"type": "tool_use", "id": name, "name": "Bash", "input": {"command": name}});
+    let result = |name: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": name}]});
+    let session = Claude::session(id(1)).in_dir("/usr").chained().prompt("do both");
+    let session = session.reply_block("m", &call("first")).reply_block("m", &call("second"));
+    let session = session.back_to(2).message("user", &result("one"), &json!({}));
+    world.add(session.back_to(3).message("user", &result("two"), &json!({})).reply("Both are done."));
+    assert_eq!(texts(&world, &[&id(1), "-t"]).len(), 6);
+    assert_eq!(details(&world, &[&id(1), "--branches"]).branches.map(|branches| branches.len()), Some(1));
+}
+
+#[test]
+fn a_compaction_continues_the_conversation() {
+    let world = World::new();
+    let boundary = json!({"subtype": "compact_boundary", "uuid": "b", "parentUuid": null, "logicalParentUuid": format!("{}-1", id(1))});
+    let session = Claude::session(id(1)).in_dir("/usr").chained().turn("before", "Done.").record("system", &boundary);
+    world.add(session.turn("after", "Done, too."));
+    assert_eq!(texts(&world, &[&id(1), "-t"]), ["before", "Done.", "after", "Done, too."]);
+}
+
+#[test]
+fn search_and_export_name_the_branch() {
+    let world = World::new();
+    world.add(rewound());
+    let found: Search = world.rejoin(["search", "abandoned", "--json"]).code(0).json();
+    assert!(found.sessions[0].messages.iter().all(|hit| hit.branch == Some(2)));
+    let exact: Search = world.rejoin(["search", "--exact", "migration", "--json"]).code(0).json();
+    assert!(exact.sessions[0].messages.iter().all(|hit| hit.branch.is_none()));
+    let table = world.rejoin(["search", "abandoned", "--format", "table"]).code(0).stdout();
+    assert!(table.contains("abandoned idea (branch 2)"), "{table}");
+
+    let page = world.rejoin(["export", &id(1)]).code(0);
+    assert!(page.stderr().contains("4 messages are on another branch; --branch 2 prints it"), "{}", page.stderr());
+    assert!(page.stdout().contains("Test added.") && !page.stdout().contains("abandoned"));
+    let all = world.rejoin(["export", &id(1), "--all-branches"]).code(0).stderr_eq("").stdout();
+    assert!(all.contains("## User (branch 2)"), "{all}");
+    let html = world.rejoin(["export", &id(1), "--branch", "2", "--format", "html"]).code(0).stdout();
+    assert!(html.contains("abandoned too") && !html.contains("Test added."));
+    world.rejoin(["export", &id(1), "--branch", "9"]).code(5);
+}
+
+#[test]
+fn doctor_reports_messages_that_a_resume_does_not_show() {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    for (session, severity) in [(rewound(), Severity::Info), (rewound().last_prompt(6), Severity::Warning)] {
+        let path = world.add(session);
+        let before = std::fs::read(&path).expect("a transcript");
+        let report: DoctorReport = world.rejoin(["doctor", "--json"]).json();
+        assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
+        let finding = &report.findings[0];
+        assert_eq!((finding.code.as_str(), finding.severity), ("other-branches", severity));
+        assert!(finding.evidence.contains("4 messages of claude session"), "{}", finding.evidence);
+        assert!(finding.evidence.contains("the newest among them") == (severity == Severity::Warning));
+        assert_eq!(std::fs::read(&path).expect("a transcript"), before);
+    }
+    world.add(Claude::session(id(1)).in_dir("/usr").chained().turn("a", "b").turn("c", "d").last_prompt(4));
+    world.rejoin(["doctor"]).code(0).stdout_eq("No problems found in 1 session.\n");
+}
+
+#[test]
+fn other_agents_have_branches_too() {
+    let world = World::new();
+    let turns = |n: usize| (format!("prompt {n}"), format!("reply {n}"));
+    let [one, two, three] = [1, 2, 3].map(turns);
+    let rollback = json!({"type": "thread_rolled_back", "num_turns": 1});
+    let codex = Codex::session(id(1)).in_new_words().turn(&one.0, &one.1).turn(&two.0, &two.1);
+    world.add(codex.record("event_msg", rollback).turn(&three.0, &three.1));
+    let pi = Pi::session(id(2)).turn(&one.0, &one.1).turn(&two.0, &two.1);
+    world.add(pi.back_to(2).turn(&three.0, &three.1));
+    let again = |parent: &str, own: &str, kind: &str, role: &str, text: &str| {
+        json!({"uuid": own, "parentUuid": parent, "type": kind, "timestamp": "2026-02-01T12:00:00Z", "cwd": "/usr",
+            "message": {"role": role, "parts": [{"text": text}]}})
+    };
+    let qwen = Qwen::session(id(3)).turn(&one.0, &one.1).turn(&two.0, &two.1);
+    let qwen =
+        qwen.raw(again("u3", "w1", "user", "user", &three.0)).raw(again("w1", "w2", "assistant", "model", &three.1));
+    world.add(qwen);
+    for agent in ["codex", "pi", "qwen"] {
+        let session = world.rejoin(["list", "--json", "--agent", agent]).code(0).sessions().remove(0);
+        let name = format!("{agent}:{}", session.id);
+        assert_eq!(texts(&world, &[&name, "-t"]), ["prompt 1", "reply 1", "prompt 3", "reply 3"], "{agent}");
+        let other = texts(&world, &[&name, "--branch", "2"]);
+        assert_eq!(other, ["prompt 1", "reply 1", "prompt 2", "reply 2"], "{agent}");
+        let shown = details(&world, &[&name, "--branches"]);
+        assert_eq!((shown.session.prompts, shown.session.replies), (Some(2), Some(2)), "{agent}");
+        assert!(
+            shown.notes.iter().any(|note| note.starts_with("2 more messages are on another branch")),
+            "{:?}",
+            shown.notes
+        );
+    }
+}
