@@ -18,7 +18,7 @@ use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -276,20 +276,20 @@ pub(crate) trait Agent: Listed + Sync {
         self.messages_on(copy, BranchFilter::All, &mut |message| see(Said::Message(message)))
     }
 
-    /// Adds up what the replies of a copy took; `None` where its agent does not record that.
-    fn tokens(&self, _copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        Ok(None)
+    /// Adds up the tokens and the money that the replies of a copy took, as far as its agent records them.
+    fn usage(&self, _copy: &Copy) -> Result<Usage, PathError> {
+        Ok(Usage::default())
     }
 
     /// Counts the messages of a copy as [`Agent::count`] does, adds the days on which they were written, and returns what
-    /// [`Agent::tokens`] returns.
-    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>, PathError> {
+    /// [`Agent::usage`] returns.
+    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
         self.count(copy)?;
         self.messages(copy, &mut |message| {
             message.at.into_iter().for_each(|at| days.add(at));
             ControlFlow::Continue(())
         })?;
-        self.tokens(copy)
+        self.usage(copy)
     }
 
     /// Returns the file of JSON that holds every letter and digit of a copy's messages next to the same letters and digits

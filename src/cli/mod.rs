@@ -140,11 +140,12 @@ pub(crate) enum Command {
     /// first. Words are found in any form and in any case. In a pipe, it prints one line per message. Tabs separate the
     /// fields: agent, id, role, time, the match and the text around it.
     Search(SearchArgs),
-    /// Count sessions, messages, bytes, active days and tokens
+    /// Count sessions, messages, bytes, active days, tokens and costs
     ///
     /// They are counted by agent, project, model and week. This reads every transcript to its end. Sub-agents count with their
-    /// session. Tokens are those that an agent records; if it records none, there are none. In a pipe, this prints one line per row. Tabs separate the fields: key,
-    /// value, sessions, prompts, replies, bytes, active days, and tokens read, read from a cache, and written.
+    /// session. Tokens and costs are those that an agent records; if it records none, there are none. In a pipe, this prints
+    /// one line per row. Tabs separate the fields: key, value, sessions, prompts, replies, bytes, active days, tokens read,
+    /// read from a cache, and written, and the cost in US dollars.
     Stats(StatsArgs),
     /// Write sessions as Markdown, as pages of HTML or as JSON
     ///

@@ -10,6 +10,7 @@ use crate::error::{Exit, PathError};
 use crate::format::text;
 use crate::scan::{self, Wanted};
 use crate::session::stats::{self, Days, Measured, StatsKey};
+use crate::session::usage::Usage;
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
 use crate::system::env::{Clock, Env};
 use crate::view::render::stats::{Row, Stats};
@@ -59,11 +60,11 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 
 /// Reads a session to its end; what cannot be read is not counted.
 fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError>) {
-    let (kind, mut tokens, mut failed) = (session.copy().kind, None, None);
+    let (kind, mut usage, mut failed) = (session.copy().kind, Usage::default(), None);
     let mut days = Days::new(TimeZone::clone(&clock.zone), clock.later(CLOCK_SKEW));
     if let Some(agent) = agent::by_kind(session.agent) {
         match agent.measure(&mut session.copies[0], &mut days) {
-            Ok(found) => tokens = found,
+            Ok(found) => usage = found,
             Err(error) => failed = Some(error),
         }
     }
@@ -82,7 +83,7 @@ fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError
         replies: copy.replies.unwrap_or(0),
         size_bytes: copy.size().unwrap_or(0),
         days: days.dates,
-        tokens,
+        usage,
     };
     (measured, failed)
 }

@@ -11,6 +11,8 @@ use memchr::memmem;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::session::usage::Cost;
+
 /// A field that should be a string; anything else counts as absent instead of spoiling its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text<'a>(Option<Cow<'a, str>>);
@@ -225,6 +227,11 @@ pub(crate) fn epoch(value: Option<&RawValue>, per_second: u32) -> Option<Timesta
     // A number beyond the calendar is cut to the largest there is, which no time is.
     #[expect(clippy::cast_possible_truncation, reason = "what does not fit is no time")]
     Timestamp::from_microsecond(micros.round() as i64).ok()
+}
+
+/// Reads a cost that is a number of US dollars; a text does not count.
+pub(crate) fn dollars(value: Option<&RawValue>) -> Option<Cost> {
+    Cost::from_dollars(value?.get().parse().ok()?)
 }
 
 /// Reads a time that may lack a zone, which then is the writer's local one.

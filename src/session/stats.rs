@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::session::usage::Tokens;
+use crate::session::usage::{Cost, Tokens, Usage};
 
 /// What sessions are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
@@ -71,7 +71,7 @@ impl Days {
 /// One session in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// A sub-agent is a part of its session, and only its tokens are its own.
+    /// A sub-agent is a part of its session, and only its tokens and its cost are its own.
     pub is_subagent: bool,
     pub agent: &'static str,
     pub project: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) struct Measured {
     pub size_bytes: u64,
     /// The days on which something was said, where the user is.
     pub days: BTreeSet<Date>,
-    pub tokens: Option<Tokens>,
+    pub usage: Usage,
 }
 
 impl Measured {
@@ -110,19 +110,24 @@ pub(crate) struct Tally {
     pub replies: u64,
     pub size_bytes: u64,
     pub days: BTreeSet<Date>,
-    /// `None` where no agent of them records any.
+    /// `None` if no agent of them records any.
     pub tokens: Option<Tokens>,
+    /// `None` if no agent of them records any.
+    pub cost: Option<Cost>,
+    /// The number of sessions with a recorded cost.
+    pub cost_sessions: u64,
 }
 
 impl Tally {
     fn add(&mut self, session: &Measured) {
-        if let Some(tokens) = session.tokens {
-            self.tokens.get_or_insert_default().add(tokens);
-        }
+        let mut usage = Usage { tokens: self.tokens, cost: self.cost };
+        usage.add(session.usage);
+        (self.tokens, self.cost) = (usage.tokens, usage.cost);
         if session.is_subagent {
             return;
         }
         self.sessions += 1;
+        self.cost_sessions += u64::from(session.usage.cost.is_some());
         self.prompts += session.prompts;
         self.replies += session.replies;
         self.size_bytes += session.size_bytes;
@@ -164,17 +169,19 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_counted_by_key_and_a_sub_agent_adds_its_tokens_alone() {
-        let tokens = Tokens { input: 5, cached: 2, output: 1 };
+    fn a_sub_agent_adds_its_tokens_and_its_cost_alone() {
+        let tokens = Some(Tokens { input: 5, cached: 2, output: 1 });
+        let usage = Usage { tokens, cost: Cost::from_dollars(0.25) };
         let sessions = [
             session("claude", date(2026, 11, 22), 2),
-            Measured { tokens: Some(tokens), ..session("codex", date(2026, 11, 23), 3) },
+            Measured { usage, ..session("codex", date(2026, 11, 23), 3) },
             session("codex", date(2026, 11, 29), 1),
-            Measured { is_subagent: true, tokens: Some(tokens), ..session("codex", date(2026, 11, 29), 100) },
+            Measured { is_subagent: true, usage, ..session("codex", date(2026, 11, 29), 100) },
         ];
         let all = total(&sessions);
         assert_eq!((all.sessions, all.prompts, all.days.len()), (3, 6, 3));
         assert_eq!(all.tokens, Some(Tokens { input: 10, cached: 4, output: 2 }));
+        assert_eq!((all.cost, all.cost_sessions), (Cost::from_dollars(0.5), 1));
         let told = |by| -> Vec<(Option<String>, u64)> {
             tallies(&sessions, by).into_iter().map(|(key, tally)| (key, tally.sessions)).collect()
         };

@@ -1,4 +1,6 @@
-//! What a session's replies took: tokens, as far as its agent records them.
+//! The tokens that a session's replies took and the money that they cost, as far as its agent records them.
+
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,5 +32,114 @@ impl Tokens {
             sum.add(tokens);
             Some(sum)
         })
+    }
+}
+
+/// Money in US dollars, in whole billionths of a dollar, so that a sum of many small costs does not drift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cost(u64);
+
+impl Cost {
+    /// A record with as many dollars or more is damaged. Claude Code 2.1.332 refuses the same.
+    const LIMIT: f64 = 1e9;
+    const PER_DOLLAR: u64 = 1_000_000_000;
+    const PER_CENT: u64 = Self::PER_DOLLAR / 100;
+
+    /// Takes a number of dollars that an agent recorded. Zero is `None`: agents write it for a model without a price as
+    /// well as for one that is free. So is a number that no cost can be.
+    pub(crate) fn from_dollars(dollars: f64) -> Option<Self> {
+        if !(dollars > 0.0 && dollars < Self::LIMIT) {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the limits are checked above")]
+        let parts = (dollars * 1e9).round() as u64;
+        (parts > 0).then_some(Self(parts))
+    }
+
+    /// Returns the number of dollars.
+    #[expect(clippy::cast_precision_loss, reason = "the first 15 digits stay")]
+    pub(crate) fn dollars(self) -> f64 {
+        self.0 as f64 / Self::PER_DOLLAR as f64
+    }
+
+    /// Adds another cost.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+
+    /// Adds up costs; `None` if there is none.
+    pub(crate) fn sum(costs: impl IntoIterator<Item = Self>) -> Option<Self> {
+        costs.into_iter().reduce(|mut sum, cost| {
+            sum.add(cost);
+            sum
+        })
+    }
+}
+
+/// Writes dollars and cents, rounded: `$12.34`, or `<$0.01`.
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cents = self.0.saturating_add(Self::PER_CENT / 2) / Self::PER_CENT;
+        if self.0 < Self::PER_CENT { f.pad("<$0.01") } else { f.pad(&format!("${}.{:02}", cents / 100, cents % 100)) }
+    }
+}
+
+/// Everything that an agent records about the use of models in one session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub tokens: Option<Tokens>,
+    pub cost: Option<Cost>,
+}
+
+impl Usage {
+    /// Makes the usage of an agent that records tokens only.
+    pub(crate) fn from_tokens(tokens: Option<Tokens>) -> Self {
+        Self { tokens, cost: None }
+    }
+
+    /// Makes the usage of an agent that records costs, and tokens that are not read.
+    pub(crate) fn from_cost(cost: Option<Cost>) -> Self {
+        Self { tokens: None, cost }
+    }
+
+    /// Adds that of another reply.
+    pub(crate) fn add(&mut self, other: Self) {
+        if let Some(tokens) = other.tokens {
+            self.tokens.get_or_insert_default().add(tokens);
+        }
+        self.cost = Cost::sum(self.cost.into_iter().chain(other.cost));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_cannot_be_a_cost_is_ignored() {
+        for dollars in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e9, 1e300, 1e-300, 4e-10] {
+            assert_eq!(Cost::from_dollars(dollars), None, "{dollars}");
+        }
+        assert_eq!(Cost::from_dollars(1e-9), Some(Cost(1)));
+    }
+
+    #[test]
+    fn a_sum_of_many_small_costs_does_not_drift() {
+        let sum = Cost::sum((0..1_000_000).filter_map(|_| Cost::from_dollars(0.1))).expect("a sum");
+        assert_eq!((sum.dollars().to_string(), sum.to_string()), ("100000".to_owned(), "$100000.00".to_owned()));
+        let sum = Cost::sum([0.1, 0.2].map(|it| Cost::from_dollars(it).expect("a cost"))).expect("a sum");
+        assert_eq!(sum.dollars().to_string(), "0.3");
+        assert_eq!(Cost::sum([]), None);
+        assert_eq!(Cost::sum([Cost(u64::MAX), Cost(1)]), Some(Cost(u64::MAX)));
+    }
+
+    #[test]
+    fn a_cost_is_written_in_dollars_and_cents() {
+        let shown = |dollars| Cost::from_dollars(dollars).expect("a cost").to_string();
+        assert_eq!(
+            [1e-6, 0.0099, 0.01, 0.014_9, 0.015, 12.34, 999.999].map(shown),
+            ["<$0.01", "<$0.01", "$0.01", "$0.01", "$0.02", "$12.34", "$1000.00"]
+        );
+        assert_eq!(Cost(u64::MAX).to_string(), "$18446744073.70");
     }
 }

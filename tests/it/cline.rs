@@ -12,12 +12,12 @@ use crate::world::World;
 
 const ID: &str = "1769940000000_river";
 
-fn typed(text: &str) -> Value {
+pub(crate) fn typed(text: &str) -> Value {
     let text = format!("<user_input mode=\"act\">{text}</user_input>");
     json!({"role": "user", "content": [{"type": "text", "text": text}], "ts": 1_769_940_000_000_u64})
 }
 
-fn reply(text: &str) -> Value {
+pub(crate) fn reply(text: &str) -> Value {
     let info = json!({"id": "model-c", "provider": "p"});
     json!({"role": "assistant", "content": [{"type": "text", "text": text}], "ts": 1_769_940_060_000_u64, "modelInfo": info})
 }
@@ -32,7 +32,7 @@ fn folder(world: &World, id: &str) -> PathBuf {
 }
 
 /// Writes a session with what its file says beside the rest.
-fn add(world: &World, id: &str, said: &Value, list: &[Value]) -> PathBuf {
+pub(crate) fn add(world: &World, id: &str, said: &Value, list: &[Value]) -> PathBuf {
     let folder = folder(world, id);
     let mut meta = json!({
         "version": 1, "session_id": id, "started_at": "2026-02-01T10:00:00.000Z", "status": "completed", "pid": 4_194_305,
@@ -44,7 +44,7 @@ fn add(world: &World, id: &str, said: &Value, list: &[Value]) -> PathBuf {
     folder
 }
 
-fn add_subagent(folder: &Path) {
+pub(crate) fn add_subagent(folder: &Path) {
     let task = json!({"role": "user", "content": [{"type": "text", "text": "count the files"}]});
     put(&folder.join("agent_1769940001000_abcdef.messages.json"), messages(&[task, reply("three")]));
 }

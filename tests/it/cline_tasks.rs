@@ -11,18 +11,18 @@ use crate::world::World;
 const ID: &str = "1769940000000";
 const EXTENSION: &str = "User/globalStorage/saoudrizwan.claude-dev";
 
-fn storage(home: &Path, editor: &str) -> PathBuf {
+pub(crate) fn storage(home: &Path, editor: &str) -> PathBuf {
     let config = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
     home.join(config).join(editor).join(EXTENSION)
 }
 
 /// A message at this minute after ten o'clock.
-fn message(minute: u64, kind: &str, what: &str, text: &str) -> Value {
+pub(crate) fn message(minute: u64, kind: &str, what: &str, text: &str) -> Value {
     json!({"ts": 1_769_940_000_000 + 60_000 * minute, "type": kind, kind: what, "text": text, "partial": false})
 }
 
 /// Writes a task, and returns its folder.
-fn write(root: &Path, id: &str, dir: &Path, messages: &[Value]) -> PathBuf {
+pub(crate) fn write(root: &Path, id: &str, dir: &Path, messages: &[Value]) -> PathBuf {
     let folder = root.join("tasks").join(id);
     put(&folder.join("ui_messages.json"), json!(messages).to_string());
     let environment = format!("<environment_details>\n# Current Working Directory ({}) Files\n", dir.display());

@@ -11,7 +11,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-fn header(dir: &Path) -> Value {
+pub(crate) fn header(dir: &Path) -> Value {
     json!({"type": "session", "version": 3, "id": ID, "timestamp": "2026-02-01T10:00:00.000Z", "cwd": dir})
 }
 
@@ -25,7 +25,7 @@ fn message(minute: u32, role: &str, content: &Value, meta: &Value) -> Value {
     })
 }
 
-fn said(minute: u32, role: &str, text: &str) -> Value {
+pub(crate) fn said(minute: u32, role: &str, text: &str) -> Value {
     message(minute, role, &json!([{"type": "text", "text": text}]), &json!({"source": "user"}))
 }
 
@@ -41,7 +41,7 @@ fn project_of(home: &Path, dir: &Path) -> PathBuf {
     home.join(".commandcode/projects").join(words.join("-"))
 }
 
-fn write(world: &World, dir: &Path, records: &[Value]) -> PathBuf {
+pub(crate) fn write(world: &World, dir: &Path, records: &[Value]) -> PathBuf {
     let path = project_of(&world.home(), dir).join(format!("{ID}.jsonl"));
     put(&path, lines(records));
     age_tree(&world.home());

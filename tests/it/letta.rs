@@ -34,11 +34,11 @@ fn typed(texts: &[&str]) -> Value {
     json!({"role": "user", "timestamp": 1_767_225_603_000_u64, "content": parts})
 }
 
-fn reply(text: &str) -> Value {
+pub(crate) fn reply(text: &str) -> Value {
     json!({"role": "assistant", "content": [{"type": "text", "text": text}], "model": "model-l", "stopReason": "stop"})
 }
 
-fn add(world: &World, n: u32, more: &Value, records: &[Value]) -> PathBuf {
+pub(crate) fn add(world: &World, n: u32, more: &Value, records: &[Value]) -> PathBuf {
     let id = format!("local-conv-{n}");
     let folder = folder(world, &format!("conversation:{id}"));
     let mut conversation = json!({"id": id, "agent_id": AGENT, "archived": false, "created_at": "2026-01-01T00:00:01.000Z",

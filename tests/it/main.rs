@@ -34,6 +34,7 @@ mod completing;
 mod config;
 mod r#continue;
 mod copilot;
+mod costs;
 mod cron;
 #[cfg(feature = "sqlite")]
 mod crush;

@@ -30,7 +30,7 @@ fn prompt(n: u32, text: &str) -> Value {
     message(n, &json!({"role": "user", "content": [{"type": "text", "text": text}], "attribution": "user"}))
 }
 
-fn reply(n: u32, text: &str) -> Value {
+pub(crate) fn reply(n: u32, text: &str) -> Value {
     message(
         n,
         &json!({"role": "assistant", "content": [{"type": "text", "text": text}], "model": "model-o", "stopReason": "stop"}),

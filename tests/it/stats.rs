@@ -115,7 +115,7 @@ fn a_pipe_gets_a_line_a_row() {
     let lines = world.rejoin(["stats", "--by", "agent,project"]).code(0).stderr_eq("").stdout();
     let fields: Vec<Vec<&str>> = lines.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(fields.len(), 2, "{lines}");
-    assert!(fields.iter().all(|line| line.len() == 10), "{lines}");
+    assert!(fields.iter().all(|line| line.len() == 11), "{lines}");
     assert_eq!(
         (&fields[0][..5], &fields[1][..3]),
         (&["agent", "codex", "1", "1", "1"][..], &["project", "/usr", "1"][..])

@@ -6,6 +6,7 @@
 pub(super) mod about;
 mod origin;
 mod records;
+mod usage;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -23,6 +24,7 @@ use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
 use crate::session::evidence;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -141,6 +143,10 @@ impl Agent for Aider {
         let inputs = place.store.root.join(INPUTS);
         let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        usage::usage(&copy.place.path)
     }
 
     fn is_silent(&self, line: &[u8]) -> bool {

@@ -4,10 +4,10 @@
 //! them from lines of an answer, which are there as they came: `####` and `>` begin those, too.
 
 /// What stands between the program's name and the time in the first line of a start.
-const START: &str = "# aider chat started at ";
+pub(super) const START: &str = "# aider chat started at ";
 /// The program's first own line of a start. What comes before is its command line, with the raw lines of `--message`.
 const VERSION: &str = "> Aider v";
-const BLANKS: &str = "  ";
+pub(super) const BLANKS: &str = "  ";
 /// A text is cut here, so that a file without an end of anything is never held whole.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 

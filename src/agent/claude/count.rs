@@ -14,7 +14,7 @@ use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
 use crate::session::branches::{BranchFilter, Id, hash};
 use crate::session::stats::Days;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{Copy, SessionKind};
 
 /// Reads a transcript to its end and counts its messages.
@@ -28,9 +28,9 @@ pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Reads a transcript to its end once for its messages, their days, and their tokens.
-pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>, PathError> {
-    let (mut count, mut usages) = (Count::of(copy), Usages::default());
+/// Reads a transcript to its end once for its messages, their days, their tokens and their cost.
+pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
+    let (mut count, mut usages) = (Count::of(copy), Usages::of(&copy.place));
     each_line(&copy.place.path, &mut |line| {
         line.into_iter().for_each(|line| usages.see(line));
         if let Some(record) = count.see(line)
@@ -41,8 +41,9 @@ pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>
         }
         ControlFlow::Continue(())
     })?;
+    let usage = usages.sum();
     count.finish(copy);
-    Ok(usages.sum())
+    Ok(usage)
 }
 
 /// The messages so far.

@@ -40,7 +40,7 @@ use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::stats::Days;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
@@ -100,7 +100,7 @@ impl Agent for Claude {
         count(copy)
     }
 
-    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Option<Tokens>, PathError> {
+    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
         count::measure(copy, days)
     }
 
@@ -112,8 +112,8 @@ impl Agent for Claude {
         belongings::finder(roots)
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        usage::tokens(&copy.place)
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        usage::usage(&copy.place)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

@@ -1,17 +1,26 @@
-//! What the replies of a transcript took. A reply lies in several records, each with the numbers so far (2.1.330).
+//! The tokens and the cost of a transcript. A reply is in several records, each with the numbers so far (2.1.330).
+//!
+//! Costs are by 2.1.332, and by the transcripts that it wrote: it computes them from the prices of the API, also for a
+//! subscription. When it ends, and at other times, it writes `cost-state` with the total of the session, its sub-agents
+//! included; that of an earlier run is read back first. Versions before 1.0 wrote `costUSD` into each reply instead.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use memchr::memmem;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::error::PathError;
-use crate::format::jsonl::each_line_with;
+use crate::format::json::{Flag, Text, dollars, text_in};
+use crate::format::jsonl::each_line;
 use crate::session::Located;
-use crate::session::usage::Tokens;
+use crate::session::usage::{Cost, Tokens, Usage};
 
-/// What a record with numbers contains.
-const MARK: &[u8] = b"\"usage\"";
+/// A part of each record with tokens.
+const TOKENS: &[u8] = b"\"usage\"";
+/// A part of each record with a cost.
+const COST: &[u8] = b"ostUSD\"";
 
 #[derive(Deserialize)]
 struct Record {
@@ -21,43 +30,89 @@ struct Record {
 #[derive(Deserialize)]
 struct Message {
     id: String,
-    usage: Usage,
+    usage: Counts,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct Counts {
     input_tokens: u64,
     output_tokens: u64,
     cache_creation_input_tokens: u64,
     cache_read_input_tokens: u64,
 }
 
-/// The tokens of each reply, by the id of its message.
-#[derive(Default)]
-pub(super) struct Usages(HashMap<String, Tokens>);
+/// A record with a cost.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
+struct Costs<'a> {
+    #[serde(rename = "type")]
+    kind: Text<'a>,
+    session_id: Text<'a>,
+    #[serde(rename = "totalCostUSD")]
+    total: Option<&'a RawValue>,
+    /// Whether a part of the total is not by a price but by a guess at one.
+    has_unknown_model_cost: Flag,
+    #[serde(rename = "costUSD")]
+    of_reply: Option<&'a RawValue>,
+    message: Option<&'a RawValue>,
+}
 
-impl Usages {
-    /// Takes a line; later numbers of the same reply replace earlier ones.
-    pub(super) fn see(&mut self, line: &[u8]) {
-        if memmem::find(line, MARK).is_none() {
-            return;
-        }
-        let Ok(Record { message: Message { id, usage } }) = serde_json::from_slice(line) else { return };
-        let Usage { input_tokens, output_tokens, cache_creation_input_tokens: made, cache_read_input_tokens: cached } =
-            usage;
-        let input = input_tokens.saturating_add(made).saturating_add(cached);
-        self.0.insert(id, Tokens { input, cached, output: output_tokens });
+/// The tokens and the costs in the lines so far.
+pub(super) struct Usages<'p> {
+    session: &'p str,
+    /// By the id of the message.
+    tokens: HashMap<String, Tokens>,
+    costs: HashMap<String, Cost>,
+    /// The last total; `Some(None)` if it is not known.
+    total: Option<Option<Cost>>,
+}
+
+impl<'p> Usages<'p> {
+    pub(super) fn of(place: &'p Located) -> Self {
+        Self { session: &place.id, tokens: HashMap::new(), costs: HashMap::new(), total: None }
     }
 
-    /// Adds up all replies; `None` if there is none.
-    pub(super) fn sum(self) -> Option<Tokens> {
-        Tokens::sum(self.0.into_values())
+    /// Takes a line; later numbers of the same reply replace earlier ones.
+    pub(super) fn see(&mut self, line: &[u8]) {
+        if memmem::find(line, TOKENS).is_some()
+            && let Ok(Record { message: Message { id, usage } }) = serde_json::from_slice(line)
+        {
+            let Counts { input_tokens, output_tokens, cache_creation_input_tokens: made, cache_read_input_tokens } =
+                usage;
+            let cached = cache_read_input_tokens;
+            let input = input_tokens.saturating_add(made).saturating_add(cached);
+            self.tokens.insert(id, Tokens { input, cached, output: output_tokens });
+        }
+        if memmem::find(line, COST).is_some() {
+            self.see_cost(&serde_json::from_slice(line).unwrap_or_default());
+        }
+    }
+
+    fn see_cost(&mut self, record: &Costs<'_>) {
+        if record.kind.get() == Some("cost-state") {
+            // A fork may hold the total of the session that it was made from.
+            if record.session_id.get() == Some(self.session) {
+                let cost = dollars(record.total).filter(|_| !record.has_unknown_model_cost.0);
+                self.total = cost.map(Some).or(record.has_unknown_model_cost.0.then_some(None)).or(self.total);
+            }
+        } else if let (Some(id), Some(cost)) = (text_in(record.message, "id").filled(), dollars(record.of_reply)) {
+            self.costs.insert(id.to_owned(), cost);
+        }
+    }
+
+    /// Adds up all replies.
+    pub(super) fn sum(self) -> Usage {
+        let cost = self.total.unwrap_or_else(|| Cost::sum(self.costs.into_values()));
+        Usage { tokens: Tokens::sum(self.tokens.into_values()), cost }
     }
 }
 
-pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
-    let mut usages = Usages::default();
-    each_line_with(&place.path, MARK, &mut |line| usages.see(line))?;
+pub(super) fn usage(place: &Located) -> Result<Usage, PathError> {
+    let mut usages = Usages::of(place);
+    each_line(&place.path, &mut |line| {
+        line.into_iter().for_each(|line| usages.see(line));
+        ControlFlow::Continue(())
+    })?;
     Ok(usages.sum())
 }

@@ -20,6 +20,7 @@ use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::evidence;
 use crate::session::recorded;
+use crate::session::usage::Usage;
 use crate::session::{
     AgentKind, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind, Store,
 };
@@ -56,6 +57,19 @@ impl Agent for Cline {
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         tasks::notes(store)
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        let cost = match () {
+            () if tasks::is_in(&copy.place) => tasks::cost(&copy.place)?,
+            // The session's total has the cost of its sub-agents, which are in no file of theirs.
+            () if copy.kind == SessionKind::Subagent => None,
+            () => {
+                let meta = fsio::read_if_present(&meta_path(&copy.place), MAX_META)?.unwrap_or_default();
+                Meta::parse(&meta).and_then(|meta| meta.cost())
+            }
+        };
+        Ok(Usage::from_cost(cost))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

@@ -9,9 +9,10 @@ use serde_json::value::RawValue;
 use crate::agent::document::{Document, compact};
 use crate::format::content::{Block, blocks, call};
 use crate::format::document::Shape;
-use crate::format::json::{Text, epoch, member, members, record, text_in};
+use crate::format::json::{Text, dollars, epoch, member, members, record, text_in};
 use crate::format::turn::Turn;
 use crate::session::Role;
+use crate::session::usage::Cost;
 
 /// What `<id>.json` says of a session.
 #[derive(Default, Deserialize)]
@@ -52,6 +53,12 @@ impl<'a> Meta<'a> {
     /// Returns what is said of it under a name beside the rest.
     pub(super) fn said(&self, name: &str) -> Option<String> {
         text_in(self.metadata, name).filled().map(str::to_owned)
+    }
+
+    /// Returns the cost in US dollars, with that of the sub-agents; a model without a price adds zero.
+    pub(super) fn cost(&self) -> Option<Cost> {
+        let [own, all] = members(self.metadata, ["totalCost", "aggregatedAgentsCost"]);
+        dollars(own).max(dollars(all))
     }
 
     /// Returns the branch at its start.

@@ -17,12 +17,13 @@ use crate::agent::document::Document;
 use crate::agent::ids::is_word;
 use crate::agent::{Command, Engine, Found, ReadContext, StoreNotes, is_there};
 use crate::error::PathError;
-use crate::format::document::Shape;
-use crate::format::json::{Text, epoch, inner, members, text_in};
+use crate::format::document::{Field, Shape};
+use crate::format::json::{Text, dollars, epoch, inner, member, members, text_in, texts_in};
 use crate::format::text;
 use crate::format::turn::Turn;
 use crate::session::evidence;
 use crate::session::recorded;
+use crate::session::usage::Cost;
 use crate::session::{AgentKind, Comparison, Copy, Evidence, Fact, Located, Message, Role, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links};
@@ -113,6 +114,30 @@ pub(super) fn is_silent(record: &[u8]) -> bool {
     const SILENT: [&str; 3] = ["api_req_started", "checkpoint_created", "task_progress"];
     let record: Value = serde_json::from_slice(record).unwrap_or_default();
     record.get("say").and_then(Value::as_str).is_some_and(|say| SILENT.contains(&say))
+}
+
+/// Adds up the costs in US dollars that the extension noted with its requests, also those that it deleted since, and with its
+/// sub-agents; a model without a price adds zero. Facts: `getApiMetrics.ts`.
+pub(super) fn cost(place: &Located) -> Result<Option<Cost>, PathError> {
+    const COSTLY: [&str; 3] = ["api_req_started", "deleted_api_reqs", "subagent_usage"];
+    let [shown, _] = files(place);
+    let mut cost = None;
+    let file = match fsio::open_regular(&shown) {
+        Ok((file, _)) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    DOCUMENT.shape.each(file, &mut |field| {
+        if let Field::Message(raw) = field {
+            let [say, text] = texts_in(Some(raw), ["say", "text"]);
+            if say.get().is_some_and(|say| COSTLY.contains(&say)) {
+                let noted: Option<&RawValue> = serde_json::from_str(text.get().unwrap_or_default()).ok();
+                cost = Cost::sum(cost.into_iter().chain(dollars(member(noted, "cost"))));
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    Ok(cost)
 }
 
 /// Returns the files of a task with its conversation.

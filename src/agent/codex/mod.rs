@@ -33,7 +33,7 @@ use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::shell;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
 };
@@ -226,8 +226,8 @@ impl Agent for Codex {
         })
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        usage::tokens(&copy.place)
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        usage::usage(&copy.place)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

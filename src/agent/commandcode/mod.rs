@@ -21,8 +21,10 @@ use crate::agent::relocation::{Moving, Relocation, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
-use crate::format::json::texts_in;
+use crate::format::json::{dollars, member, texts_in};
+use crate::format::jsonl::each_line_with;
 use crate::session::evidence;
+use crate::session::usage::{Cost, Usage};
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links, names};
@@ -59,6 +61,15 @@ impl Agent for CommandCode {
         copy.git_branch = branch.filled().map(|branch| Fact::new(branch, "session"));
         copy.parent_id = parent.filled().map(str::to_owned);
         Ok(copy)
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        let mut cost = None;
+        each_line_with(&copy.place.path, b"\"costUsd\"", &mut |line| {
+            let line: Option<&RawValue> = serde_json::from_slice(line).ok();
+            cost = Cost::sum(cost.into_iter().chain(dollars(member(member(line, "usage"), "costUsd"))));
+        })?;
+        Ok(Usage::from_cost(cost))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

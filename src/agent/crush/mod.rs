@@ -17,9 +17,11 @@ use foldhash::{HashSet, HashSetExt as _};
 use super::{Agent, Command, Engine, Found, Keeper, StoreNotes, as_last_argument};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::relocation::{Moving, Relocation};
+use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
 use crate::format::turn::{Turn, instant};
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -149,6 +151,13 @@ impl Agent for Crush {
         let why = "Crush keeps it in a directory of the project, which goes where the project goes: move that, or \
                    run `crush` in the new place once";
         Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        // The cost of a sub-agent is added to that of its parent when it ends.
+        let is_own = copy.kind != SessionKind::Subagent;
+        let cost = if is_own { database::cost(&copy.place, "sessions", &["cost"])? } else { None };
+        Ok(Usage::from_cost(cost))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

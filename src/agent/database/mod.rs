@@ -14,10 +14,11 @@ use super::engine::Engine;
 use super::{Found, Keeper, ReadContext, StoreNotes, unknown_format};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
-use crate::format::sqlite::{self, Db, QueryError, Row};
+use crate::format::sqlite::{self, Db, QueryError, Row, Value};
 use crate::format::text;
 use crate::format::turn::Turn;
 use crate::session::evidence;
+use crate::session::usage::Cost;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
@@ -174,6 +175,30 @@ pub(super) fn stores_by(
         stores.insert(0, Store::named(kind, root, variable, &dir));
     }
     stores
+}
+
+/// Returns the cost of a session in a database that is not open yet, as [`cost_in`] does.
+pub(super) fn cost(place: &Located, table: &str, columns: &[&str]) -> Result<Option<Cost>, PathError> {
+    sqlite::read(&place.path, |db| cost_in(db, place, table, columns))
+}
+
+/// Returns the cost in the row of a session, in US dollars: that of the first of these columns with one. A column that a
+/// version does not have holds none, nor does a text.
+pub(super) fn cost_in(db: &Db, place: &Located, table: &str, columns: &[&str]) -> Result<Option<Cost>, QueryError> {
+    let known = db.columns(table)?;
+    let columns: Vec<&str> = columns.iter().copied().filter(|column| known.contains(*column)).collect();
+    let mut cost = None;
+    if !columns.is_empty() {
+        let sql = format!("SELECT {} FROM {table} WHERE id = ?1", columns.join(", "));
+        db.query(&sql, &[&place.id], |row| {
+            cost = (0..columns.len()).find_map(|at| match row.value(at) {
+                Value::Real(dollars) => Cost::from_dollars(dollars),
+                Value::Integer(dollars) => Cost::from_dollars(f64::from(i32::try_from(dollars).ok()?)),
+                _ => None,
+            });
+        })?;
+    }
+    Ok(cost)
 }
 
 /// Returns the highest number in the column of a database's versions; `None` if it cannot be read.

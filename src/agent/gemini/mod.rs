@@ -36,7 +36,7 @@ use crate::format::json::{Text, inner};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
 use crate::session::evidence;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -161,8 +161,8 @@ impl Agent for Gemini {
         ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        usage::tokens(&copy.place)
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        usage::usage(&copy.place)
     }
 
     fn is_silent(&self, line: &[u8]) -> bool {

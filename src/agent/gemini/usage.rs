@@ -11,28 +11,28 @@ use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::jsonl::each_line_with;
 use crate::session::Located;
-use crate::session::usage::Tokens;
+use crate::session::usage::{Tokens, Usage};
 use crate::system::fsio;
 
 #[derive(Deserialize)]
 struct Reply {
     id: String,
-    tokens: Usage,
+    tokens: Counts,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct Counts {
     input: u64,
     output: u64,
     cached: u64,
     thoughts: u64,
 }
 
-pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
+pub(super) fn usage(place: &Located) -> Result<Usage, PathError> {
     let mut replies: HashMap<String, Tokens> = HashMap::new();
     let mut see = |reply: &[u8]| {
-        let Ok(Reply { id, tokens: Usage { input, output, cached, thoughts } }) = serde_json::from_slice(reply) else {
+        let Ok(Reply { id, tokens: Counts { input, output, cached, thoughts } }) = serde_json::from_slice(reply) else {
             return;
         };
         replies.insert(id, Tokens { input, cached, output: output.saturating_add(thoughts) });
@@ -48,5 +48,5 @@ pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
     } else {
         each_line_with(&place.path, b"\"tokens\"", &mut see)?;
     }
-    Ok(Tokens::sum(replies.into_values()))
+    Ok(Usage::from_tokens(Tokens::sum(replies.into_values())))
 }

@@ -16,10 +16,12 @@ use super::lines::{Lines, Log};
 use super::{Agent, Command, Engine, Found, Keeper};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
+use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
 use crate::system::env::Env;
 use files::Files;
@@ -114,6 +116,12 @@ impl Agent for Goose {
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
         files::is_in(place).then_some(&Lines(Files))
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        let is_row = !files::is_in(&copy.place);
+        let cost = if is_row { database::cost(&copy.place, "sessions", &["accumulated_cost"])? } else { None };
+        Ok(Usage::from_cost(cost))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

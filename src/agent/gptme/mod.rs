@@ -18,8 +18,10 @@ use crate::agent::database;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
-use crate::format::json::record;
+use crate::format::json::{dollars, member, record};
+use crate::format::jsonl::each_line_with;
 use crate::format::shell;
+use crate::session::usage::{Cost, Usage};
 use crate::session::{AgentKind, Copy, Fact, Liveness, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -80,6 +82,16 @@ impl Agent for Gptme {
             }
         }
         notes
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        let mut cost = None;
+        each_line_with(&Lines::<Self>::log(&copy.place), b"\"cost\"", &mut |line| {
+            // A model without a price has none.
+            let of_line = record::<Record<'_>>(line).and_then(|record| dollars(member(record.metadata, "cost")));
+            cost = Cost::sum(cost.into_iter().chain(of_line));
+        })?;
+        Ok(Usage::from_cost(cost))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

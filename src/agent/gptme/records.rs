@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::agent::lines;
 use crate::format::json::{Flag, Text, local_instant, record};
@@ -30,6 +31,8 @@ pub(in crate::agent) struct Record<'a> {
     timestamp: Text<'a>,
     call_id: Text<'a>,
     hide: Flag,
+    /// The tokens of a reply, and its cost in US dollars.
+    pub metadata: Option<&'a RawValue>,
 }
 
 impl Record<'_> {

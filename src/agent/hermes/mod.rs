@@ -17,6 +17,7 @@ use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Copy, Fact, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -125,6 +126,12 @@ impl Agent for Hermes {
 
     fn engine(&self) -> &'static dyn Engine {
         &DATABASE
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        // The one that was billed, if that is known, else the estimate by the prices of the model.
+        let columns = ["actual_cost_usd", "estimated_cost_usd"];
+        Ok(Usage::from_cost(database::cost(&copy.place, "sessions", &columns)?))
     }
 
     fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {

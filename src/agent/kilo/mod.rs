@@ -14,7 +14,7 @@ use crate::agent::opencode::tables::Tables;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::session::repository::Repository;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Copy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -44,8 +44,8 @@ impl Agent for Kilo {
         Program::repository(&copy.place)
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        Program::tokens(&copy.place)
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        Program::usage(&copy.place)
     }
 
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {

@@ -8,6 +8,7 @@
 pub(super) mod about;
 mod records;
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +19,10 @@ use crate::agent::ids::is_word;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::record;
-use crate::format::jsonl::Jsonl;
+use crate::format::jsonl::{Jsonl, each_line_with};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
+use crate::session::usage::{Cost, Usage};
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -72,6 +74,19 @@ impl Agent for Letta {
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         // Its memory is a repository that all conversations change, and no part of one of them.
         agent_path(place).ok().flatten().into_iter().filter(|path| is_there(path)).collect()
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        // A message that is written again counts once.
+        let (mut costs, mut nameless) = (HashMap::new(), Vec::new());
+        each_line_with(&messages_path(&copy.place), b"\"usage\"", &mut |line| match Line::parse(line)
+            .and_then(|line| line.cost())
+        {
+            Some((Some(id), cost)) => drop(costs.insert(id, cost)),
+            Some((None, cost)) => nameless.push(cost),
+            None => {}
+        })?;
+        Ok(Usage::from_cost(Cost::sum(costs.into_values().chain(nameless))))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

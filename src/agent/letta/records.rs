@@ -20,11 +20,12 @@ use crate::agent::lines;
 use crate::agent::pi::records::Record;
 use crate::error::PathError;
 use crate::format::content::{Block, blocks};
-use crate::format::json::{Flag, Text, epoch, inner, record};
+use crate::format::json::{Flag, Text, dollars, epoch, inner, member, record};
 use crate::format::jsonl::each_line;
 use crate::format::turn::Turn;
 use crate::session::Role;
 use crate::session::recorded;
+use crate::session::usage::Cost;
 
 /// Start of the texts that the program puts before a prompt.
 const REMINDER: &str = "<system-reminder>";
@@ -107,6 +108,7 @@ struct Said<'a> {
     timestamp: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
     parts: Option<&'a RawValue>,
+    usage: Option<&'a RawValue>,
 }
 
 /// Where a process was started.
@@ -132,6 +134,13 @@ impl<'a> Line<'a> {
     pub(super) fn header_dir(&self) -> Option<PathBuf> {
         let dir = self.entry.cwd.filled().filter(|_| self.entry.is_header()).map(PathBuf::from)?;
         recorded::is_absolute(&dir).then_some(dir)
+    }
+
+    /// Returns the cost of a reply in US dollars with the id of its message, as pi-ai of Letta Code 0.32.18 computes it by the
+    /// prices of its catalog. A model without a price has zero.
+    pub(super) fn cost(&self) -> Option<(Option<String>, Cost)> {
+        let cost = dollars(member(member(self.message.usage, "cost"), "total"))?;
+        Some((self.message.id.filled().map(str::to_owned), cost))
     }
 
     /// Returns whether it is a message in the form before schema 1, which is not read.

@@ -24,7 +24,7 @@ use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -111,8 +111,8 @@ impl Agent for Omp {
         digests.into_iter().map(|digest| blobs.join(digest)).filter(|path| is_there(path)).collect()
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        if is_packed(&copy.place.path) { Ok(None) } else { super::pi::usage::tokens(&copy.place.path) }
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        if is_packed(&copy.place.path) { Ok(Usage::default()) } else { super::pi::usage::usage(&copy.place.path) }
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

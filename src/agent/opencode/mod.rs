@@ -11,7 +11,7 @@ use super::{Agent, Command, Engine, Found, Keeper, Unable};
 use crate::agent::database::Database;
 use crate::error::PathError;
 use crate::session::repository::Repository;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Copy, Located, Store};
 use crate::system::env::Env;
 use program::Program;
@@ -58,8 +58,8 @@ impl Agent for OpenCode {
         if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(KEEPER.removes_alone(place)) }
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        if tree::is_in(&copy.place) { Ok(None) } else { Program::tokens(&copy.place) }
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        if tree::is_in(&copy.place) { Ok(Usage::default()) } else { Program::usage(&copy.place) }
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

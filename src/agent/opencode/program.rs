@@ -14,7 +14,7 @@ use crate::error::PathError;
 use crate::format::sqlite::rows::Owned;
 use crate::format::{shell, sqlite};
 use crate::session::repository::Repository;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Copy, Located, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -101,9 +101,9 @@ impl Program {
         used
     }
 
-    /// Returns what its replies took.
-    pub(in crate::agent) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
-        usage::tokens(place)
+    /// Returns the tokens and the cost of its replies.
+    pub(in crate::agent) fn usage(place: &Located) -> Result<Usage, PathError> {
+        usage::usage(place)
     }
 
     /// Returns the repository that a session began in: its project's id is the root commit (1.18.33; Kilo 7.7.9).

@@ -19,6 +19,7 @@ use crate::agent::command::as_option;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Comparison, Copy, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::links;
@@ -81,6 +82,11 @@ impl Agent for OpenHands {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![reader::state_of(&place.path)]
+    }
+
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        let cost = reader::state(&copy.place.path, |state| state.cost())?.flatten();
+        Ok(Usage::from_cost(cost))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

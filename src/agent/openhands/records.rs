@@ -2,6 +2,7 @@
 //!
 //! Facts: OpenHands CLI 1.16.0 with SDK 1.21.0, measured.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,8 +10,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::{call, plain_text};
-use crate::format::json::{Text, member, text_in, texts_in};
+use crate::format::json::{Text, dollars, inner, member, text_in, texts_in};
 use crate::session::recorded;
+use crate::session::usage::Cost;
 use crate::session::{Message, Role};
 
 /// What stands before the directory in the system prompt, on a line of its own.
@@ -26,9 +28,17 @@ pub(super) struct State<'a> {
     pub execution_status: Text<'a>,
     workspace: Option<&'a RawValue>,
     agent: Option<&'a RawValue>,
+    stats: Option<&'a RawValue>,
 }
 
 impl State<'_> {
+    /// Returns the cost of all models: LiteLLM's, or by the prices of the user's settings, in US dollars. A model without
+    /// a price adds zero.
+    pub(super) fn cost(&self) -> Option<Cost> {
+        let models: BTreeMap<String, &RawValue> = inner(member(self.stats, "usage_to_metrics"));
+        Cost::sum(models.into_values().filter_map(|model| dollars(member(Some(model), "accumulated_cost"))))
+    }
+
     /// Returns where it works.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         absolute(text_in(self.workspace, "working_dir").get())

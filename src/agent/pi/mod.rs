@@ -21,7 +21,7 @@ use crate::error::PathError;
 use crate::format::json::text_in;
 use crate::session::evidence;
 use crate::session::recorded;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Copy, Health, Located, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -62,8 +62,8 @@ impl Agent for Pi {
         &Lines(Tree(Self))
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        usage::tokens(&copy.place.path)
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        usage::usage(&copy.place.path)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

@@ -1,38 +1,47 @@
-//! What the replies of a session took, on all of its branches (Pi 0.87.1, oh-my-pi 18.2.3).
+//! The tokens and the cost of a session, on all of its branches (Pi 0.87.1, oh-my-pi 18.2.3).
+//!
+//! The cost is by pi-ai of Pi 1.5.2: the total that the provider billed, else the one by the prices of its catalog, in US
+//! dollars. For a model without a price it is zero.
 
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::error::PathError;
+use crate::format::json::{dollars, member};
 use crate::format::jsonl::each_line_with;
-use crate::session::usage::Tokens;
+use crate::session::usage::{Tokens, Usage};
 
 #[derive(Deserialize)]
-struct Record {
-    message: Message,
+struct Record<'a> {
+    #[serde(borrow)]
+    message: Message<'a>,
 }
 
 #[derive(Deserialize)]
-struct Message {
-    usage: Usage,
+struct Message<'a> {
+    #[serde(borrow)]
+    usage: Counts<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Usage {
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
+struct Counts<'a> {
     input: u64,
     output: u64,
     cache_read: u64,
     cache_write: u64,
+    cost: Option<&'a RawValue>,
 }
 
-pub(in crate::agent) fn tokens(path: &Path) -> Result<Option<Tokens>, PathError> {
-    let mut replies = Vec::new();
+pub(in crate::agent) fn usage(path: &Path) -> Result<Usage, PathError> {
+    let mut sum = Usage::default();
     each_line_with(path, b"\"usage\"", &mut |line| {
         let Ok(Record { message: Message { usage } }) = serde_json::from_slice(line) else { return };
-        let Usage { input, output, cache_read: cached, cache_write } = usage;
-        replies.push(Tokens { input: input.saturating_add(cached).saturating_add(cache_write), cached, output });
+        let Counts { input, output, cache_read: cached, cache_write, cost } = usage;
+        let tokens = Tokens { input: input.saturating_add(cached).saturating_add(cache_write), cached, output };
+        sum.add(Usage { tokens: Some(tokens), cost: dollars(member(cost, "total")) });
     })?;
-    Ok(Tokens::sum(replies))
+    Ok(sum)
 }

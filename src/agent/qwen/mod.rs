@@ -27,7 +27,7 @@ use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::session::evidence;
 use crate::session::recorded;
-use crate::session::usage::Tokens;
+use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Located, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -107,8 +107,8 @@ impl Agent for Qwen {
         Box::new(move |place| Ok(belongings(place, &listings)))
     }
 
-    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
-        usage::tokens(&copy.place)
+    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+        usage::usage(&copy.place)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

@@ -5,24 +5,24 @@ use serde::Deserialize;
 use crate::error::PathError;
 use crate::format::jsonl::each_line_with;
 use crate::session::Located;
-use crate::session::usage::Tokens;
+use crate::session::usage::{Tokens, Usage};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Record {
-    usage_metadata: Usage,
+    usage_metadata: Counts,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Usage {
+struct Counts {
     prompt_token_count: u64,
     cached_content_token_count: u64,
     candidates_token_count: u64,
     thoughts_token_count: u64,
 }
 
-pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
+pub(super) fn usage(place: &Located) -> Result<Usage, PathError> {
     let mut sum: Option<Tokens> = None;
     each_line_with(&place.path, b"\"usageMetadata\"", &mut |line| {
         if let Ok(Record { usage_metadata: usage }) = serde_json::from_slice(line) {
@@ -33,5 +33,5 @@ pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
             });
         }
     })?;
-    Ok(sum)
+    Ok(Usage::from_tokens(sum))
 }

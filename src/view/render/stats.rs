@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::Format;
 use crate::format::text;
 use crate::session::stats::{StatsKey, Tally};
-use crate::session::usage::Tokens;
+use crate::session::usage::{Cost, Tokens};
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
@@ -83,11 +83,15 @@ pub(crate) struct TallyJson {
     pub active_days: usize,
     /// What their replies and those of their sub-agents took, as far as their agents record it; `null` where none does.
     pub tokens: Option<Tokens>,
+    /// The cost of their replies and those of their sub-agents in US dollars, as far as their agents record it; `null` if none does.
+    pub cost_usd: Option<f64>,
+    /// The number of sessions with a recorded cost.
+    pub cost_sessions: u64,
 }
 
 impl From<&Tally> for TallyJson {
     fn from(tally: &Tally) -> Self {
-        let Tally { sessions, prompts, replies, size_bytes, days, tokens } = tally;
+        let Tally { sessions, prompts, replies, size_bytes, days, tokens, cost, cost_sessions } = tally;
         Self {
             sessions: *sessions,
             prompts: *prompts,
@@ -95,17 +99,19 @@ impl From<&Tally> for TallyJson {
             size_bytes: *size_bytes,
             active_days: days.len(),
             tokens: *tokens,
+            cost_usd: cost.map(Cost::dollars),
+            cost_sessions: *cost_sessions,
         }
     }
 }
 
 /// The columns of rows.
-const COLUMNS: [&str; 10] =
-    ["by", "key", "sessions", "prompts", "replies", "size_bytes", "days", "input", "cached", "output"];
+const COLUMNS: [&str; 11] =
+    ["by", "key", "sessions", "prompts", "replies", "size_bytes", "days", "input", "cached", "output", "cost_usd"];
 
 impl Row {
-    fn cells(&self) -> [String; 10] {
-        let Tally { sessions, prompts, replies, size_bytes, days, tokens } = &self.tally;
+    fn cells(&self) -> [String; 11] {
+        let Tally { sessions, prompts, replies, size_bytes, days, tokens, cost, .. } = &self.tally;
         let number = |of: fn(&Tokens) -> u64| tokens.as_ref().map(|it| of(it).to_string()).unwrap_or_default();
         [
             self.by.name().to_owned(),
@@ -118,6 +124,7 @@ impl Row {
             number(|it| it.input),
             number(|it| it.cached),
             number(|it| it.output),
+            cost.map(|cost| cost.dollars().to_string()).unwrap_or_default(),
         ]
     }
 }
@@ -125,7 +132,7 @@ impl Row {
 impl Stats {
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let width = env.terminal.columns();
-        let Tally { sessions, prompts, replies, size_bytes, days, tokens } = &self.total;
+        let Tally { sessions, prompts, replies, size_bytes, days, tokens, cost, cost_sessions } = &self.total;
         let mut said = vec![
             text::count(*sessions, "session"),
             text::count(*prompts, "prompt"),
@@ -138,6 +145,10 @@ impl Stats {
             cached => format!("{} tokens read ({} of them from a cache)", short(it.input), short(cached)),
         }));
         said.extend(tokens.map(|it| format!("{} tokens written", short(it.output))));
+        said.extend(cost.map(|cost| match *cost_sessions {
+            0 => format!("{cost} recorded for sub-agents"),
+            known => format!("{cost} recorded for {known} of {}", text::count(*sessions, "session")),
+        }));
         for line in text::flowed("In all:", &said, width) {
             writeln!(out, "{line}")?;
         }
@@ -168,8 +179,12 @@ impl Stats {
             columns.push(Column::new(
                 "TOKENS",
                 Fit::Number,
-                tallies.map(|tally| tally.tokens.map(both).unwrap_or_default()),
+                tallies.clone().map(|tally| tally.tokens.map(both).unwrap_or_default()),
             ));
+        }
+        if self.total.cost.is_some() {
+            let cost = |tally: &Tally| tally.cost.map(|cost| cost.to_string()).unwrap_or_default();
+            columns.push(Column::new("COST", Fit::Number, tallies.map(cost)));
         }
         while columns.len() > 2 && grid::needed(&columns, [LEAST_NAME; 2]) > width {
             columns.pop();

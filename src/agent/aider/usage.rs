@@ -1,0 +1,89 @@
+//! The cost of a history: after each answer Aider says that of the answer, and that of all since its start, in US dollars (0.86.2,
+//! by its `base_coder.py`). It says none for a model without a price.
+
+use std::path::Path;
+
+use crate::agent::aider::records::{BLANKS, START};
+use crate::error::PathError;
+use crate::format::jsonl::Jsonl;
+use crate::session::usage::{Cost, Usage};
+
+pub(super) fn usage(path: &Path) -> Result<Usage, PathError> {
+    let mut costs = Costs::default();
+    let mut lines = Jsonl::open(path)?.into_lines()?;
+    while let Some(line) = lines.next_line()? {
+        costs.line(&String::from_utf8_lossy(line.bytes.unwrap_or_default()));
+    }
+    Ok(Usage::from_cost(costs.sum()))
+}
+
+/// The costs of the starts so far.
+#[derive(Default)]
+struct Costs {
+    earlier: Option<Cost>,
+    since_start: Option<Cost>,
+    /// The last line was about tokens, so the next one may be about the cost.
+    is_of_tokens: bool,
+}
+
+impl Costs {
+    fn line(&mut self, line: &str) {
+        let said = line.strip_prefix("> ").filter(|said| said.starts_with("Tokens: "));
+        if line.starts_with(START) {
+            (self.earlier, self.since_start) = (self.sum(), None);
+        } else if let Some(said) = said.or(Some(line).filter(|_| self.is_of_tokens))
+            && let Some(cost) = since_start(said)
+        {
+            // It only grows, and the sum of the answers is rounded more often.
+            self.since_start = self.since_start.max(Some(cost));
+        }
+        self.is_of_tokens = said.is_some();
+    }
+
+    fn sum(&self) -> Option<Cost> {
+        Cost::sum(self.earlier.into_iter().chain(self.since_start))
+    }
+}
+
+/// Reads the cost since the start in a report: `Cost: $0.01 message, $0.02 session.`
+fn since_start(said: &str) -> Option<Cost> {
+    let (_, costs) = said.strip_suffix(BLANKS)?.rsplit_once("Cost: $")?;
+    let (_, cost) = costs.strip_suffix(" session.")?.split_once(" message, $")?;
+    Cost::from_dollars(cost.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(text: &str) -> Option<String> {
+        let mut costs = Costs::default();
+        text.lines().for_each(|line| costs.line(line));
+        costs.sum().map(|cost| cost.dollars().to_string())
+    }
+
+    #[test]
+    fn the_last_cost_of_each_start_counts() {
+        let text = "# aider chat started at 2026-01-01 10:00:00\n\n\
+            > Tokens: 5 sent, 3 received. Cost: $0.01 message, $0.01 session.  \n\
+            > Tokens: 5 sent, 3 received. Cost: $0.0012 message, $0.02 session.  \n\
+            # aider chat started at 2026-01-02 10:00:00\n\n\
+            > Tokens: 5k sent, 4k cache write, 3k cache hit, 3 received.\nCost: $1.20 message, $1.25 session.  \n";
+        assert_eq!(cost(text).as_deref(), Some("1.27"));
+    }
+
+    #[test]
+    fn other_lines_have_no_cost() {
+        for line in [
+            "> Tokens: 5 sent, 3 received.  ",
+            "> Tokens: 5 sent, 3 received. Cost: $0.01 message, $0.02 session.",
+            "> Tokens: 5 sent, 3 received. Cost: $0.00 message, $0.00 session.  ",
+            "> Tokens: 5 sent, 3 received. Cost: $nan message, $nan session.  ",
+            "> Tokens: 5 sent, 3 received. Cost: $-1 message, $-1 session.  ",
+            "Cost: $0.01 message, $0.02 session.  ",
+            "> Cost: $0.01 message, $0.02 session.  ",
+        ] {
+            assert_eq!(cost(line), None, "{line}");
+        }
+    }
+}
