@@ -40,6 +40,13 @@ impl Proc<'_> {
         Some(text)
     }
 
+    /// Returns a field of `/proc/PID/stat`, counted from the one after the name of the program.
+    fn stat(&self, pid: u32, field: usize) -> Option<String> {
+        let stat = self.read(format!("{pid}/stat"), MAX_SMALL)?;
+        // The name is in parentheses, and may hold anything, even `)`.
+        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(field).map(str::to_owned)
+    }
+
     fn fd_dir(&self, pid: u32) -> PathBuf {
         self.0.join(pid.to_string()).join("fd")
     }
@@ -47,10 +54,11 @@ impl Proc<'_> {
 
 impl Table for Proc<'_> {
     fn start_time(&self, pid: u32) -> Option<StartTime> {
-        let stat = self.read(format!("{pid}/stat"), MAX_SMALL)?;
-        // The second field is the program's name in parentheses, and may hold anything, even `)`.
-        let after_name = stat.rsplit_once(')')?.1;
-        after_name.split_ascii_whitespace().nth(19)?.parse().ok().map(StartTime::Ticks)
+        self.stat(pid, 19)?.parse().ok().map(StartTime::Ticks)
+    }
+
+    fn is_zombie(&self, pid: u32) -> bool {
+        self.stat(pid, 0).is_some_and(|state| matches!(state.as_str(), "Z" | "X"))
     }
 
     fn booted_at(&self) -> Option<i64> {

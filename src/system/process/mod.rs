@@ -34,6 +34,11 @@ trait Table {
         None
     }
 
+    /// Returns whether a process has ended, and its parent has not taken notice of that yet: a zombie.
+    fn is_zombie(&self, _pid: u32) -> bool {
+        false
+    }
+
     /// Returns when the machine was started, in seconds since 1970.
     fn booted_at(&self) -> Option<i64> {
         None
@@ -121,6 +126,9 @@ pub(crate) fn presence(pid: u32, noted: Option<StartTime>) -> Presence {
 
 fn presence_in(table: &impl Table, pid: u32, noted: Option<StartTime>) -> Presence {
     let own = table.start_time(std::process::id());
+    if table.is_zombie(pid) {
+        return Presence::Ended;
+    }
     Sighting { started: table.start_time(pid), exists: exists(pid), own }.is_of(noted)
 }
 
@@ -130,8 +138,11 @@ pub(crate) fn started_at(pid: u32) -> Option<Timestamp> {
     table.start_time(pid)?.instant(table.booted_at())
 }
 
-/// Returns whether some process has this id now.
+/// Returns whether some process has this id now, and has not ended.
 pub(crate) fn exists(pid: u32) -> bool {
+    if native().is_zombie(pid) {
+        return false;
+    }
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     match rustix::process::test_kill_process(pid) {
         Ok(()) => true,
@@ -267,6 +278,31 @@ mod tests {
         assert_eq!(presence(u32::MAX, started), Presence::Ended);
         assert_eq!(boot_id().is_some_and(|id| id.len() == 36), cfg!(target_os = "linux"));
         assert_eq!(pid_namespace().is_some(), cfg!(target_os = "linux"));
+    }
+
+    /// They remain in a container without an init process.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_zombie_has_ended() {
+        let mut child = std::process::Command::new("true").spawn().expect("a process");
+        let (pid, started) = (child.id(), native().start_time(child.id()));
+        let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while !native().is_zombie(pid) {
+            assert!(std::time::Instant::now() < limit, "it does not end");
+            std::thread::yield_now();
+        }
+        assert!(native().start_time(pid).is_some() && kernel_sees(pid), "its number is still taken");
+        assert_eq!(
+            (presence(pid, started), presence(pid, None), exists(pid)),
+            (Presence::Ended, Presence::Ended, false)
+        );
+        child.wait().expect("an end");
+    }
+
+    #[cfg(target_os = "linux")]
+    fn kernel_sees(pid: u32) -> bool {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw).expect("a number");
+        rustix::process::test_kill_process(pid).is_ok()
     }
 
     /// A system that tells only this of its processes.
