@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 use crate::session::{Copy, Liveness};
 use crate::system::process;
 
-/// Marks the copies whose file a process has open for writing; where the system does not tell, none is known to be idle.
+/// Marks the copies whose file a process has open for writing, also those that were written just now and therefore may be in
+/// use. If the system does not say it, no copy is known to be idle.
 pub(super) fn mark_writers(copies: &mut [&mut Copy]) {
     let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
     let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<&Path>>());
-    for copy in copies.iter_mut().filter(|copy| copy.liveness == Liveness::Idle) {
+    for copy in copies.iter_mut().filter(|copy| !matches!(copy.liveness, Liveness::Live { .. })) {
         match writers.as_ref().map(|writers| writers.get(&*copy.place.path)) {
             Some(Some(pid)) => copy.liveness = Liveness::Live { pid: *pid },
-            Some(None) => {}
-            None => {
+            None if copy.liveness == Liveness::Idle => {
                 let why = "this system does not tell which processes have its file open".to_owned();
                 copy.liveness = Liveness::Maybe { why };
             }
+            _ => {}
         }
     }
 }

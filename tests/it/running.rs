@@ -157,6 +157,21 @@ fn a_process_with_the_file_open_is_found_without_a_lock() {
 }
 
 #[test]
+fn an_open_file_proves_more_than_a_recent_record() {
+    let world = World::new();
+    let path = omp::add(&world, "-app", &id(1), &omp::turn(&id(1), "/usr"));
+    let a_minute_later = || {
+        let answer = world.with("REJOIN_NOW", "2026-02-01T10:03:00Z").rejoin(["list", "--running", "--json"]);
+        answer.code(0).sessions().remove(0)
+    };
+    assert_eq!(a_minute_later().liveness, Liveness::Maybe);
+    let _open = File::options().append(true).open(path).expect("a file");
+    let session = a_minute_later();
+    assert_eq!(session.liveness, Liveness::Live);
+    assert!(is_by_this_process(&session.process.expect("a process")));
+}
+
+#[test]
 fn a_record_of_just_now_means_maybe_and_no_state() {
     let world = World::new();
     let event = r#"{"ts": "2026-03-01T11:59:30.000+00:00", "event": "llm:request", "data": {}}"#;
