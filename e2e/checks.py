@@ -2,8 +2,13 @@
 
 import json
 import shutil
+import time
 
+import model
+import terminal
 from world import Conversation, Failed
+
+LIMIT = 30  # seconds after which `list --running` must show what a program does
 
 
 class Skipped(Exception):
@@ -143,4 +148,75 @@ class Checks:
         again = lambda prompt: world.agent(world.client.again, prompt, self.new, **world.answered())
         self.unless_limited("found", lambda: self.here.goes_on(again, self.new))
 
-    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found]
+    def running(self):
+        """`list --running` shows the process, while it waits and while it works"""
+        world, how = self.world, self.world.client.terminal
+        if world.client.no_prompt:
+            raise Skipped(world.client.no_prompt.why)
+        if not how:
+            raise Skipped(world.client.why_not_running)
+        one = Conversation(world, world.d, how.begins)
+        if how.prepare:
+            how.prepare(world.home, world.d)
+        screen = world.in_terminal(how.arguments, one.id, world.d)
+        try:
+            if how.from_prompt:
+                screen.wait_until_quiet(LIMIT)
+                if one.id in world.running() and world.running()[one.id]["liveness"] == "live":
+                    raise Failed("its process is shown before the first prompt, so that the check can begin with it")
+            else:
+                self.shows(one, screen, how.waiting, "before a prompt")
+                screen.wait_until_quiet(LIMIT)
+            asked = len(world.model.requests)
+            world.model.goes_on.clear()
+            screen.type(one.prompt())
+            self.waits_for_model(one, screen, asked)
+            self.shows(one, screen, how.working, "while the model is asked")
+            # It is not on its way to another state.
+            time.sleep(1)
+            self.shows(one, screen, how.working, "while the model is still asked", is_patient=False)
+            world.model.goes_on.set()
+            self.shows(one, screen, how.waiting, "after the answer")
+        finally:
+            world.model.goes_on.set()
+            screen.end()
+        until = time.monotonic() + LIMIT
+        while world.running().get(one.id, {}).get("liveness") == "live":
+            if time.monotonic() > until:
+                raise Failed("the session is in use after its process ended")
+            time.sleep(0.5)
+
+    def waits_for_model(self, one, screen, asked):
+        """Waits until the agent has asked the model; fails if it never does."""
+        until = time.monotonic() + LIMIT
+        while not any(f"word-{one.words[-1]}" in model.conversation(body) for body in self.world.model.requests[asked:]):
+            if time.monotonic() > until or screen.has_ended():
+                raise Failed(f"the typed prompt did not reach the model; the terminal shows: {screen.text()[-300:]}")
+            time.sleep(0.2)
+
+    def shows(self, one, screen, state, when, is_patient=True):
+        """Holds that `list --running` shows a session with the process in the terminal and this state."""
+        until = time.monotonic() + (LIMIT if is_patient else 0)
+        while True:
+            running = self.world.running()
+            others = [other for other, row in running.items() if other != one.id and row["liveness"] == "live"]
+            fault = f"{when}, other sessions are shown as in use: {others}" if others else self.fault(running.get(one.id), screen, state)
+            if not fault:
+                return
+            if time.monotonic() > until or screen.has_ended():
+                raise Failed(f"{when}, {fault}; the terminal shows: {screen.text()[-300:]}")
+            time.sleep(0.5)
+
+    def fault(self, row, screen, state):
+        """Returns what is wrong with a row of `list --running`."""
+        if not row:
+            return "the session is not listed"
+        process = row["process"]
+        if row["liveness"] != "live" or process["pid"] not in screen.processes():
+            return f"process {process['pid']} is shown as {row['liveness']}, not one of {sorted(screen.processes())} as live"
+        started, right = terminal.seconds(process["started_at"]), terminal.started(process["pid"])
+        if abs(started - right) > 2:
+            return f"the process started at {right}, not at {started}"
+        return None if process["state"] == state else f"it is shown as {process['state']}, not as {state}"
+
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running]

@@ -31,6 +31,17 @@ class NoPrompt:
 
 
 @dataclass
+class InTerminal:
+    """How a client is started in a terminal to go on with a session, and what `list --running` must show then."""
+    arguments: list  # {} is the id
+    begins: str = ""  # they begin a session with this id; without, they go on with one
+    prepare: object = None  # answers in advance what it would ask at the start; called with the home and the directory
+    from_prompt: bool = False  # it shows that it uses a session only from the first prompt on
+    waiting: str = "waiting"  # `unknown` if docs/finding.md says that rejoin does not know it
+    working: str = "working"
+
+
+@dataclass
 class Client:
     name: str  # of its row in the table
     package: str
@@ -61,6 +72,8 @@ class Client:
     no_prompt: NoPrompt = None
     twin: bool = False  # a second copy beside a session of another directory is a duplicate
     elsewhere: str = ""  # or one in this folder of the store
+    terminal: InTerminal = None
+    why_not_running: str = "rejoin finds no process of it, and calls it in use after a recent record only"
 
     def __post_init__(self):
         self.agent = self.agent or self.name
@@ -172,9 +185,23 @@ def opencode_like(name, package, folder_of_data, environment, **more):
     )
 
 
+def answer_claude(home, folder):
+    """Answers the questions of the first start: the theme, the key, and the trust in the directory."""
+    file = home / ".claude.json"
+    settings = json.loads(file.read_text()) if file.exists() else {}
+    settings |= {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": ["none"], "rejected": []}}
+    settings.setdefault("projects", {}).setdefault(str(folder), {})["hasTrustDialogAccepted"] = True
+    file.write_text(json.dumps(settings))
+
+
+def trust_copilot(home, folder):
+    (home / ".copilot" / "config.json").write_text(json.dumps({"trustedFolders": [str(folder)]}))
+
+
 def claude(name, package, **more):
     return Client(
         name, package, agent="claude", new=["-p", "{}"], again=["-p", "--continue", "{}"],
+        terminal=InTerminal(["--resume", "{}"], prepare=answer_claude),
         environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
                      "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
         store=".claude/projects/*/*.jsonl", torn=True, twin=True, **more,
@@ -191,6 +218,7 @@ CLIENTS = [
         files={".codex/config.toml": f'model = "{MODEL}"\nmodel_provider = "sample"\n[model_providers.sample]\n'
                                      'name = "sample"\nbase_url = "{url}/v1"\nenv_key = "SAMPLE_KEY"\n'
                                      'wire_api = "responses"\nrequest_max_retries = 1\nstream_max_retries = 1\n'},
+        terminal=InTerminal(["resume", "{}"]),
         store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, elsewhere=".codex/sessions/2027/01/05",
         indexes=(".codex/session_index.jsonl", ".codex/state_*.sqlite"),
     ),
@@ -213,12 +241,14 @@ CLIENTS = [
         files={".qwen/settings.json": json.dumps({
             "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
+        terminal=InTerminal(["--resume", "{}"]),
         store=".qwen/projects/*/chats/*.jsonl", torn=True, mended=True, twin=True,
     ),
     Client(
         "copilot", "@github/copilot", new=["-p", "{}"], again=["--continue", "-p", "{}"],
         environment={"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_AUTO_UPDATE": "false",
                      "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "gpt-4"},
+        terminal=InTerminal(["--resume={}"], prepare=trust_copilot, from_prompt=True),
         store=".copilot/session-state/*/events.jsonl", id_of=folder, torn=True,
     ),
     Client(
@@ -236,6 +266,7 @@ CLIENTS = [
                                     '[[providers]]\nname = "sample"\napi_base = "{url}/v1"\napi_key_env_var = "SAMPLE_KEY"\n'
                                     'api_style = "openai"\nbackend = "generic"\n[[models]]\n'
                                     f'name = "{MODEL}"\nprovider = "sample"\nalias = "sample"\n'},
+        terminal=InTerminal(["--trust", "--resume", "{}"], waiting="unknown", working="unknown"),
         store=".vibe/logs/session/unified/*/meta.json", id_of=folder, grows="*",
     ),
     Client(
@@ -267,6 +298,8 @@ CLIENTS = [
     Client(
         "gptme", "gptme", node=False, python="3.12", new=["-n", "{}"], again=["-n", "--resume", "{}"],
         environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "MODEL": f"local/{MODEL}"},
+        # A session that was begun without a terminal ends at once in one.
+        terminal=InTerminal(["--name", "{}"], begins="in-a-terminal", from_prompt=True),
         store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True,
         replies=3,  # without a terminal it asks twice more for the call of a tool
     ),
@@ -289,6 +322,8 @@ CLIENTS = [
         again=["--provider", "sample", "--model", MODEL, "--continue", "-p", "{}"],
         files={".omp/agent/models.json": json.dumps({"providers": {"sample": {
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}})},
+        terminal=InTerminal(["--provider", "sample", "--model", MODEL, "--resume", "{}"], from_prompt=True, waiting="unknown",
+                            working="unknown"),
         store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True,
     ),
     Client(

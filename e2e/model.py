@@ -77,6 +77,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.body()
         self.server.requests.append(body)
+        self.server.goes_on.wait()
         path = self.path.split("?")[0]
         try:
             if path.endswith(("/count_tokens", ":countTokens")):
@@ -204,9 +205,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def serve():
-    """Starts the server on a free port; its `requests` grow with every prompt that it is sent."""
+    """Starts the server on a free port; its `requests` grow with every prompt that it is sent. While `goes_on` is cleared, it
+    answers none."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.requests = []
+    server.requests, server.goes_on = [], threading.Event()
+    server.goes_on.set()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import installed
 import model
+from terminal import Terminal
 
 LIMIT = 90  # seconds that one start of a program may take
 
@@ -25,8 +26,8 @@ class World:
         self.client, self.rejoin_program, self.root = client, rejoin, Path(root).resolve()
         self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
-        self.a, self.b, self.c = (self.home / "projects" / name for name in ("first", "second", "third"))
-        for folder in self.a, self.b, self.c, self.starts, self.root / "bin", self.root / "tmp":
+        self.a, self.b, self.c, self.d = (self.home / "projects" / name for name in ("first", "second", "third", "fourth"))
+        for folder in self.a, self.b, self.c, self.d, self.starts, self.root / "bin", self.root / "tmp":
             folder.mkdir(parents=True)
         self.model = model.serve()
         url = f"http://127.0.0.1:{self.model.server_address[1]}"
@@ -81,6 +82,16 @@ class World:
         filled = [prompt if one == "{}" else one for one in arguments]
         return self.run([self.root / "bin" / self.client.program, *filled], folder, ending, saying)
 
+    def in_terminal(self, arguments, one, folder):
+        """Starts the agent in a terminal, to go on with a session."""
+        filled = [word.replace("{}", one) for word in arguments]
+        return Terminal([self.root / "bin" / self.client.program, *filled], folder, self.environment | {"PWD": str(folder)})
+
+    def running(self):
+        """Returns the sessions that rejoin lists as in use, by id."""
+        found = json.loads(self.rejoin("list", "--running", "--json"))["sessions"]
+        return {one["id"]: one for one in found if one["agent"] == self.client.agent}
+
     def answered(self):
         """Returns how a start of the agent with a prompt ends that finds its session."""
         return self.client.no_prompt.found if self.client.no_prompt else {}
@@ -118,8 +129,11 @@ class World:
 class Conversation:
     """A session with what was said in it."""
 
-    def __init__(self, world, folder):
-        self.world, self.words = world, []
+    def __init__(self, world, folder, begun=None):
+        """Makes a session of one turn, unless the one that has this id will be begun."""
+        self.world, self.words, self.id = world, [], begun
+        if begun:
+            return
         if world.client.no_prompt:
             self.id = world.invent(folder, self.prompt(), f"I have heard-{self.words[-1]} of you.")
             return

@@ -10,7 +10,7 @@ pub(crate) const ABOUT: About = About {
     elsewhere: "works, and goes to the directory of `workspace.yaml` by itself if that exists; the beginning of an id or a \
         name will do, so it may be another session's",
     starts: "`copilot --resume=ID`, with `-p TEXT` for one prompt",
-    in_use: "`inuse.<pid>.hold` is locked while a client has the session open; where there is none, a running process \
+    in_use: "`inuse.<pid>.hold` is locked from the first prompt of a client until its end; where there is none, a running process \
         of that id means maybe",
     deletes: "nothing",
     writes: "nothing",
