@@ -177,6 +177,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Delete(args) => commands::delete::run(args, env, ui),
         Command::Pin(args) => commands::pin::pin(args, env, ui),
         Command::Tag(args) => commands::tag::run(args, env, ui),
+        Command::Rewind(args) => commands::rewind::run(args, env, ui),
         Command::Unpin(args) => commands::pin::unpin(args, env, ui),
         Command::Undo(args) => commands::undo::run(args, env, ui),
         Command::Trash(args) => commands::trash::run(args, env, ui),

@@ -42,6 +42,8 @@ pub(crate) struct About {
     pub is_state: fn(&str) -> bool,
     /// The agent's way with a last line that was cut off.
     pub half_line: HalfLine,
+    /// Text in every line with an error of the API in place of a reply; `None` if no such line is known.
+    pub api_error: Option<&'static str>,
     /// Set if a session is found from its own directory alone, so that no other directory can replace a missing one.
     pub needs_own_dir: bool,
     /// Set if a server that resumes a session needs a session-info.json, which is then written first.
@@ -95,6 +97,7 @@ impl About {
         version_at: None,
         is_state: |_| false,
         half_line: HalfLine::PassedOver,
+        api_error: None,
         needs_own_dir: false,
         needs_session_info: false,
         asks_elsewhere: false,

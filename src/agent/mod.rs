@@ -11,6 +11,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use jiff::Timestamp;
 
+use crate::agent::rewind::Rewind;
 use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::format::edit::Edit;
@@ -74,6 +75,7 @@ mod qwen;
 mod reading;
 mod registry;
 pub(crate) mod relocation;
+pub(crate) mod rewind;
 mod said;
 mod stores;
 mod tree;
@@ -232,6 +234,11 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns what it does by itself with a copy in its database; `None` for one that is made of files.
     fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
         self.engine_of(place).keeper()
+    }
+
+    /// Returns the writer of rewound copies, if the form of such a session is known.
+    fn rewind(&self) -> Option<&'static dyn Rewind> {
+        None
     }
 
     /// Returns the files that the agent needs to find a copy, and that are there for other sessions too.

@@ -35,7 +35,7 @@ pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::{MoveArgs, RenameArgs};
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs, UnpinArgs};
-pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
+pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
@@ -198,6 +198,11 @@ pub(crate) enum Command {
     ///
     /// Use this when the copies differ and only you can say which one counts.
     Dedupe(DedupeArgs),
+    /// Make a new session up to the last good reply of one that is stuck
+    ///
+    /// The new session has the messages before the point that you choose, in the same directory; the old one stays as it is. For
+    /// Claude Code, which can then resume the new session. `rejoin doctor` reports sessions that are stuck.
+    Rewind(RewindArgs),
     /// Remove old sessions, by age, number or size; safe in cron
     ///
     /// Sessions and everything that belongs to them go to the trash, and `rejoin undo` brings them back. A session stays if it

@@ -136,12 +136,29 @@ pub(crate) struct FilterArgs {
     pub older_than: Option<When>,
 }
 
+/// The branch of a conversation that a command is about.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct BranchArg {
+    /// Take branch N instead of the one that a resume continues; `rejoin show --branches` lists them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub branch: Option<u16>,
+}
+
+impl BranchArg {
+    /// Returns the branch that is meant.
+    pub(crate) fn wanted(self) -> BranchFilter {
+        match self.branch {
+            None | Some(ACTIVE) => BranchFilter::Active,
+            Some(number) => BranchFilter::Number(number),
+        }
+    }
+}
+
 /// The branches of a conversation that are printed.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct BranchArgs {
-    /// Print branch N instead of the one that a resume continues; `rejoin show --branches` lists them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub branch: Option<u16>,
+    #[command(flatten)]
+    pub one: BranchArg,
 
     /// Print the messages of every branch
     #[arg(long, conflicts_with = "branch")]
@@ -151,11 +168,7 @@ pub(crate) struct BranchArgs {
 impl BranchArgs {
     /// Returns which branches are meant.
     pub(crate) fn wanted(self) -> BranchFilter {
-        match self.branch {
-            _ if self.all_branches => BranchFilter::All,
-            None | Some(ACTIVE) => BranchFilter::Active,
-            Some(number) => BranchFilter::Number(number),
-        }
+        if self.all_branches { BranchFilter::All } else { self.one.wanted() }
     }
 }
 

@@ -6,7 +6,7 @@ use clap::builder::ValueHint;
 use clap::{ArgAction, ArgGroup, Args};
 use jiff::SignedDuration;
 
-use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
+use crate::cli::options::{BranchArg, ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
 use crate::cli::values::parse_days;
 use crate::doctor::code::Code;
 use crate::session::select::{CopySelector, Selector};
@@ -97,6 +97,34 @@ pub(crate) struct DedupeArgs {
     /// Nothing is asked if the kept copy has everything that the others have.
     #[arg(long, short)]
     pub yes: bool,
+
+    #[command(flatten)]
+    pub place: PlaceArgs,
+
+    #[command(flatten)]
+    pub change: ChangeArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `rewind`.
+#[derive(Args, Debug)]
+pub(crate) struct RewindArgs {
+    /// The session: an id or the start of one, AGENT:ID, a title, or the session's file or directory
+    #[arg(value_name = "SESSION")]
+    pub session: Selector,
+
+    /// Keep the first N messages, as `rejoin show --transcript` prints them; by default, up to the last good reply
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub to: Option<u64>,
+
+    #[command(flatten)]
+    pub branch: BranchArg,
+
+    /// Use this copy of the session: its number in the list of candidates, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub copy: Option<CopySelector>,
 
     #[command(flatten)]
     pub place: PlaceArgs,

@@ -21,7 +21,7 @@ const EXCEPTIONS: [(&str, &str); 5] = [
 /// What takes sessions has these filters.
 const OF_SESSIONS: &[&str] = &[
     "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "export", "list", "path", "pin", "restore",
-    "rename", "resume", "search", "show", "stats", "tag", "unpin",
+    "rename", "resume", "rewind", "search", "show", "stats", "tag", "unpin",
 ];
 
 /// What changes something that is not its own, and what asks first.
@@ -37,6 +37,7 @@ const CHANGES: &[&str] = &[
     "move",
     "rename",
     "restore",
+    "rewind",
     "tag",
     "trash purge",
     "trash restore",

@@ -30,26 +30,32 @@ impl Messages {
             (Some(count), _) => Self::Last(count, branch),
             (None, true) => Self::All(branch),
             // A branch is named to read it.
-            (None, false) if branch != BranchFilter::Active || args.branches.branch.is_some() => Self::All(branch),
+            (None, false) if branch != BranchFilter::Active || args.branches.one.branch.is_some() => Self::All(branch),
             (None, false) => Self::None,
         }
     }
 
     /// Refuses a branch that a conversation does not have.
     pub(super) fn check(&self, copy: &Copy, selector: &str) -> anyhow::Result<()> {
-        let (Self::Last(_, BranchFilter::Number(number)) | Self::All(BranchFilter::Number(number))) = self else {
-            return Ok(());
-        };
-        let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
-        let count = agent.branches(copy)?.count();
-        if *number <= count {
-            return Ok(());
+        match self {
+            Self::None => Ok(()),
+            Self::Last(_, branch) | Self::All(branch) => check_branch(copy, *branch, selector),
         }
-        let branches = if count == 1 { "1 branch".to_owned() } else { format!("{count} branches") };
-        let message = format!("there is no branch {number}; the conversation has {branches}");
-        let hint = format!("`rejoin show --branches {selector}` lists them");
-        Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into())
     }
+}
+
+/// Refuses a branch that a conversation does not have.
+pub(super) fn check_branch(copy: &Copy, branch: BranchFilter, selector: &str) -> anyhow::Result<()> {
+    let BranchFilter::Number(number) = branch else { return Ok(()) };
+    let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
+    let count = agent.branches(copy)?.count();
+    if number <= count {
+        return Ok(());
+    }
+    let branches = if count == 1 { "1 branch".to_owned() } else { format!("{count} branches") };
+    let message = format!("there is no branch {number}; the conversation has {branches}");
+    let hint = format!("`rejoin show --branches {selector}` lists them");
+    Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into())
 }
 
 /// Why some of the messages were left out, if any were.

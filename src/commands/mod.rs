@@ -29,6 +29,7 @@ mod removal;
 pub(crate) mod rename;
 pub(crate) mod restore;
 pub(crate) mod resume;
+pub(crate) mod rewind;
 mod safe;
 pub(crate) mod save;
 pub(crate) mod search;

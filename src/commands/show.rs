@@ -13,9 +13,10 @@ use crate::commands::{branches, find};
 use crate::error::{Exit, Refusal};
 use crate::format::shell;
 use crate::launch;
-use crate::scan::{LONG_TO_COUNT, Wanted, processes};
+use crate::scan::{LONG_TO_COUNT, Wanted, processes, stuck};
 use crate::session::Session;
 use crate::session::branches::Branch;
+use crate::session::stuck::Stuck;
 use crate::system::env::Env;
 use crate::view::render;
 use crate::view::render::answer::{write_line, write_object};
@@ -59,6 +60,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         let made = find::made_by(&session, env);
         find::note_made(&mut session, &made);
     }
+    if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {
+        session.copies[0].notes.push(note_of(&stuck));
+    }
     super::labels(env, ui).mark(std::slice::from_mut(&mut session));
     processes::note(std::slice::from_mut(&mut session));
     let left_out = LeftOut::default();
@@ -84,6 +88,17 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         branches::note(session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
     }
     Ok(left_out.exit(ui))
+}
+
+/// Returns the note on a stuck conversation.
+fn note_of(stuck: &Stuck) -> String {
+    let (replies, are) = match stuck.errors {
+        1 => ("reply is".to_owned(), "an error"),
+        errors => (format!("{errors} replies are"), "errors"),
+    };
+    format!(
+        "its last {replies} {are} of the API that a retry does not cure, so a resume will most likely fail; see `rejoin doctor`"
+    )
 }
 
 fn is_not_found(error: &anyhow::Error) -> bool {

@@ -47,6 +47,7 @@ pub(crate) enum Code {
     TornTranscript,
     BadLines,
     OtherBranches,
+    StuckSession,
     OrphanBelongings,
     DanglingPointer,
     StaleCwdRecord,
@@ -119,6 +120,7 @@ impl Code {
             Self::OtherBranches => {
                 (&[Warning, Info], "its agent's resume shows one of its branches, and not the messages on others")
             }
+            Self::StuckSession => (&[Warning], "its last replies are errors of the API, which a retry does not cure"),
             Self::OrphanBelongings => (&[Warning, Info], "files of a session are not beside its transcript"),
             Self::DanglingPointer => (&[Warning, Info], "a file names a session but does not lead to it"),
             Self::StaleCwdRecord => (&[Info], "a record of a session's directory is no longer needed"),

@@ -47,6 +47,7 @@ pub(crate) enum RefusalCode {
     NotRemovable,
     NotRenamable,
     NotResumable,
+    NotRewindable,
     NothingPicked,
     NothingSaid,
     NothingToUndo,

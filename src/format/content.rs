@@ -55,7 +55,7 @@ impl Block<'_> {
             Self::ToolResult(text) => (Role::Tool, format!("→ {text}")),
             Self::Other => return None,
         };
-        Some(Message { role, text, at, branch: None })
+        Some(Message::new(role, text, at))
     }
 }
 

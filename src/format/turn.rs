@@ -31,13 +31,13 @@ impl Turn {
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
-            self.messages.push(Message { role: self.role, text, at: self.at, branch: None });
+            self.messages.push(Message::new(self.role, text, self.at));
         }
     }
 
     /// Adds a call of a tool or what it answered.
     pub(crate) fn tool(&mut self, text: impl Into<String>) {
-        self.messages.push(Message { role: Role::Tool, text: text.into(), at: self.at, branch: None });
+        self.messages.push(Message::new(Role::Tool, text.into(), self.at));
     }
 
     /// Returns what a person typed, if this is that.

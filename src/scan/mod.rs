@@ -21,6 +21,7 @@ pub(crate) mod search;
 mod siblings;
 pub(crate) mod sieve;
 pub(crate) mod stores;
+pub(crate) mod stuck;
 pub(crate) mod worktree;
 
 use std::collections::BTreeSet;

@@ -16,9 +16,22 @@ pub(crate) struct Message {
     pub at: Option<Timestamp>,
     /// The number of its branch; `null` on the one that a resume continues.
     pub branch: Option<u16>,
+    /// Set if it is an error of the API in place of a reply.
+    #[serde(rename = "error")]
+    pub is_error: bool,
 }
 
 impl Message {
+    /// Makes a message of the active branch.
+    pub(crate) fn new(role: Role, text: impl Into<String>, at: Option<Timestamp>) -> Self {
+        Self { role, text: text.into(), at, branch: None, is_error: false }
+    }
+
+    /// Marks it as an error of the API.
+    pub(crate) fn into_error(self) -> Self {
+        Self { is_error: true, ..self }
+    }
+
     /// Notes the branch that it is on; `None` for the active one.
     pub(crate) fn on(self, branch: Option<u16>) -> Self {
         Self { branch, ..self }

@@ -18,6 +18,7 @@ pub(crate) mod recorded;
 pub(crate) mod repository;
 pub(crate) mod select;
 pub(crate) mod stats;
+pub(crate) mod stuck;
 pub(crate) mod tag;
 pub(crate) mod usage;
 pub(crate) mod when;

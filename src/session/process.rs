@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn message(role: Role) -> Message {
-        Message { role, text: "x".to_owned(), at: None, branch: None }
+        Message::new(role, "x".to_owned(), None)
     }
 
     #[test]

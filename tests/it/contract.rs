@@ -218,7 +218,7 @@ answer!(ListSummary {
     problems: Vec<Problem>
 });
 
-answer!(Message { role: Role; text: String; at: Option<Time>; branch: Option<u16> });
+answer!(Message { role: Role; text: String; at: Option<Time>; branch: Option<u16>; error: bool });
 
 answer!(Branch {
     number: u16; active: bool; messages: u64; begun_at: Option<Time>; ended_at: Option<Time>; first: Option<String>; after: Option<String>

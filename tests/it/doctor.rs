@@ -802,6 +802,7 @@ unknown-format         warning               rejoin does not understand its reco
 torn-transcript        warning, info         the last line of its transcript was cut off
 bad-lines              warning               its transcript has lines that cannot be read
 other-branches         warning, info         its agent's resume shows one of its branches, and not the messages on others
+stuck-session          warning               its last replies are errors of the API, which a retry does not cure
 orphan-belongings      warning, info         files of a session are not beside its transcript
 dangling-pointer       warning, info         a file names a session but does not lead to it
 stale-cwd-record       info                  a record of a session's directory is no longer needed
@@ -823,9 +824,9 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 33);
+    assert_eq!(listed.checks.len(), 34);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 35);
+    assert_eq!(lines.lines().count(), 36);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

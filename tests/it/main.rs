@@ -115,6 +115,7 @@ mod remedies;
 mod rename;
 mod restored_elsewhere;
 mod resume;
+mod rewind;
 mod rooms;
 mod running;
 mod save;

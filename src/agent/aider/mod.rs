@@ -161,7 +161,7 @@ impl Agent for Aider {
                 Piece::Output(text) => (Role::System, text),
                 Piece::Start(_) | Piece::Model(_) => return ControlFlow::Continue(()),
             };
-            see(Message { role, text, at: None, branch: None })
+            see(Message::new(role, text, None))
         })
     }
 

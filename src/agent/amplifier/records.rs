@@ -97,7 +97,7 @@ impl Entry<'_> {
                 (Role::Tool, Some(name)) => format!("{name} → {text}"),
                 _ => text,
             };
-            messages.push(Message { role, text, at, branch: None });
+            messages.push(Message::new(role, text, at));
         }
         let calls = self.calls();
         for call in &calls {
@@ -106,7 +106,7 @@ impl Entry<'_> {
                 call.tool.filled().or_else(|| inner.as_ref().and_then(|inner| inner.name.filled())).unwrap_or("tool");
             let arguments = call.arguments.or_else(|| inner.as_ref().and_then(|inner| inner.arguments));
             let arguments = arguments.map_or("", RawValue::get);
-            messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at, branch: None });
+            messages.push(Message::new(Role::Tool, format!("{name} {arguments}"), at));
         }
         if calls.is_empty() {
             let called = blocks(self.content).into_iter().filter(|block| matches!(block, Block::ToolCall { .. }));
@@ -183,8 +183,8 @@ impl Event<'_> {
     /// Puts a prompt or a response in words.
     pub(crate) fn message(&self) -> Option<Message> {
         let at = self.data().timestamp.get().and_then(instant).or_else(|| self.at());
-        let prompt = self.prompt().map(|text| Message { role: Role::User, text, at, branch: None });
-        prompt.or_else(|| self.reply().map(|text| Message { role: Role::Assistant, text, at, branch: None }))
+        let prompt = self.prompt().map(|text| Message::new(Role::User, text, at));
+        prompt.or_else(|| self.reply().map(|text| Message::new(Role::Assistant, text, at)))
     }
 }
 

@@ -22,5 +22,6 @@ pub(crate) const ABOUT: About = About {
     has_verbatim_titles: true,
     references: super::relocation::references,
     cwd_records: Some(&crate::agent::cat::Cat),
+    api_error: Some("isApiErrorMessage"),
     ..About::NONE
 };

@@ -13,6 +13,7 @@ mod ends;
 mod live;
 mod places;
 mod relocation;
+mod rewind;
 pub(crate) mod slug;
 mod start;
 mod title;
@@ -33,6 +34,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::upkeep::{Link, Retention, Strays};
 use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, last_activity};
 use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::rewind::Rewind;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::json::last_object;
@@ -175,6 +177,10 @@ impl Agent for Claude {
                 None => messages(line, shows_sidechains).into_iter().map(Said::Message).try_for_each(&mut *see),
             }
         })
+    }
+
+    fn rewind(&self) -> Option<&'static dyn Rewind> {
+        Some(&Claude)
     }
 
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {

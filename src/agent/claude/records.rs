@@ -308,6 +308,9 @@ impl<'a> Record<'a> {
                 message.text = text.to_owned();
             }
         }
+        if self.is_api_error_message.0 {
+            messages = messages.into_iter().map(Message::into_error).collect();
+        }
         messages
     }
 

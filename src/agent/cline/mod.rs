@@ -196,7 +196,7 @@ impl Engine for Sessions {
         if let (false, Some(prompt)) = (has_any, &copy.first_prompt) {
             let at = copy.created_at.as_ref().map(|at| at.value);
             // There is nothing to break off after it.
-            let _ = see(Message { role: Role::User, text: prompt.value.to_string(), at, branch: None });
+            let _ = see(Message::new(Role::User, prompt.value.to_string(), at));
         }
         Ok(())
     }

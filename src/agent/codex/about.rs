@@ -19,5 +19,6 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/payload/cli_version"),
     joins: super::joins,
     list_anew: super::list_anew,
+    api_error: Some("codex_error_info"),
     ..About::NONE
 };

@@ -326,7 +326,7 @@ fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
         Some(Prompt::Sent(text)) if lacks_events => Some(text),
         _ => None,
     };
-    let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at(), branch: None });
+    let prompt = prompt.map(|text| Message::new(Role::User, text, record.at()));
     prompt.or_else(|| record.message())
 }
 

@@ -257,14 +257,15 @@ impl<'a> Record<'a> {
     pub(crate) fn message(&self) -> Option<Message> {
         let at = self.at();
         let payload = self.payload();
-        let message = |role, text: String| Some(Message { role, text, at, branch: None });
+        let message = |role, text: String| Some(Message::new(role, text, at));
         match (self.kind()?, payload.kind.get().unwrap_or_default()) {
             ("compacted", _) => {
                 let summary = payload.message.filled().unwrap_or_else(|| "the conversation was compacted".to_owned());
                 message(Role::System, summary)
             }
             ("event_msg", "task_complete") => {
-                message(Role::System, format!("error: {}", Payload::of(payload.error).message.filled()?))
+                let error = Payload::of(payload.error).message.filled()?;
+                message(Role::System, format!("error: {error}")).map(Message::into_error)
             }
             ("response_item", "message") if payload.role.get() == Some("assistant") => {
                 message(Role::Assistant, texts(payload.content).join("\n")).filter(|message| !message.text.is_empty())

@@ -114,7 +114,7 @@ impl lines::Record for Event<'_> {
                     return None;
                 }
                 // An attachment alone is an empty text.
-                turn.messages.push(Message { role, text: data.content.get()?.to_owned(), at: turn.at, branch: None });
+                turn.messages.push(Message::new(role, data.content.get()?.to_owned(), turn.at));
             }
             "assistant.message" => {
                 // Several events may report one reply.

@@ -153,8 +153,9 @@ impl<'a> Record<'a> {
             _ => return Vec::new(),
         };
         let at = self.timestamp.instant();
+        let is_error = self.speaker.get() == Some("error");
         if let Some(text) = self.prompt() {
-            return vec![Message { role, text, at, branch: None }];
+            return vec![Message::new(role, text, at)];
         }
         let calls = self.calls();
         let mut messages = Vec::new();
@@ -162,25 +163,21 @@ impl<'a> Record<'a> {
             match part {
                 Block::Text(text) if text.trim().is_empty() || (role == Role::User && is_injected(&text, INJECTED)) => {
                 }
-                Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at, branch: None }),
+                Block::Text(text) => messages.push(Message::new(role, text.into_owned(), at)),
                 // The list of calls says the same again.
                 Block::ToolCall { .. } if !calls.is_empty() => {}
                 Block::ToolCall { name, arguments } => {
-                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at, branch: None });
+                    messages.push(Message::new(Role::Tool, format!("{name} {arguments}"), at));
                 }
-                Block::ToolResult(text) => {
-                    messages.push(Message { role: Role::Tool, text: format!("→ {text}"), at, branch: None })
-                }
+                Block::ToolResult(text) => messages.push(Message::new(Role::Tool, format!("→ {text}"), at)),
                 Block::Other => {}
             }
         }
         messages.extend(calls.into_iter().filter_map(|call| match tool_call(call) {
-            Block::ToolCall { name, arguments } => {
-                Some(Message { role: Role::Tool, text: format!("{name} {arguments}"), at, branch: None })
-            }
+            Block::ToolCall { name, arguments } => Some(Message::new(Role::Tool, format!("{name} {arguments}"), at)),
             _ => None,
         }));
-        messages
+        if is_error { messages.into_iter().map(Message::into_error).collect() } else { messages }
     }
 }
 

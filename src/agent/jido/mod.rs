@@ -117,16 +117,17 @@ impl Agent for Jido {
         }
         let bytes = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES)?;
         let Ok(session) = records::parse(&bytes) else { return Ok(()) };
-        let messages = session.messages.into_iter().map(|message| Message {
-            role: match message.role {
-                JidoRole::User => Role::User,
-                JidoRole::Assistant => Role::Assistant,
-                JidoRole::Tool => Role::Tool,
-                JidoRole::System => Role::System,
-            },
-            text: message.content,
-            at: Some(message.timestamp),
-            branch: None,
+        let messages = session.messages.into_iter().map(|message| {
+            Message::new(
+                match message.role {
+                    JidoRole::User => Role::User,
+                    JidoRole::Assistant => Role::Assistant,
+                    JidoRole::Tool => Role::Tool,
+                    JidoRole::System => Role::System,
+                },
+                message.content,
+                Some(message.timestamp),
+            )
         });
         let _ = messages.into_iter().try_for_each(see);
         Ok(())

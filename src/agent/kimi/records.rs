@@ -120,7 +120,7 @@ impl WireRecord<'_> {
             WireEvent::Answer(text) => (Role::Tool, format!("→ {text}")),
             _ => return None,
         };
-        Some(Message { role, text, at: self.at(), branch: None })
+        Some(Message::new(role, text, self.at()))
     }
 }
 
@@ -234,7 +234,7 @@ impl ContextRecord<'_> {
         };
         let said = (!text.trim().is_empty() && (role != Role::User || self.prompt().is_some())).then_some((role, text));
         let calls = tool_calls(self.tool_calls).into_iter().map(|call| (Role::Tool, call));
-        said.into_iter().chain(calls).map(|(role, text)| Message { role, text, at: None, branch: None }).collect()
+        said.into_iter().chain(calls).map(|(role, text)| Message::new(role, text, None)).collect()
     }
 }
 

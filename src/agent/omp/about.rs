@@ -15,5 +15,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing; `omp gc --apply` archives",
     writes: "nothing, but `move` puts the new directory into the header and the file into that directory's project",
     facts: "measured on 18.2.3; the variables, the place of images, and all of 18.3.4, by its code",
+    api_error: Some("errorMessage"),
     ..About::NONE
 };

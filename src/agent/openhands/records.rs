@@ -94,7 +94,7 @@ impl Event<'_> {
 
     /// Puts the event in words: what is said first, then the call.
     pub(super) fn messages(&self) -> Vec<Message> {
-        let said = |role, text: String| Message { role, text, at: None, branch: None };
+        let said = |role, text: String| Message::new(role, text, None);
         let mut messages = match self.kind.get() {
             Some("MessageEvent") => {
                 let user = self.prompt().map(|text| said(Role::User, text));

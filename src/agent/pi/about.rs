@@ -16,5 +16,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "measured on 1.5.2 and 0.87.1; earendil-works/pi 005aeb97",
     asks_elsewhere: true,
+    api_error: Some("errorMessage"),
     ..About::NONE
 };

@@ -125,7 +125,7 @@ impl Record<'_> {
                 let answers: Vec<String> = blocks(body.content).into_iter().filter_map(Block::into_result).collect();
                 turn.counts = body.attribution.get() != Some("agent") && !body.is_made() && answers.is_empty();
                 let role = if body.is_made() { Role::System } else { role };
-                turn.messages.push(Message { role, text: plain_text(body.content), at: turn.at, branch: None });
+                turn.messages.push(Message::new(role, plain_text(body.content), turn.at));
                 answers.into_iter().for_each(|answer| turn.tool(format!("→ {answer}")));
             }
             (Role::Assistant, _) => {
@@ -135,7 +135,7 @@ impl Record<'_> {
                 blocks.retain(|block| !matches!(block, Block::ToolResult(_)));
                 turn.messages.extend(blocks.into_iter().filter_map(|block| block.message(role, turn.at)));
                 let error = body.error_message.filled().map(str::to_owned);
-                turn.messages.extend(error.map(|text| Message { role: Role::System, text, at: turn.at, branch: None }));
+                turn.messages.extend(error.map(|text| Message::new(Role::System, text, turn.at).into_error()));
             }
             (_, Some("bashExecution")) => {
                 turn.tool(format!("! {}", body.command.get().unwrap_or_default()));

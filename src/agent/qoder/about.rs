@@ -16,5 +16,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing, but `move` adds a `relocated` record, as Qoder CLI does, and moves the file into the new directory's project",
     facts: "measured on 1.1.52 without an account: lists, ids and directories; records and settings by its package",
     version_at: Some("/version"),
+    api_error: Some("isApiErrorMessage"),
     ..About::NONE
 };

@@ -136,7 +136,7 @@ impl lines::Record for Record<'_> {
         let mut turn = Turn::new(role, self.timestamp.instant());
         turn.id = self.uuid.filled().map(str::to_owned);
         match typed {
-            Some(text) => turn.messages.push(Message { role, text, at: turn.at, branch: None }),
+            Some(text) => turn.messages.push(Message::new(role, text, turn.at)),
             None => turn.messages.extend(self.parts().into_iter().filter_map(|part| part.message(role, turn.at))),
         }
         turn.counts = role == Role::User || self.parts().iter().any(Block::says_something);

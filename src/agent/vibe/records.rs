@@ -224,7 +224,7 @@ impl Entry {
             EntryKind::Reply => Role::Assistant,
             EntryKind::Tool => Role::Tool,
         };
-        self.said.map(|(kind, text)| Message { role: role(kind), text, at, branch: None })
+        self.said.map(|(kind, text)| Message::new(role(kind), text, at))
     }
 }
 
@@ -282,7 +282,7 @@ impl OldMessage<'_> {
         };
         let said = said.filter(|(_, text)| !text.trim().is_empty());
         let calls = tool_calls(self.tool_calls).into_iter().map(|call| (Role::Tool, call));
-        said.into_iter().chain(calls).map(|(role, text)| Message { role, text, at: None, branch: None }).collect()
+        said.into_iter().chain(calls).map(|(role, text)| Message::new(role, text, None)).collect()
     }
 }
 

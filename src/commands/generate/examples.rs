@@ -99,6 +99,10 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin delete c7e8 --yes", "move it to the trash"),
         ],
         "rejoin-pin" => &[("rejoin pin licence", "no cleanup takes it"), ("rejoin pin --list", "what is pinned")],
+        "rejoin-rewind" => &[
+            ("rejoin rewind 5a1e --dry-run", "where the last good reply is"),
+            ("rejoin rewind 5a1e --to 12", "a new session with the first 12 messages"),
+        ],
         "rejoin-tag" => &[
             ("rejoin tag licence +shop +later", "give it two tags"),
             ("rejoin tag licence -later", "remove one"),

@@ -39,7 +39,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 const RELATED: &[&[&str]] = &[
     &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
-    &["doctor", "dedupe", "backfill", "undo", "trash"],
+    &["doctor", "dedupe", "rewind", "backfill", "undo", "trash"],
     &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "trash", "config"],
     &["config", "help", "list"],
 ];

@@ -8,8 +8,12 @@ use crate::agent::upkeep::HalfLine;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, OffBranch, Survey};
-use crate::format::text::count;
+use crate::format::text::{self, count};
+use crate::session::stuck::{Good, Stuck};
 use crate::session::{AgentKind, CLOCK_SKEW, Health, Liveness, Session, SessionKind};
+
+/// The most characters of an error that are quoted.
+const MOST_OF_ERROR: usize = 200;
 
 /// What an agent refuses to load, with what is expected instead.
 const REFUSED: [(Health, &str); 5] = [
@@ -30,6 +34,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         findings.extend(archive_mismatch(session));
         findings.extend(planted(session));
         findings.extend(future(session, survey));
+        findings.extend(survey.stuck.get(&at).map(|stuck| stuck_session(session, stuck)));
         findings.extend(survey.off_branch.get(&at).map(|off_branch| other_branches(session, off_branch)));
         if let Some(lines) = survey.lines.get(&at) {
             findings.extend(torn(session, lines));
@@ -214,6 +219,35 @@ fn unsigned(session: &Session) -> Option<Finding> {
 }
 
 /// Reports a last line without a newline, unless a running agent may still be writing it.
+/// Reports a stuck conversation.
+fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
+    let Stuck { errors, since, error, good } = stuck;
+    let since = since.map(|at| format!(" since {at}")).unwrap_or_default();
+    let replies = if *errors == 1 { "reply".to_owned() } else { format!("{errors} replies") };
+    let are = if *errors == 1 { "is an error" } else { "are errors" };
+    let error = text::truncated(&text::one_line(error), MOST_OF_ERROR).into_owned();
+    let good = match good {
+        Some(Good { at: Some(at), .. }) => format!("The last good reply is of {at}."),
+        Some(_) => "There is a good reply before them.".to_owned(),
+        None => "There is no good reply.".to_owned(),
+    };
+    let evidence = format!(
+        "The last {replies} of {}{since} {are} of the API that a retry does not cure: {error:?}. {good} A resume sends the \
+         same conversation again, so it will most likely fail.",
+        name(session)
+    );
+    let selector = selector(session);
+    let finding = Finding::about(session, Code::StuckSession, Severity::Warning, evidence)
+        .measured(format!("{errors} errors of the API"), "a reply");
+    let can_rewind = agent::by_kind(session.agent).is_some_and(|agent| agent.rewind().is_some());
+    let finding = if can_rewind && stuck.good.is_some() {
+        finding.remedy(format!("rejoin rewind {selector}"), "makes a new session up to the last good reply")
+    } else {
+        finding
+    };
+    finding.remedy(format!("rejoin export {selector} -o conversation.md"), "keeps the conversation for a new session")
+}
+
 /// Reports messages that the agent's resume does not show.
 fn other_branches(session: &Session, off_branch: &OffBranch) -> Finding {
     let messages = count(off_branch.messages, "message");
@@ -229,10 +263,16 @@ fn other_branches(session: &Session, off_branch: &OffBranch) -> Finding {
         name(session)
     );
     let selector = selector(session);
-    Finding::about(session, Code::OtherBranches, severity, evidence)
+    let finding = Finding::about(session, Code::OtherBranches, severity, evidence)
         .measured(format!("{messages} on {branches}"), "one branch")
         .remedy(format!("rejoin show {selector} --branches"), "lists the branches")
-        .remedy(format!("rejoin show {selector} --branch 2"), "prints the newest of the others")
+        .remedy(format!("rejoin show {selector} --branch 2"), "prints the newest of the others");
+    let can_rewind = agent::by_kind(session.agent).is_some_and(|agent| agent.rewind().is_some());
+    if can_rewind {
+        finding.remedy(format!("rejoin rewind {selector} --branch 2"), "makes a new session of it")
+    } else {
+        finding
+    }
 }
 
 fn torn(session: &Session, lines: &Lines) -> Option<Finding> {

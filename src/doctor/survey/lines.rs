@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memmem};
 
 use crate::agent::{Agent, Inspector, by_kind};
 use crate::error::PathError;
@@ -41,6 +41,8 @@ pub(crate) struct Lines {
     pub lost: Vec<u64>,
     /// How many records have a parent that is not in the file.
     pub lost_count: u64,
+    /// If set, a record may be an error of the API in place of a reply.
+    pub may_be_stuck: bool,
     /// If set, some records may be on other branches than the last one.
     pub may_branch: bool,
     /// Where whole records begin that are on one line with half of another, in bytes.
@@ -124,7 +126,10 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         let mut lines = file.into_lines()?;
         while let Some(line) = lines.next_line()? {
             match line.bytes {
-                Some(bytes) => chain.see(bytes, line.number, line.start, line.is_ended),
+                Some(bytes) => {
+                    chain.found.may_be_stuck |= has_api_error(agent, bytes);
+                    chain.see(bytes, line.number, line.start, line.is_ended);
+                }
                 // It may still be a record, but one that is never read.
                 None => chain.is_complete = false,
             }
@@ -147,8 +152,15 @@ fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Opti
             }
             start = end + 1;
         }
+        let end = bytes.len().saturating_sub(END);
+        chain.found.may_be_stuck = has_api_error(agent, &bytes[end..]);
         Ok(chain.finish())
     })
+}
+
+/// Returns whether some bytes may have an error of the API.
+fn has_api_error(agent: &dyn Agent, bytes: &[u8]) -> bool {
+    agent.about().api_error.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some())
 }
 
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
@@ -166,6 +178,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> 
     file.with_tail(END).lines_backward(|line, is_ended| {
         number += 1;
         seen += line.len();
+        found.may_be_stuck |= has_api_error(agent, line);
         match (agent.link(line).is_some(), is_ended) {
             (true, true) => {}
             (true, false) => found.last = LastLine::WithoutNewline,

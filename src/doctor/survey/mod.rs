@@ -21,8 +21,9 @@ use crate::agent::upkeep::{CwdRecord, Retention, Stray, StrayKind, modified_at};
 use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
 use crate::scan::aliases::drop_repeated;
-use crate::scan::{self, Scan};
+use crate::scan::{self, Scan, stuck};
 use crate::session::select::Filter;
+use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::process;
@@ -70,6 +71,8 @@ pub(crate) struct Survey {
     pub lines: BTreeMap<usize, Lines>,
     /// The messages that a resume does not show, by their session's place in the scan.
     pub off_branch: BTreeMap<usize, OffBranch>,
+    /// The stuck conversations, by their session's place in the scan.
+    pub stuck: BTreeMap<usize, Stuck>,
     /// How many transcripts were not read whole.
     pub read_at_both_ends: usize,
     /// Launch directories that are gone, with what is left of each.
@@ -88,6 +91,15 @@ pub(crate) struct Survey {
     pub cwd_records: Vec<(CwdRecord, bool)>,
     /// Runs of this program that did not finish.
     pub interrupted: Vec<InterruptedRun>,
+}
+
+/// The facts from the lines of one session's transcript.
+struct Looked {
+    /// The session's place in the scan.
+    at: usize,
+    lines: Result<Lines, Problem>,
+    off_branch: Option<OffBranch>,
+    stuck: Option<Stuck>,
 }
 
 /// A run of this program that did not finish.
@@ -109,7 +121,7 @@ pub(crate) struct InterruptedRun {
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
-    let wants_lines = wanted.has(&[Code::TornTranscript, Code::BadLines, Code::OtherBranches]);
+    let wants_lines = wanted.has(&[Code::TornTranscript, Code::BadLines, Code::OtherBranches, Code::StuckSession]);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
@@ -206,12 +218,14 @@ impl Survey {
             let lines = seen.map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
             let off_branch =
                 lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::of(session.copy()));
-            Some((at, lines.map_err(|error| Problem { reason: error.reason(), path }), off_branch))
+            let stuck = lines.as_ref().ok().filter(|lines| lines.may_be_stuck).and_then(|_| stuck::of(session.copy()));
+            let lines = lines.map_err(|error| Problem { reason: error.reason(), path });
+            Some(Looked { at, lines, off_branch, stuck })
         };
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
-        let looked: Vec<(usize, Result<Lines, Problem>, Option<OffBranch>)> =
-            sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
-        for (at, lines, off_branch) in looked {
+        let looked: Vec<Looked> = sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
+        for Looked { at, lines, off_branch, stuck } in looked {
+            self.stuck.extend(stuck.map(|stuck| (at, stuck)));
             self.off_branch.extend(off_branch.map(|off_branch| (at, off_branch)));
             match lines {
                 Ok(lines) => {

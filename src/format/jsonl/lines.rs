@@ -70,7 +70,7 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
 /// Returns what stands for the messages of a line that is too long to look into.
 pub(crate) fn too_long() -> Message {
     let text = format!("[a record of more than {} MiB, which is left out]", MAX_LINE >> 20);
-    Message { role: Role::System, text, at: None, branch: None }
+    Message::new(Role::System, text, None)
 }
 
 /// Shows the lines of a file in which some bytes are; so most need not be parsed.

@@ -228,12 +228,7 @@ fn the_last_messages_are_those_that_come_last_of_all() {
     // Some lines hold no message, and some hold two.
     let messages = |line: &[u8]| {
         let text = String::from_utf8_lossy(line).into_owned();
-        Some((0..line.len() % 3).map(move |part| Message {
-            role: Role::User,
-            text: format!("{text} {part}"),
-            at: None,
-            branch: None,
-        }))
+        Some((0..line.len() % 3).map(move |part| Message::new(Role::User, format!("{text} {part}"), None)))
     };
     let mut all = Vec::new();
     let see = &mut |message| {

@@ -180,6 +180,9 @@ fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
     if of == "move" && item.about.session().is_some() {
         return if is_done { "moved" } else { "would move" };
     }
+    if of == "rewind" {
+        return if is_done { "made" } else { "would make" };
+    }
     if of == "tag" {
         return if is_done { "tagged" } else { "would tag" };
     }

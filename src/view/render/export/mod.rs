@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn message(role: Role, text: &str) -> Message {
-        Message { role, text: text.to_owned(), at: None, branch: None }
+        Message::new(role, text.to_owned(), None)
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn fault(said: &[(Role, String)], env: &Env) -> Option<String> {
     let mut page = MarkdownPage::new(&mut out, env);
     let mut speakers = Vec::new();
     for (role, text) in said {
-        page.message(&Message { role: *role, text: text.clone(), at: None, branch: None }).expect("a page in memory");
+        page.message(&Message::new(*role, text.clone(), None)).expect("a page in memory");
         match role {
             Role::User => speakers.push("<h2>User</h2>"),
             Role::Assistant => speakers.push("<h2>Assistant</h2>"),

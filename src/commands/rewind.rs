@@ -1,0 +1,103 @@
+//! `rejoin rewind`
+
+use std::ops::ControlFlow;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::agent;
+use crate::agent::rewind::{Cut, Rewound};
+use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::cli::{ChangeArgs, RewindArgs};
+use crate::commands::find::{self, Finder};
+use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::text;
+use crate::scan::Wanted;
+use crate::session::branches::BranchFilter;
+use crate::session::stuck::Watch;
+use crate::session::{Copy, Session};
+use crate::system::env::Env;
+use crate::system::reach;
+use crate::view::ui::Ui;
+
+pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let filter = super::place_filter(&args.place, env)?;
+    super::refuse_number(&args.session)?;
+    let session = Finder::new(&filter, Wanted::RESUME, env, ui).one("rewind", &args.session)?.session()?;
+    let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
+    let copy = session.copy();
+    let branch = args.branch.wanted();
+    let name = format!("{}:{}", session.agent, session.id());
+    super::messages::check_branch(copy, branch, &name)?;
+    let rewind = agent::by_kind(session.agent).and_then(|agent| agent.rewind());
+    let Some(rewind) = rewind else { return Err(cannot(&session).into()) };
+    let (number, total) = cut(copy, branch, args.to)?;
+    let Some(number) = number else {
+        let message = "it has no good reply to go back to";
+        return Err(Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message)
+            .hint(format!("run `rejoin show {name} --transcript` to read it"))
+            .into());
+    };
+    let cut = Cut { branch, messages: number };
+    let id = new_id(&session, cut);
+    let Rewound { path, bytes } = rewind.rewound(copy, cut, &id)?;
+    if reach::exists(&path) != Some(false) {
+        let message = format!("it was rewound to there before: {}:{id}", session.agent);
+        let hint = format!("run `rejoin resume {}:{id}`", session.agent);
+        return Err(Refusal::new(Exit::Refused, RefusalCode::Exists, message).hint(hint).into());
+    }
+    let reason = format!("the first {} of {} of {}", number, text::count(total, "message"), session.id());
+    let step = Step::Write { path, contents: Contents::Bytes(bytes), stamp: None };
+    let mut item = Item::new(About::Session(session.agent, id.as_str().into()), "rewind", reason, vec![step]);
+    item.title = session.label().map(Into::into);
+    let change = Change::new("rewind", vec![item]);
+    let exit = super::change::carry_out(&change, &ChangeArgs::clone(&args.change), args.format, env, ui)?;
+    if exit == Exit::Ok && !args.change.dry_run && args.format.is_table() {
+        ui.note(&format!("`rejoin resume {}:{id}` continues there; {} stays as it is.", session.agent, session.id()));
+    }
+    Ok(exit)
+}
+
+/// Returns how many messages are kept, and how many the branch has: up to the last good reply, unless a number is given.
+fn cut(copy: &Copy, branch: BranchFilter, to: Option<u64>) -> anyhow::Result<(Option<u64>, u64)> {
+    let (mut watch, mut total, mut last_reply) = (Watch::default(), 0_u64, None);
+    if let Some(agent) = agent::by_kind(copy.place.agent()) {
+        agent.messages_on(copy, branch, &mut |message| {
+            total += 1;
+            watch.see(&message);
+            if watch.is_good() {
+                last_reply = Some(total);
+            }
+            ControlFlow::Continue(())
+        })?;
+    }
+    match to {
+        Some(to) if to > total => {
+            let message = format!("there is no message {to}; the branch has {}", text::count(total, "message"));
+            Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).into())
+        }
+        Some(to) => Ok((Some(to), total)),
+        None => Ok((last_reply, total)),
+    }
+}
+
+fn cannot(session: &Session) -> Refusal {
+    let title = agent::by_kind(session.agent).map_or("", |agent| agent.about().title);
+    let message = format!("rejoin cannot write a rewound session of {title}");
+    Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message).hint(format!(
+        "`rejoin resume {}:{}` opens it; go back there with the agent's own command",
+        session.agent,
+        session.id()
+    ))
+}
+
+/// Returns an id that is the same for the same cut, so that it is made once.
+fn new_id(session: &Session, cut: Cut) -> String {
+    let digest = Sha256::digest(format!("{}:{}:{cut:?}", session.agent, session.id()));
+    let mut bytes = [0_u8; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    // The version and the variant of a UUID that is made from a name.
+    bytes[6] = bytes[6] & 0x0f | 0x50;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

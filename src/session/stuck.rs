@@ -1,0 +1,139 @@
+//! Stuck conversations: every reply since some message is an error of the API that a retry does not cure. Pure.
+
+use jiff::Timestamp;
+
+use crate::session::{Message, Role};
+
+/// A stuck conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stuck {
+    /// Number of errors since the last good reply.
+    pub errors: u64,
+    /// When the first of them was written.
+    pub since: Option<Timestamp>,
+    /// The last error.
+    pub error: String,
+    /// The last good reply; `None` if there is none.
+    pub good: Option<Good>,
+}
+
+/// The last good reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Good {
+    /// Its number among the messages, from 1.
+    pub number: u64,
+    pub at: Option<Timestamp>,
+}
+
+/// The messages of a branch so far.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    seen: u64,
+    good: Option<Good>,
+    errors: u64,
+    since: Option<Timestamp>,
+    error: String,
+    /// Set if an error since the last good reply may be cured by a retry.
+    may_pass: bool,
+}
+
+impl Watch {
+    /// Adds the next message.
+    pub(crate) fn see(&mut self, message: &Message) {
+        self.seen += 1;
+        if message.is_error {
+            if self.errors == 0 {
+                self.since = message.at;
+            }
+            self.errors += 1;
+            self.may_pass |= !is_final(&message.text);
+            self.error.clone_from(&message.text);
+        } else if message.role == Role::Assistant {
+            let good = Good { number: self.seen, at: message.at };
+            *self = Self { seen: self.seen, good: Some(good), ..Self::default() };
+        }
+    }
+
+    /// Returns whether the last message was a good reply.
+    pub(crate) fn is_good(&self) -> bool {
+        self.good.is_some_and(|good| good.number == self.seen)
+    }
+
+    /// Returns whether the conversation is stuck.
+    pub(crate) fn finish(self) -> Option<Stuck> {
+        let Self { good, errors, since, error, may_pass, .. } = self;
+        (errors > 0 && !may_pass).then_some(Stuck { errors, since, error, good })
+    }
+}
+
+/// Texts of errors about the content of a request. Some come without a status.
+const FINAL: [&str; 6] =
+    ["invalid_request", "invalid request", "too long", "context length", "context_length", "maximum context"];
+/// Texts of errors about the account, which some providers report with the status 400.
+const OF_ACCOUNT: [&str; 6] = ["credit", "billing", "quota", "rate limit", "rate_limit", "api key"];
+
+/// Returns whether a retry does not cure an error: a request that the API refuses for its content or its size.
+fn is_final(error: &str) -> bool {
+    let text = error.to_lowercase();
+    if OF_ACCOUNT.iter().any(|word| text.contains(word)) {
+        return false;
+    }
+    let numbers = text.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(|word| word.parse::<u16>().ok());
+    match numbers.into_iter().find(|number| (400..600).contains(number)) {
+        Some(status) => matches!(status, 400 | 413 | 422),
+        None => FINAL.iter().any(|word| text.contains(word)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stuck(messages: &[(Role, &str)]) -> Option<Stuck> {
+        let mut watch = Watch::default();
+        for (role, text) in messages {
+            let message = Message::new(*role, *text, None);
+            watch.see(&if text.contains("rror") { message.into_error() } else { message });
+        }
+        watch.finish()
+    }
+
+    #[test]
+    fn only_an_error_of_content_or_size_is_final() {
+        for error in [
+            "API Error: 400 messages.1.content.5: `thinking` blocks cannot be modified.",
+            r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"x"}}"#,
+            "Error: 413 Request Entity Too Large",
+            "error: unexpected status 422 Unprocessable Entity",
+            "Error: prompt is too long: 210000 tokens > 200000 maximum",
+            "error: This model's maximum context length is 8192 tokens",
+        ] {
+            assert!(is_final(error), "{error}");
+        }
+        for error in [
+            "API Error: 401 Invalid API key",
+            "API Error: 429 rate_limit_error",
+            "API Error: 529 Overloaded",
+            "API Error: 400 Your credit balance is too low",
+            "error: unexpected status 503 Service Unavailable",
+            "Error: Connection error.",
+            "Error: Request timed out.",
+            "",
+        ] {
+            assert!(!is_final(error), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_good_reply_or_a_passing_error_is_not_stuck() {
+        let (user, model) = (Role::User, Role::Assistant);
+        let fatal = (model, "API Error: 400 bad");
+        let found = stuck(&[(user, "a"), (model, "b"), (user, "c"), fatal, (user, "d"), fatal]).expect("stuck");
+        assert_eq!((found.errors, found.good.map(|good| good.number)), (2, Some(2)));
+        assert_eq!(found.error, "API Error: 400 bad");
+        assert_eq!(stuck(&[(user, "a"), fatal, (user, "b"), (model, "c")]), None);
+        assert_eq!(stuck(&[(user, "a"), fatal, (user, "b"), (model, "API Error: 529 Overloaded")]), None);
+        assert_eq!(stuck(&[(user, "a"), (user, "b")]), None);
+        assert_eq!(stuck(&[(user, "a"), fatal]).map(|found| found.good), Some(None));
+    }
+}

@@ -1,0 +1,141 @@
+//! Stuck conversations, and `rewind`, which makes a new session of their good part.
+
+use serde_json::{Value, json};
+
+use crate::contract::changes::{Change, ChangeResult};
+use crate::contract::{Details, DoctorReport};
+use crate::fixtures::{Claude, Codex, Pi, id, put};
+use crate::world::World;
+
+/// Adds a prompt and an error of the API in place of its reply, as Claude Code writes it.
+fn refused(session: Claude, prompt: &str, error: &str) -> Claude {
+    let message =
+        json!({"id": "e", "model": "<synthetic>", "role": "assistant", "content": [{"type": "text", "text": error}]});
+    session.prompt(prompt).message("assistant", &message, &json!({"isApiErrorMessage": true}))
+}
+
+fn stuck() -> Claude {
+    let session =
+        Claude::session(id(1)).in_dir("/usr").chained().turn("explain it", "It has two queues.").title("Queues");
+    refused(refused(session, "and then?", "API Error: 400 bad thinking"), "continue", "API Error: 400 bad thinking")
+}
+
+fn world() -> World {
+    let world = World::with_agents();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    world
+}
+
+fn report(world: &World) -> DoctorReport {
+    world.rejoin(["doctor", "--json"]).json()
+}
+
+#[test]
+fn doctor_and_show_report_a_stuck_conversation() {
+    let world = world();
+    world.add(stuck());
+    let findings = report(&world).findings;
+    assert_eq!(findings.iter().map(|finding| finding.code.as_str()).collect::<Vec<_>>(), ["stuck-session"]);
+    let evidence = &findings[0].evidence;
+    assert!(
+        evidence.contains("The last 2 replies of claude session") && evidence.contains("400 bad thinking"),
+        "{evidence}"
+    );
+    assert_eq!(findings[0].remedies[0].command, format!("rejoin rewind claude:{}", id(1)));
+    let shown: Details = world.rejoin(["show", &id(1), "-m", "4", "--json"]).code(0).json();
+    assert!(
+        shown.notes.iter().any(|note| note.starts_with("its last 2 replies are errors of the API")),
+        "{:?}",
+        shown.notes
+    );
+    let errors: Vec<bool> = shown.messages.expect("messages").iter().map(|message| message.error).collect();
+    assert_eq!(errors, [false, true, false, true]);
+    // An error that a retry may cure is not reported, and neither is one that was cured.
+    for session in [
+        refused(stuck(), "and now?", "API Error: 529 Overloaded"),
+        refused(Claude::session(id(1)).in_dir("/usr").turn("a", "b"), "c", "API Error: 401 Please log in"),
+        stuck().turn("and now?", "It works again."),
+    ] {
+        world.add(session);
+        assert!(report(&world).findings.is_empty());
+    }
+}
+
+#[test]
+fn other_agents_are_stuck_too_and_keep_their_own_way() {
+    let world = world();
+    let error = json!({"type": "task_complete", "last_agent_message": null,
+        "error": {"message": "unexpected status 400 Bad Request", "codex_error_info": "bad_request"}});
+    world.add(Codex::session(id(1)).in_dir("/usr").turn("a", "b").prompt("c").record("event_msg", error));
+    let error =
+        json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "400 invalid_request_error"});
+    world.add(Pi::session(id(2)).in_dir("/usr").turn("a", "b").prompt("c").message(&error));
+    let found: Vec<_> = report(&world).findings.into_iter().filter(|finding| finding.code == "stuck-session").collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    for finding in found {
+        assert!(finding.remedies.iter().all(|remedy| !remedy.command.contains("rewind")), "{finding:?}");
+    }
+    let refused = world.rejoin(["rewind", &format!("codex:{}", id(1)), "--json"]).code(7).error();
+    assert_eq!(refused.code, "not-rewindable");
+}
+
+#[test]
+fn rewind_makes_a_session_up_to_the_last_good_reply() {
+    let world = world();
+    let path = world.add(stuck());
+    let before = std::fs::read(&path).expect("a transcript");
+    let plan: Change = world.rejoin(["rewind", &id(1), "--dry-run", "--json"]).code(0).json();
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
+    let done: Change = world.rejoin(["rewind", &id(1), "--json"]).code(0).json();
+    assert_eq!((done.verb.as_str(), done.items[0].result, done.ids()), ("rewind", ChangeResult::Done, plan.ids()));
+    let new = done.items[0].id.clone().expect("an id");
+    let shown: Details = world.rejoin(["show", &new, "-t", "--json", "--counts"]).code(0).json();
+    let texts: Vec<String> = shown.messages.expect("messages").into_iter().map(|message| message.text).collect();
+    assert_eq!(texts, ["explain it", "It has two queues."]);
+    assert_eq!(shown.session.title.as_deref(), Some("Queues"));
+    assert_eq!(std::fs::read(&path).expect("a transcript"), before, "the old session stays");
+
+    // Every record is that of the old session, but for the id of the session.
+    let written = std::fs::read_to_string(path.with_file_name(format!("{new}.jsonl"))).expect("a transcript");
+    let old = String::from_utf8(before).expect("text");
+    let replaced =
+        |line: &str| line.replace(&format!("\"sessionId\":\"{}\"", id(1)), &format!("\"sessionId\":\"{new}\""));
+    let kept: Vec<&str> = written.lines().collect();
+    assert!(
+        old.lines().take(kept.len() - 1).map(replaced).eq(kept[..kept.len() - 1].iter().copied().map(str::to_owned))
+    );
+    let last: Value = serde_json::from_str(kept[kept.len() - 1]).expect("a record");
+    assert_eq!((&last["type"], &last["leafUuid"]), (&"last-prompt".into(), &format!("{}-1", id(1)).into()));
+
+    world.rejoin(["resume", &new]).code(0);
+    assert_eq!(world.launched().expect("a launch").argv, ["claude", "--resume", &new]);
+    let again = world.rejoin(["rewind", &id(1), "--json"]).code(7).error();
+    assert_eq!(again.code, "exists");
+    world.rejoin(["undo"]).code(0);
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
+}
+
+#[test]
+fn a_number_or_a_branch_names_another_point() {
+    let world = world();
+    let session = Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").turn("two", "2");
+    world.add(session.back_to(2).turn("three", "3"));
+    let texts = |args: &[&str]| {
+        let done: Change = world.rejoin(["rewind", &id(1), "--json"].iter().chain(args)).code(0).json();
+        let new = done.items[0].id.clone().expect("an id");
+        let shown: Details = world.rejoin(["show", &new, "-t", "--json"]).code(0).json();
+        shown.messages.expect("messages").into_iter().map(|message| message.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&[]), ["one", "1", "three", "3"]);
+    assert_eq!(texts(&["--to", "2"]), ["one", "1"]);
+    assert_eq!(texts(&["--branch", "2"]), ["one", "1", "two", "2"]);
+    assert_eq!(texts(&["--branch", "2", "--to", "3"]), ["one", "1", "two"]);
+    for (args, code) in [(["--to", "9"], 5), (["--to", "0"], 2), (["--branch", "7"], 5), (["--to", "x"], 2)] {
+        world.rejoin(["rewind", &id(1)].iter().copied().chain(args)).code(code);
+    }
+    world.rejoin(["rewind", "ffffffff"]).code(5);
+    world.rejoin(["rewind", "1"]).code(2);
+    world.add(refused(Claude::session(id(2)).in_dir("/usr").chained(), "a", "API Error: 400 bad"));
+    let never = world.rejoin(["rewind", &id(2), "--json"]).code(7).error();
+    assert!(never.message.contains("no good reply"), "{}", never.message);
+}
