@@ -13,8 +13,8 @@ pub(crate) struct Stuck {
     pub since: Option<Timestamp>,
     /// The last error.
     pub error: String,
-    /// The last good reply; `None` if there is none.
-    pub good: Option<Good>,
+    /// The last good reply.
+    pub good: Good,
 }
 
 /// The last good reply.
@@ -59,10 +59,11 @@ impl Watch {
         self.good.is_some_and(|good| good.number == self.seen)
     }
 
-    /// Returns whether the conversation is stuck.
+    /// Returns whether the conversation is stuck. Without a good reply, nothing is lost with it.
     pub(crate) fn finish(self) -> Option<Stuck> {
         let Self { good, errors, since, error, may_pass, .. } = self;
-        (errors > 0 && !may_pass).then_some(Stuck { errors, since, error, good })
+        let good = good.filter(|_| errors > 0 && !may_pass)?;
+        Some(Stuck { errors, since, error, good })
     }
 }
 
@@ -129,11 +130,11 @@ mod tests {
         let (user, model) = (Role::User, Role::Assistant);
         let fatal = (model, "API Error: 400 bad");
         let found = stuck(&[(user, "a"), (model, "b"), (user, "c"), fatal, (user, "d"), fatal]).expect("stuck");
-        assert_eq!((found.errors, found.good.map(|good| good.number)), (2, Some(2)));
+        assert_eq!((found.errors, found.good.number), (2, 2));
         assert_eq!(found.error, "API Error: 400 bad");
         assert_eq!(stuck(&[(user, "a"), fatal, (user, "b"), (model, "c")]), None);
         assert_eq!(stuck(&[(user, "a"), fatal, (user, "b"), (model, "API Error: 529 Overloaded")]), None);
         assert_eq!(stuck(&[(user, "a"), (user, "b")]), None);
-        assert_eq!(stuck(&[(user, "a"), fatal]).map(|found| found.good), Some(None));
+        assert_eq!(stuck(&[(user, "a"), fatal]), None, "nothing is lost with it");
     }
 }

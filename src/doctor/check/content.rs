@@ -9,7 +9,7 @@ use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, OffBranch, Survey};
 use crate::format::text::{self, count};
-use crate::session::stuck::{Good, Stuck};
+use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 
 /// The most characters of an error that are quoted.
@@ -226,13 +226,9 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
     let replies = if *errors == 1 { "reply".to_owned() } else { format!("{errors} replies") };
     let are = if *errors == 1 { "is an error" } else { "are errors" };
     let error = text::truncated(&text::one_line(error), MOST_OF_ERROR).into_owned();
-    let good = match good {
-        Some(Good { at: Some(at), .. }) => format!("The last good reply is of {at}."),
-        Some(_) => "There is a good reply before them.".to_owned(),
-        None => "There is no good reply.".to_owned(),
-    };
+    let good = good.at.map(|at| format!("The last good reply is of {at}. ")).unwrap_or_default();
     let evidence = format!(
-        "The last {replies} of {}{since} {are} of the API that a retry does not cure: {error:?}. {good} A resume sends the \
+        "The last {replies} of {}{since} {are} of the API that a retry does not cure: {error:?}. {good}A resume sends the \
          same conversation again, so it will most likely fail.",
         name(session)
     );
@@ -240,7 +236,7 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
     let finding = Finding::about(session, Code::StuckSession, Severity::Warning, evidence)
         .measured(format!("{errors} errors of the API"), "a reply");
     let can_rewind = agent::by_kind(session.agent).is_some_and(|agent| agent.rewind().is_some());
-    let finding = if can_rewind && stuck.good.is_some() {
+    let finding = if can_rewind {
         finding.remedy(format!("rejoin rewind {selector}"), "makes a new session up to the last good reply")
     } else {
         finding
