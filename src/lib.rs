@@ -63,8 +63,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     }
     let mut command = cli::command();
     if args.len() < 2 {
-        let can_pick = Env::read(None).is_ok_and(|env| commands::find::can_pick(&env.terminal));
-        if !can_pick {
+        if !opens_picker() {
             // A reader that is gone does not want help.
             let _ = command.print_help();
             return Exit::Ok;
@@ -74,7 +73,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     // Hints repeat the arguments as they were typed.
     let mut split = args.clone();
     split_from_options(&mut split);
-    let matches = command.try_get_matches_from_mut(&split);
+    let mut matches = command.try_get_matches_from_mut(&split);
+    let lacks_command = |error: &clap::Error| error.kind() == ErrorKind::MissingSubcommand;
+    if matches.as_ref().is_err_and(lacks_command) && opens_picker() {
+        [&mut args, &mut split].into_iter().for_each(|args| args.push("resume".into()));
+        matches = command.try_get_matches_from_mut(&split);
+    }
     let parsed = matches.and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok((cli, asked_format(&matches)))
@@ -145,6 +149,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
             exit
         }
     }
+}
+
+/// Returns whether `rejoin` without a command opens the picker.
+fn opens_picker() -> bool {
+    Env::read(None).is_ok_and(|env| commands::find::can_pick(&env.terminal))
 }
 
 /// Returns whether a verb reads the config file: what agents and programs call does its work whatever stands in it.

@@ -273,3 +273,15 @@ fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
     assert!(!rest.contains("\x1b]52"), "nothing was copied");
     settings_are_as_before(&world);
 }
+
+#[test]
+fn global_options_alone_open_the_picker() {
+    let world = two_sessions();
+    let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["--home".as_ref(), world.home().as_os_str()]);
+    let mut seat = Seat::run(&command, 100, 24);
+    seat.shows("2 of 2 sessions");
+    leaves(seat, "\x1b", 130);
+    let home = world.home();
+    world.rejoin(["--home".as_ref(), home.as_os_str()]).code(2);
+}
