@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn bytes_exclude_no_session_that_has_a_word() {
-        let wish = Wish { roles: &[], most: 3, lines: None, has_numbers: true, enough: None };
+        let wish = Wish { roles: &[], most: 3, lines: None, has_numbers: true, names_branches: false, enough: None };
         let sessions = sample();
         let copies: Vec<&Copy> = sessions.iter().flat_map(|session| &session.copies).collect();
         let (mut texts, mut unread) = (BTreeSet::from(["relays".to_owned(), "Cafe".to_owned()]), 0);

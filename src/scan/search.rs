@@ -74,6 +74,8 @@ pub(crate) struct Wish<'a> {
     pub lines: Option<usize>,
     /// Whether each is shown with its number, for which all before it are counted.
     pub has_numbers: bool,
+    /// If set, the branch of each is noted.
+    pub names_branches: bool,
     /// How many are enough to know of; the rest is not searched. All are counted where none is named.
     pub enough: Option<u64>,
 }
@@ -165,7 +167,9 @@ fn look_through(
         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let path = &copy.place.path;
-    mark_branches(copy, &mut found.hits);
+    if wish.names_branches {
+        mark_branches(copy, &mut found.hits);
+    }
     found.problem = looked.err().map(|error| Problem { path: path.to_path_buf(), reason: error.reason() });
     found
 }
@@ -275,7 +279,8 @@ mod tests {
             });
             for word in seen.iter().chain(words.iter().step_by(7)) {
                 let pattern = Pattern::of_texts(std::slice::from_ref(word), Case::Smart);
-                let wish = Wish { roles: &[], most: 1, lines: None, has_numbers: true, enough: None };
+                let wish =
+                    Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
                 let (quick, whole) = (
                     look(copy, &pattern, wish),
                     look_through(agent, copy, &pattern, &Probes::default(), wish, Found::default()),
@@ -300,7 +305,8 @@ mod tests {
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
         let filter = Filter::of_agents(&[AgentKind::Claude]);
-        let wish = Wish { roles: &[], most: 0, lines: None, has_numbers: false, enough: Some(1) };
+        let wish =
+            Wish { roles: &[], most: 0, lines: None, has_numbers: false, names_branches: false, enough: Some(1) };
         let found = |scan: &Scan, pattern: &Pattern| -> Vec<String> {
             let found = scan.sessions.iter().filter(|session| look(session.copy(), pattern, wish).is_any());
             found.map(|session| session.id().to_owned()).collect()

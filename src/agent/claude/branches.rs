@@ -5,6 +5,9 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::path::Path;
+
+use memchr::{memchr, memmem};
 
 use super::records::Record;
 use crate::error::PathError;
@@ -15,6 +18,9 @@ use crate::session::{Copy, SessionKind};
 
 /// Reads the branches of a copy's conversation.
 pub(in crate::agent) fn read(copy: &Copy) -> Result<Branches, PathError> {
+    if is_chain(&copy.place.path)? {
+        return Ok(Branches::default());
+    }
     let mut tree = Tree::new(copy.kind == SessionKind::Subagent);
     each_line(&copy.place.path, &mut |line| {
         tree.see(line.and_then(|line| Record::of_line(line).or_else(|| Record::of_line(last_object(line)?))).as_ref());
@@ -22,6 +28,38 @@ pub(in crate::agent) fn read(copy: &Copy) -> Result<Branches, PathError> {
     })?;
     Ok(tree.branches())
 }
+
+/// Returns whether each record plainly follows the one before it, and the last `last-prompt` names one that has only records
+/// behind it that follow. Most transcripts do, and are searched faster than parsed.
+fn is_chain(path: &Path) -> Result<bool, PathError> {
+    let (mut last, mut is_chain): (Vec<u8>, bool) = (Vec::new(), true);
+    each_line(path, &mut |line| {
+        let Some(line) = line else {
+            is_chain = false;
+            return ControlFlow::Break(());
+        };
+        let member = |name: &[u8], line: &'_ [u8]| -> Option<Vec<u8>> {
+            let value = &line[memmem::rfind(line, name)? + name.len()..];
+            Some(value[..memchr(b'"', value)?].to_vec())
+        };
+        if line.starts_with(PARENT) {
+            let rest = &line[PARENT.len()..];
+            let parent = rest.strip_prefix(b"\"").and_then(|rest| rest.split(|byte| *byte == b'"').next());
+            is_chain = parent.unwrap_or_default() == last;
+            last = member(b"\"uuid\":\"", line).unwrap_or_default();
+        } else if memmem::find(line, b"\"uuid\"").is_some() || memmem::find(line, b"\"parentUuid\"").is_some() {
+            // Its members are in another order, or it is another kind of record.
+            is_chain = false;
+        } else if memmem::find(line, b"\"leafUuid\"").is_some() {
+            is_chain = member(b"\"leafUuid\":\"", line).is_some_and(|leaf| leaf == last);
+        }
+        if is_chain { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(is_chain)
+}
+
+/// The beginning of a record of a conversation, as the client writes it.
+const PARENT: &[u8] = b"{\"parentUuid\":";
 
 /// The records of a file so far.
 pub(super) struct Tree {
@@ -156,7 +194,8 @@ mod tests {
                 ">" => ("user", r#"{"content":[{"type":"tool_result","content":"x"}]}"#.to_owned()),
                 reply => ("assistant", format!(r#"{{"id":"{reply}","content":[{{"type":"text","text":"x"}}]}}"#)),
             };
-            format!(r#"{{"type":"{kind}","uuid":"{id}","parentUuid":"{parent}","message":{message}}}"#)
+            let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+            format!(r#"{{"parentUuid":{parent},"type":"{kind}","message":{message},"uuid":"{id}"}}"#)
         };
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl");
@@ -165,6 +204,11 @@ mod tests {
         let mut copy = crate::session::tests::copy("a");
         copy.place.path = path.into();
         let branches = read(&copy).expect("branches");
+        if is_chain(&copy.place.path).expect("a file") {
+            let mut tree = Tree::new(false);
+            lines.iter().for_each(|line| _ = tree.see(Record::of_line(line.as_bytes()).as_ref()));
+            assert_eq!(tree.branches().count(), 1, "{text}");
+        }
         (0..lines.len()).map(|line| branches.of(line)).collect()
     }
 
@@ -185,6 +229,7 @@ mod tests {
             ("a b<a=m c<b=m d<c=> e<b=> f<e", &[1; 6]),
             ("a b<a=m c<a=n", &[1, 2, 1]),
             ("a b<a a b<a c<b", &[1; 5]),
+            ("a b<a=m c<b !c d<c", &[1; 5]),
         ] {
             let found = numbers(text);
             let of_messages: Vec<(u16, u16)> = text

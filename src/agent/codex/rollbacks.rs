@@ -38,13 +38,20 @@ pub(super) fn taken_back(line: &[u8]) -> Option<usize> {
 
 /// Reads the branches of a rollout: the turns that count, and those that were taken back.
 pub(super) fn branches(rollout: &Path) -> Result<Branches, PathError> {
+    let mut is_any = false;
+    each_line(rollout, &mut |line| {
+        is_any |= line.and_then(taken_back).is_some();
+        if is_any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if !is_any {
+        return Ok(Branches::default());
+    }
     // What the model was sent stands for a turn, or in older rollouts the event of what was typed.
-    let (mut sent, mut typed, mut has_sent, mut is_any, mut lines) = (Turns::new(), Turns::new(), false, false, 0);
+    let (mut sent, mut typed, mut has_sent, mut lines) = (Turns::new(), Turns::new(), false, 0);
     each_line(rollout, &mut |line| {
         if let Some(line) = line {
             match taken_back(line) {
                 Some(count) => {
-                    is_any = true;
                     sent.take_back(count);
                     typed.take_back(count);
                 }
@@ -61,6 +68,5 @@ pub(super) fn branches(rollout: &Path) -> Result<Branches, PathError> {
         lines += 1;
         ControlFlow::Continue(())
     })?;
-    let turns = if has_sent { sent } else { typed };
-    Ok(if is_any { turns.branches(lines) } else { Branches::default() })
+    Ok(if has_sent { sent } else { typed }.branches(lines))
 }

@@ -232,9 +232,9 @@ impl<'a> Best<'a> {
             Match { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
         });
         let mut shown: Vec<Match<'_>> = shown.collect();
-        // A session of an archive was unpacked for the search alone.
-        let own = shown.par_iter_mut().filter(|one| one.state.is_none());
-        own.for_each(|one| mark_branches(one.session.copy(), &mut one.found.hits));
+        // A row has no branch, and a session of an archive was unpacked for the search alone.
+        let is_marked = |one: &&mut Match<'_>| !self.format().is_rows() && one.state.is_none();
+        shown.par_iter_mut().filter(is_marked).for_each(|one| mark_branches(one.session.copy(), &mut one.found.hits));
         let missing: Vec<String> = ranking.missing.iter().map(|term| words.terms[*term].text.clone()).collect();
         let summary = Summary {
             searched: sessions.len(),

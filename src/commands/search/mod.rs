@@ -118,7 +118,14 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
 fn wish(args: &SearchArgs, format: Format) -> Wish<'_> {
     let most = if args.sessions || args.count { 0 } else { args.matches };
     let lines = args.context.or(format.is_rows().then_some(0));
-    Wish { roles: &args.role, most, lines, has_numbers: format.is_json(), enough: None }
+    Wish {
+        roles: &args.role,
+        most,
+        lines,
+        has_numbers: format.is_json(),
+        names_branches: !format.is_rows(),
+        enough: None,
+    }
 }
 
 struct Search<'a> {

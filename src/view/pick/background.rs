@@ -29,7 +29,8 @@ const PART: usize = 32;
 /// What was found is told no more often than this, because the list is put in order anew each time.
 const TELL: Duration = Duration::from_millis(60);
 /// The best message of a session is shown.
-const WISH: search::Wish<'static> = search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, enough: None };
+const WISH: search::Wish<'static> =
+    search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
 
 /// What another thread has done.
 pub(super) enum News {
