@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::agent::command::Command;
+use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
 use crate::agent::relocation::Act;
 use crate::agent::upkeep::{CwdRecords, Fold, HalfLine};
@@ -65,6 +65,9 @@ pub(crate) struct About {
     /// Returns whether a project is named after a hash of its directory, so that every directory that is known anywhere is
     /// worth trying.
     pub is_hash: fn(&str) -> bool,
+    /// Commands that start a new session with a first prompt. Source: the `--help` of a version in `facts`, unless a comment names
+    /// another one.
+    pub new_session: NewSession,
     /// Changes a command for the installed version of the program, if versions differ in it.
     pub fit_command: fn(&mut Command, &Copy, FindPackage<'_>),
     /// Checks whether the agent, started in a directory with one prompt, would answer it there and end.
@@ -107,6 +110,7 @@ impl About {
         still_lists: None,
         printed_id: None,
         is_hash: |_| false,
+        new_session: NewSession::NONE,
         fit_command: |_, _, _| (),
         check_prompt: |_, _| Ok(()),
         joins: |_| false,

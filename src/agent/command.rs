@@ -25,6 +25,53 @@ impl Command {
     }
 }
 
+/// Commands that start a new session with a first prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NewSession {
+    /// The command that stays in the terminal after the first reply, if the agent has one.
+    pub in_terminal: Option<FirstPrompt>,
+    /// The command that prints the reply and ends, if the agent has one.
+    pub without_terminal: Option<FirstPrompt>,
+    /// Variables that would make the agent misbehave.
+    pub unset: &'static [&'static str],
+}
+
+/// Words of a command before its first prompt, which is the last argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FirstPrompt {
+    /// The program and its arguments, before those that a user adds.
+    pub argv: &'static [&'static str],
+    /// The option whose value is the prompt; empty if the prompt is an argument.
+    pub option: &'static [&'static str],
+}
+
+impl NewSession {
+    /// Description of an agent for which no such command is known.
+    pub(crate) const NONE: Self = Self { in_terminal: None, without_terminal: None, unset: &[] };
+
+    /// Adds the command that stays in the terminal.
+    pub(super) const fn in_terminal(mut self, argv: &'static [&'static str], option: &'static [&'static str]) -> Self {
+        self.in_terminal = Some(FirstPrompt { argv, option });
+        self
+    }
+
+    /// Adds the command that prints the reply and ends.
+    pub(super) const fn without_terminal(
+        mut self,
+        argv: &'static [&'static str],
+        option: &'static [&'static str],
+    ) -> Self {
+        self.without_terminal = Some(FirstPrompt { argv, option });
+        self
+    }
+
+    /// Adds variables that would make the agent misbehave.
+    pub(super) const fn unset(mut self, names: &'static [&'static str]) -> Self {
+        self.unset = names;
+        self
+    }
+}
+
 /// Explains why the installed program cannot resume a session, and names the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unable {

@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::ValueHint;
 
 use crate::cli::options::FilterArgs;
+use crate::session::AgentKind;
 use crate::session::select::CopySelector;
 
 /// Arguments of `resume`.
@@ -53,12 +54,19 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub no_limit: bool,
 
+    /// Start AGENT instead of the session's own, as a new session in the same directory, with a briefing on the conversation as its
+    /// first prompt
+    ///
+    /// The session is only read. The briefing names a file with the whole conversation. With --prompt, TEXT follows the briefing.
+    #[arg(long, value_name = "AGENT", hide_possible_values = true, ignore_case = true, conflicts_with = "fresh")]
+    pub with: Option<AgentKind>,
+
     /// Send one prompt without a terminal and print the reply; `-` reads the prompt from standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
 
     /// Print the last launch; run nothing
-    #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "in_dir"])]
+    #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "in_dir", "with"])]
     pub last_launch: bool,
 
     /// Wait until the agent ends, return its status, and report if it wrote to another session

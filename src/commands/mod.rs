@@ -5,6 +5,7 @@ pub(crate) mod agents;
 pub(crate) mod archive;
 pub(crate) mod backfill;
 mod branches;
+mod briefing;
 mod change;
 pub(crate) mod cleanup;
 pub(crate) mod complete;

@@ -86,7 +86,10 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     let mut resume = match target {
         Target::Session(session) => {
             let session = find::with_a_copy(*session, copy.as_ref(), RESUME_COPY, env, ui)?;
-            Resume::of_session(session, &options, &request, env)?
+            match args.with {
+                Some(other) => Resume::briefed(session, other, &options, &request, env)?,
+                None => Resume::of_session(session, &options, &request, env)?,
+            }
         }
         Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
         Target::LostApp(pointer) => {
@@ -97,6 +100,12 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         }
     };
     let refusals = resume.check(&options, env);
+    if resume.briefed.is_some() && refusals.is_empty() {
+        if !args.print && !args.json {
+            launch::find_program(&resume.plan, env)?;
+        }
+        super::briefing::give(&mut resume, request.prompt.as_deref(), env, ui)?;
+    }
     if args.json {
         ui.answer(Format::Json, env, &Planned { resume: &resume, refusals: &refusals, env })?;
         return Ok(refusals.first().map_or(Exit::Ok, |refusal| refusal.exit));
@@ -119,6 +128,9 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                 .into());
         }
         ui.answer(Format::Table, env, &Planned { resume: &resume, refusals: &[], env })?;
+        if let Some(file) = resume.briefed.as_ref().and_then(|briefed| briefed.file.as_deref()) {
+            ui.note(&format!("The whole conversation is in {}.", env.tilde(file)));
+        }
         if let Some(words) = &resume.plan.then_type {
             ui.note(&format!("Then type there: {words}"));
         }
@@ -181,10 +193,11 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
 /// Waits until the agent ends, and warns if it wrote to another session. If the program may be one that cannot resume the session,
 /// a prompt that added nothing to it is an error.
 fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let before = resume.session.as_ref().map(|session| Snapshot::take(env, session.agent));
+    let session = resume.session.as_ref().filter(|_| resume.briefed.is_none());
+    let before = session.map(|session| Snapshot::take(env, session.agent));
     let ended = wait::run(|| resume.plan.spawn(program, dir, resume.identity))?;
     let mut is_silent = false;
-    if let Some((session, before)) = resume.session.as_ref().zip(before) {
+    if let Some((session, before)) = session.zip(before) {
         let after = Snapshot::take(env, session.agent);
         if let Some(message) = written::strayed(&before, &after, session) {
             ui.warn(&message);

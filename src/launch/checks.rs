@@ -34,6 +34,18 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
     }
 }
 
+/// Returns a warning if a session is in use while it is read only.
+pub(crate) fn use_while_read(session: &Session) -> Option<String> {
+    let (agent, id) = (session.agent, session.id());
+    match &session.copy().liveness {
+        Liveness::Idle => None,
+        Liveness::Maybe { why } => Some(format!("the session may be in use: {why}; it is read as it is now")),
+        Liveness::Live { pid } => {
+            Some(format!("{agent} session {id} is in use by process {pid}; it is read as it is now"))
+        }
+    }
+}
+
 /// Refuses to start a program that cannot resume the session; returns a warning if that is not known.
 pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<String>, Refusal> {
     let Some(agent) = agent::by_kind(session.agent) else { return Ok(None) };

@@ -1,5 +1,6 @@
 //! Resuming: the plan of what is started where, the checks before, and the hand-off.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,10 +13,12 @@ use crate::agent::command::{Plan, Request};
 use crate::agent::installed::Package;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell::{self, printable_word};
-use crate::session::Session;
+use crate::format::text;
+use crate::session::{AgentKind, Session};
 use crate::system::env::{Env, HOST, Program};
 use crate::system::reach;
 
+pub(crate) mod briefings;
 pub(crate) mod checks;
 pub(crate) mod errand;
 pub(crate) mod log;
@@ -44,6 +47,35 @@ pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Pl
     let dir = copy.launch_dir.as_ref().map(|fact| fact.value.to_path_buf());
     let has_prompt = request.prompt.is_some();
     Ok(Plan { argv: command.argv, dir, unset, set, then_type: command.then_type, has_prompt })
+}
+
+/// Plans a new session of an agent, without its directory and its first prompt, which is the last argument.
+pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Result<Plan, Refusal> {
+    let has_prompt = request.prompt.is_some();
+    let command = |kind: AgentKind| {
+        let new = agent::about(kind).new_session;
+        if has_prompt { new.without_terminal } else { new.in_terminal }
+    };
+    let Some(first) = command(agent) else {
+        let able = agent::all().iter().map(|agent| agent.kind()).filter(|kind| command(*kind).is_some());
+        let able: Vec<&str> = able.map(AgentKind::name).collect();
+        let (how, way) = match agent::about(agent).new_session.without_terminal {
+            Some(_) if !has_prompt => (" in a terminal", "; with `--prompt TEXT` it answers without one"),
+            _ => ("", ""),
+        };
+        let message = format!("rejoin cannot start {agent} with a briefing{how}");
+        return Err(Refusal::new(Exit::Refused, RefusalCode::NotResumable, message)
+            .hint(format!("use one of {}{way}", text::list(&able))));
+    };
+    let mut argv: Vec<String> = first.argv.iter().map(|&word| word.to_owned()).collect();
+    argv.extend(request.args.iter().cloned());
+    argv.extend(first.option.iter().map(|&word| word.to_owned()));
+    let mut set = BTreeMap::new();
+    if env.foreign_home {
+        set.insert("HOME", env.home.clone().into_os_string());
+    }
+    let unset = agent::about(agent).new_session.unset.to_vec();
+    Ok(Plan { argv, dir: None, unset, set, then_type: None, has_prompt })
 }
 
 /// Returns whether `resume` would start a session, as far as a list knows: its copy is decided, its directory exists and belongs to
@@ -154,8 +186,6 @@ pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     #[test]

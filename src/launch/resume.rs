@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Plan, Request};
-use crate::agent;
+use crate::agent::{self, Agent};
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
@@ -31,6 +31,16 @@ pub(crate) struct Left {
     pub instead: Vec<Instead>,
 }
 
+/// Another agent that is started with a briefing on the session as its first prompt.
+#[derive(Clone, Debug)]
+pub(crate) struct Briefed {
+    pub agent: AgentKind,
+    /// The file with the whole conversation; `None` until it is written.
+    pub file: Option<PathBuf>,
+    /// The prompt in the log of launches, which quotes no conversation.
+    pub noted: String,
+}
+
 /// A resume that is ready to be printed or carried out.
 #[derive(Clone, Debug)]
 pub(crate) struct Resume {
@@ -52,6 +62,8 @@ pub(crate) struct Resume {
     pub identity: Option<Identity>,
     /// Whether the installed program may be one that cannot resume the session, and that reports success.
     pub is_unsure: bool,
+    /// The agent that is started in place of the session's.
+    pub briefed: Option<Briefed>,
 }
 
 /// What a person overrides.
@@ -87,18 +99,10 @@ impl Resume {
                 format!("no agent resumes {}", session.id()),
             ));
         };
-        agent.verify(&mut session.copies[0], env);
         let mut warnings = Vec::new();
+        find_dir(&mut session, agent, env);
         let project = session.copy().place.project.clone();
         let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
-        // The caller's directory is no evidence, but one that encodes to the project is where the agent would look.
-        if session.launch_dir().is_none()
-            && let Some(cwd) = env.cwd.clone().filter(encodes)
-        {
-            let detail = "the caller's directory".into();
-            session.copies[0].evidence.push(Evidence { dir: cwd.into(), source: "caller", detail, counts: true });
-            agent.decide_launch_dir(&mut session.copies[0]);
-        }
         let mut plan = super::plan(&session, request, env).map_err(|why| {
             Refusal::new(
                 Exit::Refused,
@@ -143,7 +147,54 @@ impl Resume {
             warnings,
             identity: None,
             is_unsure: false,
+            briefed: None,
         })
+    }
+
+    /// Plans a new session of another agent in the directory of a session. [`Resume::give`] adds its first prompt.
+    pub(crate) fn briefed(
+        mut session: Session,
+        other: AgentKind,
+        options: &Options,
+        request: &Request,
+        env: &Env,
+    ) -> Result<Self, Refusal> {
+        if other == session.agent {
+            let message = format!("session {} is a {other} session already", session.id());
+            let hint = format!("resume it with `{}`; {other} itself may be able to fork it", checks::resume(&session));
+            return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint));
+        }
+        let mut plan = super::new_session(other, request, env)?;
+        if let Some(agent) = agent::by_kind(session.agent) {
+            find_dir(&mut session, agent, env);
+        }
+        let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
+        plan.dir = session.copy().launch_dir.as_ref().map(|dir| dir.value.to_path_buf());
+        if let Some(dir) = &options.dir {
+            plan.dir = Some(env.resolve(dir));
+            dir_source = "option";
+        }
+        Ok(Self {
+            agent: session.agent,
+            session: Some(session),
+            plan,
+            dir_source,
+            worktree: None,
+            backfill: None,
+            warnings: Vec::new(),
+            identity: None,
+            is_unsure: false,
+            briefed: Some(Briefed { agent: other, file: None, noted: String::new() }),
+        })
+    }
+
+    /// Adds the first prompt of a new session, and the prompt that the log of launches gets in its place.
+    pub(crate) fn give(&mut self, prompt: String, noted: String, file: PathBuf) {
+        if let Some(briefed) = &mut self.briefed {
+            self.plan.argv.push(prompt);
+            briefed.noted = noted;
+            briefed.file = Some(file);
+        }
     }
 
     /// Plans a new session in the directory of an app whose old one is lost.
@@ -169,6 +220,7 @@ impl Resume {
             warnings,
             identity: None,
             is_unsure: false,
+            briefed: None,
         })
     }
 
@@ -177,18 +229,22 @@ impl Resume {
         let mut refusals = Vec::new();
         if let Some(session) = &self.session {
             let joins = (agent::about(session.agent).joins)(session.copy());
-            if !options.force && !joins {
+            if self.briefed.is_some() {
+                self.warnings.extend(checks::use_while_read(session));
+            } else if !options.force && !joins {
                 match checks::check_liveness(session) {
                     Ok(warning) => self.warnings.extend(warning),
                     Err(refusal) => refusals.push(refusal),
                 }
             }
-            match checks::check_program(session, env) {
-                Ok(warning) => {
-                    self.is_unsure = warning.is_some();
-                    self.warnings.extend(warning);
+            if self.briefed.is_none() {
+                match checks::check_program(session, env) {
+                    Ok(warning) => {
+                        self.is_unsure = warning.is_some();
+                        self.warnings.extend(warning);
+                    }
+                    Err(refusal) => refusals.push(refusal),
                 }
-                Err(refusal) => refusals.push(refusal),
             }
             if !options.trust {
                 refusals.extend(checks::check_origin(session).err());
@@ -208,7 +264,7 @@ impl Resume {
             let hint = format!("run it in a terminal; see the command with `{command} --print`");
             refusals.push(Refusal::new(Exit::Refused, RefusalCode::NeedsTerminal, message).hint(hint));
         }
-        if let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) {
+        if let (Some(session), Some(dir), None) = (&self.session, &self.plan.dir, &self.briefed) {
             match checks::check_elsewhere(session, dir, options.has_terminal) {
                 Ok(warning) => self.warnings.extend(warning),
                 Err(refusal) => refusals.push(refusal),
@@ -229,7 +285,16 @@ impl Resume {
                 refusals.push(Refusal::new(Exit::Refused, RefusalCode::UnknownDirectory, message).hint(hint));
             }
         }
-        refusals
+        refusals.into_iter().map(|refusal| self.naming_agent(refusal)).collect()
+    }
+
+    /// Adds the option for another agent to the commands in a hint.
+    fn naming_agent(&self, mut refusal: Refusal) -> Refusal {
+        if let (Some(session), Some(briefed), Some(hint)) = (&self.session, &self.briefed, &refusal.hint) {
+            let command = checks::resume(session);
+            refusal.hint = Some(hint.replace(&command, &format!("{command} --with {}", briefed.agent)));
+        }
+        refusal
     }
 
     /// Looks at the launch directory, and remembers what it was then.
@@ -290,7 +355,7 @@ impl Resume {
 
     /// Looks whether the agent would find the session in the launch directory; to be asked right before the launch too.
     pub(crate) fn check_start(&self) -> Result<(), Refusal> {
-        let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
+        let (Some(session), Some(dir), None) = (&self.session, &self.plan.dir, &self.briefed) else { return Ok(()) };
         let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
         let refuse = |code, why| {
             let message = format!("session {} cannot be resumed in {}: {why}", session.id(), dir.display());
@@ -333,7 +398,7 @@ impl Resume {
             "if it was moved, go to where it is now and run `{command} --in .`; one of these may do:{}",
             moved.into_iter().chain(worktree).chain(instead).collect::<String>()
         );
-        refusal.hint(hint)
+        self.naming_agent(refusal.hint(hint))
     }
 
     /// Notes the launch, or refuses it as one too many; returns why it could not be noted.
@@ -354,16 +419,35 @@ impl Resume {
 
     /// Returns the line for the log of launches.
     fn launch(&self, dir: &Path, env: &Env) -> Launch {
-        let session = self.session.as_ref();
+        let session = self.session.as_ref().filter(|_| self.briefed.is_none());
+        let mut argv = self.plan.argv.clone();
+        if let (Some(briefed), Some(prompt)) = (&self.briefed, argv.last_mut()) {
+            prompt.clone_from(&briefed.noted);
+        }
         Launch {
             format_version: log::VERSION,
             at: env.clock.now,
-            agent: self.agent,
+            agent: self.briefed.as_ref().map_or(self.agent, |briefed| briefed.agent),
             id: session.map(|session| session.id().to_owned()),
             path: session.map(|session| session.copy().place.path.to_path_buf()),
             dir: dir.to_owned(),
-            argv: self.plan.argv.clone(),
+            argv,
             git_remote: git::remote_of(dir),
         }
+    }
+}
+
+/// Completes the evidence for a launch directory with what is too slow for a list.
+fn find_dir(session: &mut Session, agent: &dyn Agent, env: &Env) {
+    agent.verify(&mut session.copies[0], env);
+    let project = session.copy().place.project.clone();
+    let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
+    // The caller's directory is no evidence, but one that encodes to the project is where the agent would look.
+    if session.launch_dir().is_none()
+        && let Some(cwd) = env.cwd.clone().filter(encodes)
+    {
+        let detail = "the caller's directory".into();
+        session.copies[0].evidence.push(Evidence { dir: cwd.into(), source: "caller", detail, counts: true });
+        agent.decide_launch_dir(&mut session.copies[0]);
     }
 }

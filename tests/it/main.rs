@@ -134,4 +134,5 @@ mod tags;
 mod terminal;
 mod undo;
 mod vibe;
+mod with;
 mod wording;

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Amplifier.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Amplifier",
@@ -21,5 +22,7 @@ pub(crate) const ABOUT: About = About {
     // On leaving, the client prints its own command with so much of the id.
     printed_id: Some(super::PRINTED_ID),
     fold: super::upkeep::fold,
+    // Source: "CLI Reference" in the documentation of microsoft/amplifier.
+    new_session: NewSession::NONE.without_terminal(&["amplifier", "run"], &[]),
     ..About::NONE
 };

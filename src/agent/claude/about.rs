@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Claude Code.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Claude Code",
@@ -23,5 +24,9 @@ pub(crate) const ABOUT: About = About {
     references: super::relocation::references,
     cwd_records: Some(&crate::agent::cat::Cat),
     api_error: Some("isApiErrorMessage"),
+    new_session: NewSession::NONE
+        .in_terminal(&["claude"], &[])
+        .without_terminal(&["claude", "-p"], &[])
+        .unset(super::start::NESTED),
     ..About::NONE
 };

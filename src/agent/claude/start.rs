@@ -11,7 +11,7 @@ use crate::system::env::Env;
 
 /// What a client started from inside another one must not inherit: with them it keeps no transcript,
 /// or takes itself for the other session (measured on 2.1.330).
-const NESTED: &[&str] = &[
+pub(super) const NESTED: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Cline.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Cline CLI",
@@ -29,5 +30,7 @@ pub(crate) const ABOUT: About = About {
     still_lists: Some(
         "Cline CLI goes on listing what was removed; `cline history delete --session-id ID` takes it off its list",
     ),
+    // Measured on the version in `facts`.
+    new_session: NewSession::NONE.without_terminal(&["cline"], &[]),
     ..About::NONE
 };

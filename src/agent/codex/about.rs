@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Codex.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Codex",
@@ -20,5 +21,8 @@ pub(crate) const ABOUT: About = About {
     joins: super::joins,
     list_anew: super::list_anew,
     api_error: Some("codex_error_info"),
+    new_session: NewSession::NONE
+        .in_terminal(&["codex"], &[])
+        .without_terminal(&["codex", "exec", "--skip-git-repo-check"], &[]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! The rows about Command Code in docs/agents.md.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 use crate::agent::upkeep::HalfLine;
 
 pub(crate) const ABOUT: About = About {
@@ -19,5 +20,6 @@ pub(crate) const ABOUT: About = About {
     half_line: HalfLine::WrittenOn,
     is_state: |name| name.ends_with("meta.json"),
     api_error: Some("errorMessage"),
+    new_session: NewSession::NONE.in_terminal(&["command-code"], &[]).without_terminal(&["command-code"], &["-p"]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Continue.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Continue CLI",
@@ -18,5 +19,7 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 1.5.47; the extensions by its code",
     // Measured on 1.5.47: nothing but an editor takes an entry out of its `sessions.json`.
     still_lists: Some("Continue CLI goes on listing what was removed, and opens the newest session instead"),
+    // Measured on the version in `facts`.
+    new_session: NewSession::NONE.without_terminal(&["cn", "-p"], &[]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Copilot CLI.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Copilot CLI",
@@ -16,5 +17,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "measured on 1.0.102",
     version_at: Some("/data/copilotVersion"),
+    new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Crush.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Crush",
@@ -16,5 +17,7 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; its databases are only read, and `crush session delete ID` removes a session",
     facts: "read in charmbracelet/crush 37f36e93",
     is_anywhere: true,
+    // Source: internal/cmd/run.go of charmbracelet/crush 01f8b811; no first prompt in a terminal.
+    new_session: NewSession::NONE.without_terminal(&["crush", "run"], &[]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Factory's Droid.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Factory Droid",
@@ -15,5 +16,7 @@ pub(crate) const ABOUT: About = About {
     facts: "read in the packages of 0.215.0 and 0.225.2 alone: it needs an account, so neither its sessions nor its resume could be tried \
         offline",
     is_state: |name| name.ends_with(super::SETTINGS),
+    // Source: docs.factory.ai/reference/cli-reference
+    new_session: NewSession::NONE.in_terminal(&["droid"], &[]).without_terminal(&["droid", "exec"], &[]),
     ..About::NONE
 };

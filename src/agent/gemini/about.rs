@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Gemini CLI.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Gemini CLI",
@@ -17,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts (0a33bdb8); \
         saved chats by its logger.ts (04fbf507)",
     is_hash: super::is_hash,
+    new_session: NewSession::NONE.in_terminal(&["gemini"], &["-i"]).without_terminal(&["gemini"], &["-p"]),
     ..About::NONE
 };

@@ -20,5 +20,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 0.35.1; sub-agents, local times and the place on macOS by its code",
     is_state: |name| name == ".lock",
     needs_own_dir: true,
+    // No `new_session`: gptme reads the files and addresses that a prompt mentions, and a briefing quotes others.
     ..About::NONE
 };

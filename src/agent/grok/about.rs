@@ -1,6 +1,7 @@
 //! The rows about Grok Build in docs/agents.md.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Grok Build",
@@ -15,5 +16,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing, but `move` moves the folder into the new directory's project and changes `info.cwd`",
     facts: "measured on 1.0.41; sub-agents, `/rewind` and locks by xai-org/grok-build 19d42e35",
     is_state: |name| name.ends_with(".json"),
+    new_session: NewSession::NONE.in_terminal(&["grok"], &[]).without_terminal(&["grok"], &["-p"]),
     ..About::NONE
 };

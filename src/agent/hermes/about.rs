@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Hermes.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Hermes",
@@ -14,5 +15,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing, unless `sessions.auto_prune` is on",
     writes: "nothing; its database is only read, and `hermes sessions delete --yes ID` removes a session",
     facts: "measured on 0.19.0, schema 22; profiles, sub-agents and compression by its code",
+    // In a terminal `-q` answers and ends as well.
+    new_session: NewSession::NONE.without_terminal(&["hermes", "chat", "-Q"], &["-q"]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Kilo.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Kilo",
@@ -14,5 +15,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; its databases are only read, and `kilo session delete ID` removes a session",
     facts: "measured on 7.7.9; names of databases by its code",
+    new_session: NewSession::NONE.in_terminal(&["kilo"], &["--prompt"]).without_terminal(&["kilo", "run"], &[]),
     ..About::NONE
 };

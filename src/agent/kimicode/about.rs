@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Kimi Code.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Kimi Code",
@@ -16,5 +17,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 2.1.0; what is taken back, compressed and imported by its code",
     is_state: |name| name == "state.json",
     needs_own_dir: true,
+    new_session: NewSession::NONE.without_terminal(&["kimi"], &["-p"]),
     ..About::NONE
 };

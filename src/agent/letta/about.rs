@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Letta Code.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 use crate::agent::upkeep::HalfLine;
 
 pub(crate) const ABOUT: About = About {
@@ -19,5 +20,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 0.25.9 (schema 1) and 0.32.18 (schema 2); `$LETTA_LOCAL_BACKEND_DIR` by its code",
     is_state: |name| name == "conversation.json",
     half_line: HalfLine::Failing,
+    new_session: NewSession::NONE.without_terminal(&["letta"], &["-p"]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Nanocoder.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Nanocoder",
@@ -21,5 +22,7 @@ pub(crate) const ABOUT: About = About {
         "Nanocoder goes on listing what was removed for as long as it would have kept it, and finds no session then",
     ),
     fit_command: super::fit_command,
+    // Measured on 1.25.2.
+    new_session: NewSession::NONE.without_terminal(&["nanocoder", "run"], &[]),
     ..About::NONE
 };

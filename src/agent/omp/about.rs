@@ -1,6 +1,7 @@
 //! What docs/agents.md says about oh-my-pi.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "oh-my-pi",
@@ -16,5 +17,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing, but `move` puts the new directory into the header and the file into that directory's project",
     facts: "measured on 18.2.3; the variables, the place of images, and all of 18.3.4, by its code",
     api_error: Some("errorMessage"),
+    new_session: NewSession::NONE.in_terminal(&["omp"], &[]).without_terminal(&["omp", "-p"], &[]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about OpenCode.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "OpenCode",
@@ -17,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; its databases are only read, and `opencode session delete ID` removes a session",
     facts: "measured on 1.18.34; anomalyco/opencode 063e8306; the import by its v1-migration of 2.0",
     check_prompt: super::check_prompt,
+    new_session: NewSession::NONE.in_terminal(&["opencode"], &["--prompt"]).without_terminal(&["opencode", "run"], &[]),
     ..About::NONE
 };

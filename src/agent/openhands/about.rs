@@ -1,6 +1,7 @@
 //! What docs/agents.md says about OpenHands.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "OpenHands",
@@ -17,5 +18,9 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "measured on 1.16.0; sub-agents by its code",
     is_state: |name| name == "base_state.json",
+    new_session: NewSession::NONE
+        .in_terminal(&["openhands"], &["-t"])
+        .without_terminal(&["openhands", "--headless"], &["-t"])
+        .unset(&[super::WORK_DIR]),
     ..About::NONE
 };

@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Pi.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Pi",
@@ -17,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 1.5.2 and 0.87.1; earendil-works/pi 005aeb97",
     asks_elsewhere: true,
     api_error: Some("errorMessage"),
+    new_session: NewSession::NONE.in_terminal(&["pi"], &[]).without_terminal(&["pi", "-p"], &[]),
     ..About::NONE
 };

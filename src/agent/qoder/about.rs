@@ -1,6 +1,7 @@
 //! The rows about Qoder CLI in docs/agents.md.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Qoder CLI",
@@ -17,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 1.1.52 without an account: lists, ids and directories; records and settings by its package",
     version_at: Some("/version"),
     api_error: Some("isApiErrorMessage"),
+    new_session: NewSession::NONE.in_terminal(&["qodercli"], &["-i"]).without_terminal(&["qodercli", "-p"], &[]),
     ..About::NONE
 };

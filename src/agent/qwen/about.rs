@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Qwen Code.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 use crate::agent::upkeep::HalfLine;
 
 pub(crate) const ABOUT: About = About {
@@ -20,5 +21,6 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/version"),
     // Measured on 0.24.4: the line is then no record, and the one behind it has lost its parent.
     half_line: HalfLine::WrittenOn,
+    new_session: NewSession::NONE.in_terminal(&["qwen"], &["-i"]).without_terminal(&["qwen"], &["-p"]),
     ..About::NONE
 };

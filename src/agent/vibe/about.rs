@@ -1,6 +1,7 @@
 //! What docs/agents.md says about Vibe.
 
 use crate::agent::about::About;
+use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
     title: "Vibe",
@@ -18,5 +19,6 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| matches!(name, "meta.json" | "scheduled-loops.json"),
     // On leaving, the client prints its own command with so much of the id.
     printed_id: Some(super::PRINTED_ID),
+    new_session: NewSession::NONE.in_terminal(&["vibe"], &[]).without_terminal(&["vibe"], &["-p"]),
     ..About::NONE
 };

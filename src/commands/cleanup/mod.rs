@@ -9,7 +9,9 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::cli::CleanupArgs;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::launch::briefings;
+use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use crate::view::render::cleanup::Report;
 use crate::view::ui::Ui;
@@ -91,6 +93,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             purged.failed.append(&mut failed);
         }
     }
+    remove_briefings(env, ui);
     let mut report = plan.report(settings, Some(&outcome), &purged, env);
     report.change.is_permanent = is_permanent;
     plan.print(settings, &report, env, ui)?;
@@ -101,4 +104,15 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         || !plan.unplanned.is_empty()
         || !purged.failed.is_empty();
     Ok(if has_failed { Exit::Partial } else { Exit::Ok })
+}
+
+/// Removes the old files of `resume --with`. A failure is not worth more than a warning.
+fn remove_briefings(env: &Env, ui: &mut Ui) {
+    let days = briefings::DAYS;
+    match briefings::remove_old(&SYSTEM, env) {
+        Ok(0) => {}
+        Ok(1) => ui.note(&format!("Removed 1 briefing that is older than {days} days.")),
+        Ok(count) => ui.note(&format!("Removed {count} briefings that are older than {days} days.")),
+        Err(error) => ui.warn(&PathError::new("clean up", &briefings::dir(env), error).to_string()),
+    }
 }

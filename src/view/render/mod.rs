@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod archive;
 pub(crate) mod backfill;
 pub(crate) mod branches;
+pub(crate) mod briefing;
 pub(crate) mod change;
 pub(crate) mod cleanup;
 pub(crate) mod columns;

@@ -22,9 +22,18 @@ use crate::view::ui::Styles;
 pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
     let dir = resume.plan.dir.as_deref().map(|dir| env.tilde(dir)).unwrap_or_default();
     let dir = text::unbroken(&dir);
-    let mut words = match &resume.session {
-        Some(session) => format!("Resuming {} in {dir}.", show::in_words(session)),
-        None => format!("Starting a new session in {dir}."),
+    let mut words = match (&resume.session, &resume.briefed) {
+        (Some(session), Some(briefed)) => {
+            let of = show::in_words(session);
+            let file = briefed.file.as_deref().map(|file| env.tilde(file)).unwrap_or_default();
+            format!(
+                "Starting {} in {dir} with a briefing on {of}.\nThe whole conversation is in {}.",
+                briefed.agent,
+                text::unbroken(&file)
+            )
+        }
+        (Some(session), None) => format!("Resuming {} in {dir}.", show::in_words(session)),
+        (None, _) => format!("Starting a new session in {dir}."),
     };
     if let Some(session) = resume.session.as_ref().filter(|session| session.copies.len() > 1) {
         words.push_str(&format!(
@@ -74,6 +83,7 @@ impl Answer for Planned<'_> {
             program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),
             worktree: resume.worktree.as_ref().map(|worktree| WorktreeJson::from(&worktree.lost)),
             backfill: resume.backfill.as_ref().map(|item| path_text(&item.session_dir.join(FILE_NAME))),
+            briefing: resume.briefed.as_ref().and_then(|briefed| Some(path_text(briefed.file.as_deref()?))),
             refusals: refusals.iter().map(|refusal| RefusalJson::new(refusal, &env.invocation.elsewhere)).collect(),
         };
         ("resume-plan", fields)

@@ -87,7 +87,7 @@ impl Calls {
 }
 
 /// Returns text in which nothing is hidden or out of order; lines and tabs stay.
-fn visible(said: &str) -> String {
+pub(super) fn visible(said: &str) -> String {
     said.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
 }
 

@@ -304,6 +304,8 @@ pub(crate) struct ResumePlanJson<'a> {
     pub worktree: Option<WorktreeJson<'a>>,
     /// The session-info.json that would be written first, so that the next resume is stable; `null` for none.
     pub backfill: Option<Cow<'a, str>>,
+    /// The file with the whole conversation, which the briefing of `--with` names; `null` without one.
+    pub briefing: Option<Cow<'a, str>>,
     /// What `resume` would refuse for; empty when it would go ahead.
     pub refusals: Vec<RefusalJson<'a>>,
 }

@@ -1,0 +1,55 @@
+//! `rejoin resume --with`: the file with the conversation, and the first prompt of the other agent.
+
+use std::path::{Path, PathBuf};
+
+use crate::commands::messages::{self, LeftOut, Messages};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::launch::briefings;
+use crate::launch::resume::Resume;
+use crate::session::Session;
+use crate::session::branches::BranchFilter;
+use crate::system::disk::{self, Access, SYSTEM, Saving};
+use crate::system::env::Env;
+use crate::view::render::briefing::{Briefing, Digest};
+use crate::view::render::export::{MarkdownPage, Page as _};
+use crate::view::ui::Ui;
+
+/// Maximum bytes of an argument in Linux, with the byte that ends it.
+const MAX_ARGUMENT: usize = 128 * 1024;
+
+/// Writes the conversation, and gives the other agent its first prompt: the briefing, and the user's prompt if there is one.
+pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+    let Some(session) = &resume.session else { return Ok(()) };
+    let (file, digest) = write(session, env, ui)?;
+    let dir = resume.plan.dir.as_deref();
+    let briefing = Briefing { session, dir, file: &file, digest: &digest, prompt, env };
+    let (mut whole, short) = (briefing.whole(), briefing.short());
+    if whole.len() >= MAX_ARGUMENT {
+        whole.clone_from(&short);
+    }
+    if whole.len() >= MAX_ARGUMENT {
+        let message = "the prompt is too long for a command line";
+        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).into());
+    }
+    resume.give(whole, short, file);
+    Ok(())
+}
+
+/// Writes the active branch of a conversation as Markdown.
+fn write(session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<(PathBuf, Digest)> {
+    let path = briefings::file(session, env);
+    let dir = path.parent().unwrap_or_else(|| Path::new(""));
+    disk::make_dirs(&SYSTEM, dir, Access::Private).map_err(|error| PathError::new("create", dir, error))?;
+    let mut saving = Saving::begin(&SYSTEM, &path, Access::Private)?;
+    let (mut digest, left_out) = (Digest::default(), LeftOut::default());
+    let mut page = MarkdownPage::new(&mut saving, env);
+    page.begin(session, &[])?;
+    messages::each(session.copy(), &Messages::All(BranchFilter::Active), &left_out, |message| -> anyhow::Result<()> {
+        digest.add(message);
+        Ok(page.message(message)?)
+    })?;
+    page.end()?;
+    saving.commit_soon()?;
+    left_out.exit(ui);
+    Ok((path, digest))
+}
