@@ -7,6 +7,9 @@ use crate::error::PathError;
 use crate::session::branches::{ACTIVE, Branch, BranchFilter};
 use crate::session::{Copy, Message, Role};
 
+/// The most branches whose fork is looked for, which takes one more pass over the transcript each.
+const MOST_FORKS: usize = 50;
+
 /// Returns every branch with its messages in numbers, the active one first.
 pub(super) fn all(copy: &Copy) -> Result<Vec<Branch>, PathError> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(Vec::new()) };
@@ -19,7 +22,7 @@ pub(super) fn all(copy: &Copy) -> Result<Vec<Branch>, PathError> {
         }
         ControlFlow::Continue(())
     })?;
-    for branch in branches.iter_mut().skip(1) {
+    for branch in branches.iter_mut().skip(1).take(MOST_FORKS) {
         let mut before: Option<Message> = None;
         agent.messages_on(copy, BranchFilter::Number(branch.number), &mut |message| {
             if message.branch == Some(branch.number) {
