@@ -22,7 +22,7 @@ pub(crate) const ABOUT: About = About {
     // On leaving, the client prints its own command with so much of the id.
     printed_id: Some(super::PRINTED_ID),
     fold: super::upkeep::fold,
-    // Source: "CLI Reference" in the documentation of microsoft/amplifier.
+    // Source: a public copy of the page "CLI Reference" in the documentation; not measured.
     new_session: NewSession::NONE.without_terminal(&["amplifier", "run"], &[]),
     ..About::NONE
 };

@@ -15,7 +15,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; its database is only read, and `goose session remove --session-id ID` removes a session",
     facts: "read in aaif-goose/goose 017176d0, schema 17; old files by block/goose's session_manager.rs (01643006) and legacy.rs (decaa9d2)",
-    // Source: block.github.io/goose/docs/guides/running-tasks.
+    // Source: a public copy of the page "Running Tasks" in the documentation; not measured.
     new_session: NewSession::NONE.without_terminal(&["goose", "run"], &["-t"]),
     ..About::NONE
 };
