@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 
 use super::engine::Engine;
 use super::ids::is_argument;
+use super::tree::note_branches;
 use super::{Found, ReadContext, about, by_kind};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
@@ -303,9 +304,7 @@ impl<L: Log> Engine for Lines<L> {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
-        if branches.count() > 1 {
-            note_branches(copy, branches.count() - 1, hidden, L::WAY_TO_BRANCHES);
-        }
+        note_branches(copy, &branches, hidden, L::WAY_TO_BRANCHES);
         match copy.kind {
             SessionKind::Empty if prompts + replies + hidden > 0 => {
                 copy.kind = SessionKind::Main;
@@ -360,14 +359,6 @@ impl<L: Log> Engine for Lines<L> {
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(Self::log(place))
     }
-}
-
-/// Notes the number of messages on other branches, and the agent's own way there.
-pub(super) fn note_branches(copy: &mut Copy, others: u16, hidden: u64, way: Option<&str>) {
-    let are = if hidden == 1 { "message is" } else { "messages are" };
-    let branches = if others == 1 { "another branch" } else { "other branches" };
-    let way = way.map(|way| format!("; {way}")).unwrap_or_default();
-    copy.notes.push(format!("{hidden} more {are} on {branches}, which `rejoin show --branches` lists{way}"));
 }
 
 fn messages<L: Log>(line: &[u8], copy: &Copy) -> Option<Vec<Message>> {

@@ -292,7 +292,7 @@ pub(crate) trait Agent: Listed + Sync {
     /// [`Agent::usage`] returns.
     fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
         self.count(copy)?;
-        self.messages(copy, &mut |message| {
+        self.messages_on(copy, BranchFilter::All, &mut |message| {
             message.at.into_iter().for_each(|at| days.add(at));
             ControlFlow::Continue(())
         })?;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
+use crate::session::Copy;
 use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, Part};
 
 /// A record of a tree.
@@ -22,7 +23,7 @@ pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Resu
     each_line(log, &mut |line| {
         if let Some(Link { id, parent, part, is_leaf }) = line.and_then(&link) {
             last = if is_leaf { Some(lines) } else { last };
-            // Most of what lies between these only follows the line before, and takes no memory.
+            // Most other lines only follow the line before, and take no memory.
             if (id.is_some() || parent != Parent::Previous) && nodes.len() <= MAX_NODES {
                 nodes.push(Node { line: lines, id, parent, part });
             }
@@ -67,8 +68,20 @@ impl Turns {
         self.truncate(self.live.len().saturating_sub(count));
     }
 
-    /// Divides a log of so many lines.
+    /// Divides a log with this number of lines.
     pub(super) fn branches(&self, lines: usize) -> Branches {
         Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines)
     }
+}
+
+/// Notes the number of messages on other branches, and the agent's own way there.
+pub(super) fn note_branches(copy: &mut Copy, branches: &Branches, hidden: u64, way: Option<&str>) {
+    let are = if hidden == 1 { "message is" } else { "messages are" };
+    let on = match branches.count() {
+        1 => return,
+        2 => "another branch",
+        _ => "other branches",
+    };
+    let way = way.map(|way| format!("; {way}")).unwrap_or_default();
+    copy.notes.push(format!("{hidden} more {are} on {on}; --branches lists them{way}"));
 }

@@ -53,7 +53,7 @@ impl Pins {
     /// Reads the pins in a file on this disk.
     pub(crate) fn read_on(disk: &dyn Disk, path: &Path) -> Result<Self, Refusal> {
         state_file::read(disk, path).map_err(|why| {
-            let message = format!("cannot tell which sessions are pinned: {why}");
+            let message = format!("the pins are unknown: {why}");
             Refusal::new(Exit::Failure, RefusalCode::BadState, message).hint("fix the file or move it away")
         })
     }

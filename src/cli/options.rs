@@ -139,7 +139,7 @@ pub(crate) struct FilterArgs {
 /// The branch of a conversation that a command is about.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct BranchArg {
-    /// Take branch N instead of the one that a resume continues; `rejoin show --branches` lists them
+    /// Take branch N instead of the one that a resume continues; `rejoin show SESSION --branches` lists them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub branch: Option<u16>,
 }

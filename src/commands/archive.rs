@@ -202,7 +202,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     }
     let unpacked = Unpacked::of(state, &archive, env)?;
     let copy = state.copy_in(unpacked.root());
-    wants.check(&copy, &format!("{}:{}", state.agent, copy.place.id))?;
+    wants.check(&copy)?;
     let left_out = LeftOut::default();
     match format {
         Format::Table => {

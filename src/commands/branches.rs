@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::agent;
 use crate::error::PathError;
+use crate::scan::off_branch::OffBranch;
 use crate::session::branches::{ACTIVE, Branch, BranchFilter};
-use crate::session::{Copy, Message, Role};
+use crate::session::{Copy, Message};
 
 /// The most branches whose fork is looked for, which takes one more pass over the transcript each.
 const MOST_FORKS: usize = 50;
@@ -40,18 +41,11 @@ pub(super) fn all(copy: &Copy) -> Result<Vec<Branch>, PathError> {
 
 /// Returns a note if a conversation has branches that are not shown.
 pub(super) fn note(copy: &Copy, wanted: BranchFilter) -> Option<String> {
-    let agent = agent::by_kind(copy.place.agent()).filter(|_| wanted == BranchFilter::Active)?;
-    let count = agent.branches(copy).ok()?.count();
-    let others = count.checked_sub(1).filter(|others| *others > 0)?;
-    let mut messages = 0_u64;
-    let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
-        messages += u64::from(message.branch.is_some() && message.role != Role::Tool);
-        ControlFlow::Continue(())
-    });
-    read.ok()?;
+    let OffBranch { messages, branches, .. } =
+        Some(copy).filter(|_| wanted == BranchFilter::Active).and_then(OffBranch::of)?;
     let said = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
-    Some(match others {
+    Some(match branches {
         1 => format!("{said} on another branch; --branch 2 prints it, and --all-branches prints all."),
-        _ => format!("{said} on {others} other branches; --branch N prints one, and --all-branches prints all."),
+        _ => format!("{said} on {branches} other branches; --branch N prints one, and --all-branches prints all."),
     })
 }

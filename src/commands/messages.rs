@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use crate::agent;
 use crate::cli::ShowArgs;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::format::shell;
 use crate::session::branches::BranchFilter;
 use crate::session::{Copy, Message};
 use crate::view::render::answer::{write_line, write_summary};
@@ -36,16 +37,16 @@ impl Messages {
     }
 
     /// Refuses a branch that a conversation does not have.
-    pub(super) fn check(&self, copy: &Copy, selector: &str) -> anyhow::Result<()> {
+    pub(super) fn check(&self, copy: &Copy) -> anyhow::Result<()> {
         match self {
             Self::None => Ok(()),
-            Self::Last(_, branch) | Self::All(branch) => check_branch(copy, *branch, selector),
+            Self::Last(_, branch) | Self::All(branch) => check_branch(copy, *branch),
         }
     }
 }
 
 /// Refuses a branch that a conversation does not have.
-pub(super) fn check_branch(copy: &Copy, branch: BranchFilter, selector: &str) -> anyhow::Result<()> {
+pub(super) fn check_branch(copy: &Copy, branch: BranchFilter) -> anyhow::Result<()> {
     let BranchFilter::Number(number) = branch else { return Ok(()) };
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
     let count = agent.branches(copy)?.count();
@@ -54,7 +55,8 @@ pub(super) fn check_branch(copy: &Copy, branch: BranchFilter, selector: &str) ->
     }
     let branches = if count == 1 { "1 branch".to_owned() } else { format!("{count} branches") };
     let message = format!("there is no branch {number}; the conversation has {branches}");
-    let hint = format!("`rejoin show --branches {selector}` lists them");
+    let name = format!("{}:{}", copy.place.agent(), copy.place.id);
+    let hint = format!("`rejoin show {} --branches` lists them", shell::word(&name));
     Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into())
 }
 

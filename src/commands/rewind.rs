@@ -7,10 +7,10 @@ use sha2::{Digest as _, Sha256};
 use crate::agent;
 use crate::agent::rewind::{Cut, Rewound};
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
-use crate::cli::{ChangeArgs, RewindArgs};
+use crate::cli::RewindArgs;
 use crate::commands::find::{self, Finder};
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::scan::Wanted;
 use crate::session::branches::BranchFilter;
 use crate::session::stuck::Watch;
@@ -26,23 +26,22 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
     let copy = session.copy();
     let branch = args.branch.wanted();
-    let name = format!("{}:{}", session.agent, session.id());
-    super::messages::check_branch(copy, branch, &name)?;
+    super::messages::check_branch(copy, branch)?;
     let rewind = agent::by_kind(session.agent).and_then(|agent| agent.rewind());
     let Some(rewind) = rewind else { return Err(cannot(&session).into()) };
     let (number, total) = cut(copy, branch, args.to)?;
     let Some(number) = number else {
-        let message = "it has no good reply to go back to";
+        let message = "the session has no good reply to go back to";
         return Err(Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message)
-            .hint(format!("run `rejoin show {name} --transcript` to read it"))
+            .hint(format!("run `rejoin show {} --transcript` to read it", selector(session.id(), &session)))
             .into());
     };
     let cut = Cut { branch, messages: number };
     let id = new_id(&session, cut);
     let Rewound { path, bytes } = rewind.rewound(copy, cut, &id)?;
     if reach::exists(&path) != Some(false) {
-        let message = format!("it was rewound to there before: {}:{id}", session.agent);
-        let hint = format!("run `rejoin resume {}:{id}`", session.agent);
+        let message = format!("the session was rewound to this point before, as {}:{id}", session.agent);
+        let hint = format!("run `rejoin resume {}`", selector(&id, &session));
         return Err(Refusal::new(Exit::Refused, RefusalCode::Exists, message).hint(hint).into());
     }
     let reason = format!("the first {} of {} of {}", number, text::count(total, "message"), session.id());
@@ -50,9 +49,13 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut item = Item::new(About::Session(session.agent, id.as_str().into()), "rewind", reason, vec![step]);
     item.title = session.label().map(Into::into);
     let change = Change::new("rewind", vec![item]);
-    let exit = super::change::carry_out(&change, &ChangeArgs::clone(&args.change), args.format, env, ui)?;
+    let exit = super::change::carry_out(&change, &args.change, args.format, env, ui)?;
     if exit == Exit::Ok && !args.change.dry_run && args.format.is_table() {
-        ui.note(&format!("`rejoin resume {}:{id}` continues there; {} stays as it is.", session.agent, session.id()));
+        ui.note(&format!(
+            "`rejoin resume {}` continues there; {} stays as it is.",
+            selector(&id, &session),
+            session.id()
+        ));
     }
     Ok(exit)
 }
@@ -84,10 +87,14 @@ fn cannot(session: &Session) -> Refusal {
     let title = agent::by_kind(session.agent).map_or("", |agent| agent.about().title);
     let message = format!("rejoin cannot write a rewound session of {title}");
     Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message).hint(format!(
-        "`rejoin resume {}:{}` opens it; go back there with the agent's own command",
-        session.agent,
-        session.id()
+        "run `rejoin resume {}`, and go back in the conversation with the agent's own command",
+        selector(session.id(), session)
     ))
+}
+
+/// Returns the selector of a session for a shell.
+fn selector(id: &str, session: &Session) -> String {
+    shell::word(&format!("{}:{id}", session.agent)).into_owned()
 }
 
 /// Returns an id that is the same for the same cut, so that it is made once.

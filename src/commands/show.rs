@@ -11,7 +11,7 @@ use crate::cli::{Format, ShowArgs};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{branches, find};
 use crate::error::{Exit, Refusal};
-use crate::format::shell;
+use crate::format::command_line::in_home;
 use crate::launch;
 use crate::scan::{LONG_TO_COUNT, Wanted, processes, stuck};
 use crate::session::Session;
@@ -61,13 +61,12 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         find::note_made(&mut session, &made);
     }
     if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {
-        session.copies[0].notes.push(note_of(&stuck));
+        session.copies[0].notes.push(note_of(&stuck, env));
     }
     super::labels(env, ui).mark(std::slice::from_mut(&mut session));
     processes::note(std::slice::from_mut(&mut session));
     let left_out = LeftOut::default();
-    let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
-    wants.check(session.copy(), &name)?;
+    wants.check(session.copy())?;
     let branches = if args.lists_branches { Some(branches::all(session.copy())?) } else { None };
     if let Some(branches) = branches.as_deref().filter(|_| !args.format.for_text().is_json()) {
         return list_branches(branches, args.format.for_text(), env, ui);
@@ -91,13 +90,15 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 }
 
 /// Returns the note on a stuck conversation.
-fn note_of(stuck: &Stuck) -> String {
+fn note_of(stuck: &Stuck, env: &Env) -> String {
     let (replies, are) = match stuck.errors {
         1 => ("reply is".to_owned(), "an error"),
         errors => (format!("{errors} replies are"), "errors"),
     };
+    let doctor = in_home("rejoin doctor --check stuck-session", &env.invocation.elsewhere);
     format!(
-        "its last {replies} {are} of the API that a retry does not cure, so a resume will most likely fail; see `rejoin doctor`"
+        "its last {replies} {are} of the API that a retry does not cure, so a resume will most likely fail; `{doctor}` \
+         names the way out"
     )
 }
 

@@ -8,6 +8,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::Scan;
 use crate::agent;
 use crate::session::Session;
+use crate::session::branches::BranchFilter;
 use crate::session::select::Filter;
 
 impl Scan {
@@ -31,7 +32,7 @@ impl Scan {
 fn was_active(session: &Session, since: Timestamp, until: Timestamp) -> bool {
     let Some(agent) = agent::by_kind(session.agent) else { return true };
     let mut is_active = false;
-    let read = agent.messages(session.copy(), &mut |message| {
+    let read = agent.messages_on(session.copy(), BranchFilter::All, &mut |message| {
         is_active = message.at.is_none_or(|at| since <= at && at < until);
         if is_active { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

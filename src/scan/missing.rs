@@ -8,6 +8,7 @@ use foldhash::{HashMap, HashMapExt as _};
 
 use crate::agent;
 use crate::error::PathError;
+use crate::session::branches::BranchFilter;
 use crate::session::{Copy, Message};
 
 /// Messages that only one copy has.
@@ -39,7 +40,8 @@ pub(crate) fn missing(kept: &Copy, copy: &Copy) -> Result<Missing, PathError> {
 
 fn read(copy: &Copy, see: &mut dyn FnMut(Message)) -> Result<(), PathError> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
-    agent.messages(copy, &mut |message| {
+    // A message is lost with its copy, whatever branch it is on.
+    agent.messages_on(copy, BranchFilter::All, &mut |message| {
         see(message);
         ControlFlow::Continue(())
     })

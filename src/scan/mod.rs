@@ -10,6 +10,7 @@ pub(crate) mod missing;
 pub(crate) mod moved;
 pub(crate) mod nearest;
 mod needle;
+pub(crate) mod off_branch;
 mod outside;
 pub(crate) mod pattern;
 mod probe;

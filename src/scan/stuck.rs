@@ -7,10 +7,19 @@ use crate::scan::LONG_TO_COUNT;
 use crate::session::Copy;
 use crate::session::stuck::{Stuck, Watch};
 
+/// Number of messages at the end among which a stuck conversation has an error.
+const END: usize = 4;
+
 /// Reads a copy to its end to decide whether its conversation is stuck. `None` for one that cannot be read or is very long.
 pub(crate) fn of(copy: &Copy) -> Option<Stuck> {
     let agent = agent::by_kind(copy.place.agent())?;
     agent.about().api_error.filter(|_| copy.transcript_bytes <= LONG_TO_COUNT)?;
+    // Most conversations end without an error, and need not be read whole.
+    if let Ok(Some(last)) = agent.last_messages(copy, END)
+        && !last.iter().any(|message| message.is_error)
+    {
+        return None;
+    }
     let mut watch = Watch::default();
     let read = agent.messages(copy, &mut |message| {
         watch.see(&message);

@@ -3,9 +3,11 @@
 use serde_json::json;
 
 use crate::contract::DoctorReport;
+use crate::contract::changes::Cleanup;
 use crate::contract::search::Search;
-use crate::contract::{Details, Severity};
+use crate::contract::{Details, Kind, Severity};
 use crate::fixtures::{Claude, Codex, Pi, Qwen, id, put};
+use crate::terminal::Seat;
 use crate::world::World;
 
 /// A session with six messages that were left behind, and four that were written in their place.
@@ -48,7 +50,7 @@ fn show_prints_the_branch_that_a_resume_continues() {
 
     let shown = details(&world, &[&id(1), "--branches"]);
     assert_eq!((shown.session.prompts, shown.session.replies), (Some(3), Some(3)));
-    assert_eq!(shown.notes, ["4 more messages are on another branch, which `rejoin show --branches` lists"]);
+    assert_eq!(shown.notes, ["4 more messages are on another branch; --branches lists them"]);
     let branches = shown.branches.expect("branches");
     assert_eq!(
         branches.iter().map(|branch| (branch.number, branch.active, branch.messages)).collect::<Vec<_>>(),
@@ -87,6 +89,34 @@ fn the_last_prompt_of_claude_code_decides_its_branch() {
         let last = details(&world, &[&id(1), "-m", "1"]).messages.expect("messages");
         assert_eq!(last[0].text, expected);
     }
+}
+
+#[test]
+fn a_session_with_messages_on_another_branch_is_not_empty() {
+    let world = World::new();
+    let begun = Claude::session(id(1)).in_dir("/usr").chained().message("system", &json!({}), &json!({}));
+    world.add(begun.turn("taken back", "Answer.").last_prompt(1));
+    let shown = details(&world, &[&id(1)]);
+    assert_eq!((shown.session.kind, shown.session.prompts), (Kind::Main, Some(0)));
+    assert!(shown.session.health.is_empty(), "its records are understood: {:?}", shown.session.health);
+    let plan: Cleanup = world.rejoin(["cleanup", "--empty", "--any-age", "--dry-run", "--json"]).code(0).json();
+    assert!(plan.items.is_empty());
+}
+
+#[test]
+fn dedupe_quotes_the_messages_of_another_branch() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").filed_under("-usr-a"));
+    let session = Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").turn("only here", "2");
+    world.add(session.last_prompt(2).filed_under("-usr-b"));
+    let copies = details(&world, &[&id(1)]).session.copies;
+    let keep = &copies.iter().find(|copy| copy.path.contains("-usr-a")).expect("a copy").path;
+    let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["dedupe", &id(1), "--keep", keep]);
+    let mut seat = Seat::run(&command, 120, 24);
+    seat.shows("only there: 2 messages, from \"only here\" to \"2\"");
+    seat.types("n\r");
+    assert_eq!(seat.ends().0, Some(1));
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn words_and_filters_narrow_the_sessions_in_use() {
 }
 
 #[test]
-fn the_picker_and_show_name_the_process_and_what_it_does() {
+fn the_picker_and_show_describe_the_process() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("Compare lists", "y"));
     register(&world, &id(1), &json!({"status": "idle"}));

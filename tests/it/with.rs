@@ -126,7 +126,7 @@ fn hostile_text_stays_one_harmless_argument() {
 }
 
 #[test]
-fn a_briefing_that_is_too_long_names_the_file_only() {
+fn a_long_briefing_names_the_file_only() {
     let escapes = "\u{1b}".repeat(9000);
     let (world, _, _) = world(|session| session.title("Escapes").turn(&escapes, &escapes));
     world.rejoin(["resume", &id(1), "--with", "codex", "--prompt", &"x".repeat(70_000)]).code(0);

@@ -1,4 +1,4 @@
-//! The branches of a transcript: what a resume continues, and what a rewind or a second client left behind.
+//! The branches of a transcript: the one that a resume continues, and those that a rewind or a second client left behind.
 //!
 //! Facts: measured on Claude Code 2.1.332 and 2.1.197, by what a resume of each shape sent to the model;
 //! the `active-leaf` of Qoder CLI by its bundle (1.1.52).
@@ -29,8 +29,8 @@ pub(in crate::agent) fn read(copy: &Copy) -> Result<Branches, PathError> {
     Ok(tree.branches())
 }
 
-/// Returns whether each record plainly follows the one before it, and the last `last-prompt` names one that has only records
-/// behind it that follow. Most transcripts do, and are searched faster than parsed.
+/// Returns whether each record plainly follows the one before it, and each `last-prompt` names the one before it. Most
+/// transcripts are such a chain, and comparing bytes is faster than parsing.
 fn is_chain(path: &Path) -> Result<bool, PathError> {
     let (mut last, mut is_chain): (Vec<u8>, bool) = (Vec::new(), true);
     each_line(path, &mut |line| {
@@ -38,20 +38,21 @@ fn is_chain(path: &Path) -> Result<bool, PathError> {
             is_chain = false;
             return ControlFlow::Break(());
         };
-        let member = |name: &[u8], line: &'_ [u8]| -> Option<Vec<u8>> {
+        let member = |name: &[u8]| -> Option<Vec<u8>> {
             let value = &line[memmem::rfind(line, name)? + name.len()..];
             Some(value[..memchr(b'"', value)?].to_vec())
         };
         if line.starts_with(PARENT) {
             let rest = &line[PARENT.len()..];
             let parent = rest.strip_prefix(b"\"").and_then(|rest| rest.split(|byte| *byte == b'"').next());
-            is_chain = parent.unwrap_or_default() == last;
-            last = member(b"\"uuid\":\"", line).unwrap_or_default();
+            let uuid = member(b"\"uuid\":\"");
+            is_chain = parent.unwrap_or_default() == last && uuid.is_some();
+            last = uuid.unwrap_or_default();
         } else if memmem::find(line, b"\"uuid\"").is_some() || memmem::find(line, b"\"parentUuid\"").is_some() {
             // Its members are in another order, or it is another kind of record.
             is_chain = false;
         } else if memmem::find(line, b"\"leafUuid\"").is_some() {
-            is_chain = member(b"\"leafUuid\":\"", line).is_some_and(|leaf| leaf == last);
+            is_chain = member(b"\"leafUuid\":\"").is_some_and(|leaf| leaf == last);
         }
         if is_chain { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
@@ -98,7 +99,7 @@ impl Tree {
         let parent = record.parent_uuid.filled().or_else(|| record.logical_parent_uuid.filled());
         let parent = match parent {
             Some(parent) => Parent::Record(hash(&parent)),
-            // What a compaction leaves out was said before, in the same conversation.
+            // The records before a compaction belong to the same conversation.
             None if record.subtype.is("compact_boundary") => Parent::Previous,
             None => Parent::None,
         };
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_active_branch_is_what_a_resume_sends() {
+    fn a_resume_sends_the_active_branch() {
         for (text, expected) in [
             ("a b<a c<a", [1, 2, 1].as_slice()),
             ("a b<a c<a !c", &[1, 2, 1, 1]),

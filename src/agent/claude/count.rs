@@ -8,7 +8,7 @@ use super::branches::Tree;
 use super::ends::Ends;
 use super::records::Record;
 use super::usage::Usages;
-use crate::agent::lines::note_branches;
+use crate::agent::tree::note_branches;
 use crate::error::PathError;
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
@@ -94,16 +94,15 @@ impl Count {
             (prompts.iter().filter(|line| is_counted(**line)).count() as u64, replies.len() as u64)
         };
         let (prompts, replies) = counted(&|line| branches.has(line, BranchFilter::Active));
-        if branches.count() > 1 {
-            let (prompts, replies) = counted(&|line| !branches.has(line, BranchFilter::Active));
-            note_branches(copy, branches.count() - 1, prompts + replies, None);
-        }
+        let (other_prompts, other_replies) = counted(&|line| !branches.has(line, BranchFilter::Active));
+        let hidden = other_prompts + other_replies;
+        note_branches(copy, &branches, hidden, None);
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         // What lies between the two windows of a glance may name the session, or show how it was started.
         copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
-            copy.kind = match (prompts + replies, whole.is_exec && !whole.is_interactive) {
+            copy.kind = match (prompts + replies + hidden, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,
                 (_, true) => SessionKind::Exec,
                 (_, false) => SessionKind::Main,

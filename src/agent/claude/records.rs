@@ -32,7 +32,7 @@ pub(crate) struct Record<'a> {
     pub parent_uuid: Raw<'a>,
     /// The record before a compaction, which the boundary follows.
     pub logical_parent_uuid: Raw<'a>,
-    /// What sort of `system` record it is.
+    /// Type of a `system` record.
     pub subtype: Raw<'a>,
     /// The session that a sub-agent's record belongs to.
     pub session_id: Raw<'a>,

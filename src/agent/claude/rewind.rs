@@ -30,36 +30,48 @@ impl Rewind for Claude {
         if copy.transcript_bytes > MAX_BYTES {
             return Err(fail("it is larger than 512 MiB"));
         }
-        let shows_sidechains = copy.kind == SessionKind::Subagent;
+        if copy.kind == SessionKind::Subagent {
+            return Err(fail("it is a sub-agent's session"));
+        }
         let (branches, mut repeats, mut number) = (branches::read(copy)?, Repeats::default(), 0);
         let (mut bytes, mut kept, mut leaf, mut prompt) = (Vec::new(), 0, None, None);
         let (mut titles, mut failed) = (BTreeMap::new(), None);
         each_line(path, &mut |line| {
             let at = number;
             number += 1;
-            let Some((line, record)) = line.and_then(|line| Some((line, Record::of_line(line)?))) else {
-                return ControlFlow::Continue(());
+            let is_kept = kept < cut.messages && branches.has(at, cut.branch);
+            let Some(line) = line else {
+                failed = is_kept.then(|| format!("line {number} is too long to be read"));
+                return if is_kept { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             };
-            let copied = with_session(line, id).map_err(|error| failed = Some(error)).unwrap_or_default();
+            let Some(record) = Record::of_line(line) else { return ControlFlow::Continue(()) };
             // A title may have been given later.
-            if let Some(kind) = TITLES.iter().find(|kind| record.kind.is(kind)) {
-                titles.insert(*kind, copied);
-                return ControlFlow::Continue(());
-            }
+            let title = TITLES.iter().find(|kind| record.kind.is(kind));
             let uuid = record.uuid.filled();
-            let is_own = branches.has(at, cut.branch) && (shows_sidechains || !record.is_sidechain.0);
-            if kept >= cut.messages || uuid.is_none() || !is_own || repeats.has(line) {
+            if title.is_none() && (!is_kept || uuid.is_none() || record.is_sidechain.0 || repeats.has(line)) {
                 return ControlFlow::Continue(());
             }
-            bytes.extend_from_slice(&copied);
-            leaf = uuid;
-            prompt = record.prompt().or(prompt.take());
-            kept += messages(line, shows_sidechains).len() as u64;
+            let copied = match with_session(line, id) {
+                Ok(copied) => copied,
+                Err(error) => {
+                    failed = Some(format!("line {number}: {error}"));
+                    return ControlFlow::Break(());
+                }
+            };
+            match title {
+                Some(kind) => _ = titles.insert(*kind, copied),
+                None => {
+                    bytes.extend_from_slice(&copied);
+                    leaf = uuid;
+                    prompt = record.prompt().or(prompt.take());
+                    kept += messages(line, false).len() as u64;
+                }
+            }
             ControlFlow::Continue(())
         })?;
         titles.values().for_each(|title| bytes.extend_from_slice(title));
         if let Some(error) = failed {
-            return Err(fail(&error.to_string()));
+            return Err(fail(&error));
         }
         let last = json!({"type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": id});
         bytes.extend_from_slice(format!("{last}\n").as_bytes());

@@ -51,7 +51,7 @@ struct Costs<'a> {
     session_id: Text<'a>,
     #[serde(rename = "totalCostUSD")]
     total: Option<&'a RawValue>,
-    /// Whether a part of the total is not by a price but by a guess at one.
+    /// Set if a part of the total is a guess, because a price is unknown.
     has_unknown_model_cost: Flag,
     #[serde(rename = "costUSD")]
     of_reply: Option<&'a RawValue>,

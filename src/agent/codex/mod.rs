@@ -25,8 +25,8 @@ use super::{
     Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there,
     last_activity, mark_writers,
 };
-use crate::agent::lines::note_branches;
 use crate::agent::stores;
+use crate::agent::tree::note_branches;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
@@ -207,9 +207,7 @@ impl Agent for Codex {
         let prompts = if typed > 0 { typed } else { sent };
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
-        if branches.count() > 1 {
-            note_branches(copy, branches.count() - 1, hidden, None);
-        }
+        note_branches(copy, &branches, hidden, None);
         Ok(())
     }
 

@@ -46,7 +46,7 @@ pub(super) fn branches(rollout: &Path) -> Result<Branches, PathError> {
     if !is_any {
         return Ok(Branches::default());
     }
-    // What the model was sent stands for a turn, or in older rollouts the event of what was typed.
+    // A turn begins with the prompt that was sent to the model or, in older rollouts, with the event of a typed prompt.
     let (mut sent, mut typed, mut has_sent, mut lines) = (Turns::new(), Turns::new(), false, 0);
     each_line(rollout, &mut |line| {
         if let Some(line) = line {

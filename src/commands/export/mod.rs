@@ -123,7 +123,7 @@ impl Exporter<'_> {
         let in_archive = unpacked.as_ref().map(|(state, unpacked)| (*state, state.manifest.copy_in(unpacked.root())));
         let copy = in_archive.as_ref().map_or(one.session.copy(), |(_, copy)| copy);
         let messages = &self.messages;
-        messages.check(copy, &format!("{}:{}", one.session.agent, one.session.id()))?;
+        messages.check(copy)?;
         match (self.format, &in_archive) {
             (ExportFormat::Markdown, _) => {
                 pages(&mut MarkdownPage::new(out, self.env), one, (copy, messages), left_out)

@@ -7,8 +7,9 @@ use crate::agent;
 use crate::agent::upkeep::HalfLine;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
-use crate::doctor::survey::{LastLine, LineNumber, Lines, OffBranch, Survey};
+use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
 use crate::format::text::{self, count};
+use crate::scan::off_branch::OffBranch;
 use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 

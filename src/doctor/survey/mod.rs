@@ -1,7 +1,6 @@
 //! What `doctor` looks at: one scan of all agents, and the facts that only its checks ask for. It reads; the checks
 //! in `check` then decide without looking at a disk.
 
-mod branches;
 mod copies;
 mod gone;
 mod lines;
@@ -21,6 +20,7 @@ use crate::agent::upkeep::{CwdRecord, Retention, Stray, StrayKind, modified_at};
 use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
 use crate::scan::aliases::drop_repeated;
+use crate::scan::off_branch::OffBranch;
 use crate::scan::{self, Scan, stuck};
 use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
@@ -30,7 +30,6 @@ use crate::system::process;
 use crate::system::reach;
 use crate::system::watch::Watcher;
 
-pub(crate) use branches::OffBranch;
 pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
 pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};

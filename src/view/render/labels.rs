@@ -17,7 +17,7 @@ use crate::view::ui::Styles;
 pub(crate) struct Labels<'a> {
     /// The command.
     pub verb: &'static str,
-    /// Whether the sessions are only listed.
+    /// Set if the sessions are only listed.
     pub is_list: bool,
     /// The sessions.
     pub sessions: Vec<Labelled<'a>>,
@@ -27,7 +27,7 @@ pub(crate) struct Labels<'a> {
 pub(crate) struct Labelled<'a> {
     pub agent: AgentKind,
     pub id: &'a str,
-    /// Whether that is new.
+    /// `Done` if that is new.
     pub result: ItemResult,
     /// Its tags, each as `+WORD`; empty for pins.
     pub tags: String,
@@ -60,7 +60,7 @@ impl Answer for Labels<'_> {
         })
     }
 
-    /// What was asked for is done.
+    /// A change needs no confirmation on a terminal.
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         if self.is_list { self.table(out, env, styles) } else { Ok(()) }
     }

@@ -23,7 +23,7 @@ pub(crate) struct OffBranch {
 
 impl OffBranch {
     /// Reads a conversation; `None` if it has one branch, or cannot be read.
-    pub(super) fn of(copy: &Copy) -> Option<Self> {
+    pub(crate) fn of(copy: &Copy) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
         let branches = agent.branches(copy).ok()?.count().checked_sub(1).filter(|others| *others > 0)?;
         let mut found = Self { branches, ..Self::default() };
