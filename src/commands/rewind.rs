@@ -36,6 +36,12 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             .hint(format!("run `rejoin show {} --transcript` to read it", selector(session.id(), &session)))
             .into());
     };
+    if number == total && branch == BranchFilter::Active {
+        let message = "the session ends there, so the new one would be a mere copy";
+        return Err(Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message)
+            .hint("name an earlier message with --to, or another branch with --branch")
+            .into());
+    }
     let cut = Cut { branch, messages: number };
     let id = new_id(&session, cut);
     let Rewound { path, bytes } = rewind.rewound(copy, cut, &id)?;

@@ -126,7 +126,8 @@ fn a_number_or_a_branch_names_another_point() {
         let shown: Details = world.rejoin(["show", &new, "-t", "--json"]).code(0).json();
         shown.messages.expect("messages").into_iter().map(|message| message.text).collect::<Vec<_>>()
     };
-    assert_eq!(texts(&[]), ["one", "1", "three", "3"]);
+    let copy = world.rejoin(["rewind", &id(1), "--json"]).code(7).error();
+    assert!(copy.message.contains("a mere copy"), "{}", copy.message);
     assert_eq!(texts(&["--to", "2"]), ["one", "1"]);
     assert_eq!(texts(&["--branch", "2"]), ["one", "1", "two", "2"]);
     assert_eq!(texts(&["--branch", "2", "--to", "3"]), ["one", "1", "two"]);

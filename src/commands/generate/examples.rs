@@ -100,7 +100,7 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         ],
         "rejoin-pin" => &[("rejoin pin licence", "no cleanup takes it"), ("rejoin pin --list", "what is pinned")],
         "rejoin-rewind" => &[
-            ("rejoin rewind 5a1e --dry-run", "where the last good reply is"),
+            ("rejoin rewind 5a1e --to 4 --dry-run", "what a new session with the first 4 messages is"),
             ("rejoin rewind 5a1e --to 2", "a new session with the first 2 messages"),
         ],
         "rejoin-tag" => &[
