@@ -19,6 +19,8 @@ impl<W: FnMut(&[u8])> Encoder<'_, W> {
             [b'{' | b'[', ..] if depth == MAX_DEPTH => return Err(Unsupported::Deep.into()),
             [b'{', ..] => self.object(json, depth)?,
             [b'[', ..] => self.list(json, depth)?,
+            // Without an escape, both write the same.
+            [b'"', ..] if memchr::memchr(b'\\', json.as_bytes()).is_none() => (self.out)(json.as_bytes()),
             [b'"', ..] => self.string(&string(json)?.unwrap_or_default()),
             [b'-' | b'0'..=b'9', ..] => (self.out)(number(json)?.as_bytes()),
             _ => (self.out)(json.as_bytes()),
