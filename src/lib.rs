@@ -179,6 +179,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Hook(args) => commands::hook::run(args, env, ui),
         Command::Archive(args) => commands::archive::run(args, env, ui),
         Command::Restore(args) => commands::restore::run(args, env, ui),
+        Command::Sync(args) => commands::sync::run(args, env, ui),
         Command::Move(args) => commands::relocate::run(args, env, ui),
         Command::Rename(args) => commands::rename::run(args, env, ui),
         Command::Dedupe(args) => commands::dedupe::run(args, env, ui),

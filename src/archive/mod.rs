@@ -4,10 +4,12 @@
 
 pub(crate) mod chunks;
 pub(crate) mod held;
+mod inventory;
 pub(crate) mod manifest;
 pub(crate) mod restore;
 pub(crate) mod rows;
 pub(crate) mod store;
+pub(crate) mod sync;
 pub(crate) mod unpacked;
 pub(crate) mod verify;
 pub(crate) mod write;

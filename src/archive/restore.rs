@@ -9,16 +9,18 @@ use std::time::Duration;
 use crate::agent::Agent;
 use crate::archive::held::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
+use crate::archive::sync::state::Layout;
 use crate::archive::unpacked::{Unpacked, unpack};
 use crate::archive::{Archive, Manifest};
 use crate::change::apply::run;
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;
-use crate::change::plan::change::{About, Change, Item, Step};
+use crate::change::plan::change::{About, Change, Item, Seen, Step};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::session::Store;
 use crate::system::disk::{self, Access, Disk, For};
 use crate::system::env::{Clock, Env};
+use crate::system::stamp;
 
 /// A restore as it is planned.
 #[derive(Debug)]
@@ -46,20 +48,21 @@ struct Part<'a> {
 
 impl<'a> Restore<'a> {
     /// Begins a plan that puts back nothing yet.
-    pub(crate) fn new(archive: &'a Archive, env: &'a Env) -> Self {
-        let change = Change::new("restore", Vec::new());
+    pub(crate) fn new(verb: &'static str, archive: &'a Archive, env: &'a Env) -> Self {
+        let change = Change::new(verb, Vec::new());
         Self { change, archive, clock: &env.clock, parts: Vec::new(), ready: env.state_dir().join(READY), sessions: 0 }
     }
 
-    /// Adds a session, to be put below these roots, one for each of its stores; a store without a root is left out.
+    /// Adds a session, to be put where the layout says; a store without a root is left out.
     ///
     /// `modified` is the time that its files get, in seconds since 1970 and nanoseconds, instead of their own. Returns
     /// whether anything is to be done. Fails with the paths at which something else is, and then adds nothing.
     pub(crate) fn add(
         &mut self,
         manifest: &'a Manifest,
-        roots: &[Option<PathBuf>],
+        layout: &Layout,
         modified: Option<(i64, i64)>,
+        present: Option<Present<'_>>,
     ) -> Result<bool, Vec<String>> {
         let ready = self.ready.join(self.sessions.to_string());
         let earlier = self.change.items.iter().flat_map(|item| &item.steps);
@@ -73,8 +76,7 @@ impl<'a> Restore<'a> {
         entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
         let mut put: Option<PathBuf> = None;
         for entry in entries {
-            let Some(Some(root)) = roots.get(entry.store) else { continue };
-            let target = root.join(&entry.path);
+            let Some((root, target)) = layout.root(entry).zip(layout.path(entry)) else { continue };
             let is_file = matches!(entry.node, Node::File { .. });
             let part = Part {
                 entry,
@@ -100,7 +102,18 @@ impl<'a> Restore<'a> {
                 }
                 Occupancy::Same => {}
                 Occupancy::Taken(_) if entry.role == Role::Companion => {}
-                Occupancy::Taken(why) => in_the_way.push(why),
+                Occupancy::Taken(why) => match present.as_ref().map(|present| present.replaced.contains(&target)) {
+                    None => in_the_way.push(why),
+                    Some(false) => {}
+                    Some(true) => match stamp::take(&target) {
+                        Ok(stamp) => {
+                            steps.push(Step::Trash { path: target.as_path().into(), stamp });
+                            steps.push(Step::Put { from: part.ready.clone(), path: target });
+                            parts.push(part);
+                        }
+                        Err(error) => in_the_way.push(error.to_string()),
+                    },
+                },
             }
         }
         if !in_the_way.is_empty() {
@@ -113,9 +126,20 @@ impl<'a> Restore<'a> {
         self.parts.append(&mut parts);
         let about = About::Session(manifest.agent, manifest.id.as_str().into());
         let reason = format!("state {}, archived at {}", manifest.number, self.clock.shown(manifest.archived_at));
-        self.change.items.push(Item::new(about, "archived", reason, steps));
+        let code = if present.is_some() { "continued-elsewhere" } else { "archived" };
+        let seen = present.map(|present| present.seen).into_iter().collect();
+        let title = manifest.facts.title.as_deref().map(Into::into);
+        self.change.items.push(Item { seen, title, ..Item::new(about, code, reason, steps) });
         Ok(true)
     }
+}
+
+/// A copy of a session that is there, and is behind the archived state.
+pub(crate) struct Present<'r> {
+    /// The copy; it must still be as it was seen.
+    pub seen: Seen,
+    /// The files that the archived state replaces. Others that are there stay.
+    pub replaced: &'r BTreeSet<PathBuf>,
 }
 
 /// How the place of an entry looks.
@@ -245,11 +269,22 @@ pub(crate) fn check_places(
 impl Restore<'_> {
     /// Puts the session back, as a run that can be undone.
     pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
-        let prepare = |state_dir: &StateDir| {
-            let made = self.make_ready(state_dir.disk());
-            made.map_err(|error| PathError::new("prepare", &self.ready, error))
-        };
-        run::run_prepared(&self.change, env, patience, prepare)
+        if self.change.items.is_empty() {
+            return Ok(Outcome::default());
+        }
+        let state_dir = StateDir::open(env, self.change.verb, patience)?;
+        self.apply_locked(&state_dir, env)
+    }
+
+    /// Puts the session back under a lock that is held.
+    pub(crate) fn apply_locked(&self, state_dir: &StateDir, env: &Env) -> anyhow::Result<Outcome> {
+        let made = self.make_ready(state_dir.disk());
+        let outcome = made
+            .map_err(|error| anyhow::Error::from(PathError::new("prepare", &self.ready, error)))
+            .and_then(|()| Ok(run::run_locked(state_dir, &self.change, env, &mut |_| {})?));
+        // What was not put anywhere is of no use; the next run would remove it too.
+        let _ = state_dir.clear_ready();
+        outcome
     }
 
     /// Unpacks everything that goes somewhere, and checks it.

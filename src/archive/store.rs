@@ -17,7 +17,7 @@ use crate::system::env::Env;
 use crate::system::fsio::{Kind, Look};
 
 /// A manifest of a session with a million files is smaller.
-const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
+pub(super) const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
 /// An id that is longer, or holds more than letters, digits, `.`, `_` and `-`, is named by its digest.
 const MAX_ID: usize = 128;
 
@@ -33,11 +33,19 @@ pub(crate) struct Archive {
 pub(crate) struct Snapshot {
     /// Its manifest's file.
     pub path: PathBuf,
-    /// What that says.
+    /// Its content.
     pub manifest: Manifest,
 }
 
-/// What an archive holds.
+impl Snapshot {
+    /// Returns the SHA-256 of its manifest, taken from the name of the file.
+    pub(crate) fn digest(&self) -> &str {
+        let stem = self.path.file_stem().and_then(|stem| stem.to_str());
+        stem.and_then(|stem| stem.split_once('-')).map_or("", |(_, digest)| digest)
+    }
+}
+
+/// The content of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
     /// The states of each session, the oldest first.

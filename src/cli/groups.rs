@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["list", "search", "show", "resume", "stats"]),
     ("Repair", &["doctor", "dedupe", "rewind", "backfill", "undo"]),
     ("Keep and clean up", &["archive", "restore", "pin", "unpin", "tag", "cleanup", "delete", "trash"]),
-    ("Move", &["move", "rename"]),
+    ("Move", &["move", "sync", "rename"]),
     ("Integrate", &["export", "path", "save", "hook", "completions", "agents", "config", "help"]),
 ];
 

@@ -14,6 +14,7 @@ mod remove;
 mod repair;
 mod resume;
 mod save;
+mod sync;
 mod tags;
 mod tips;
 mod undo;
@@ -38,6 +39,7 @@ pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
+pub(crate) use sync::{Serve, SyncArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
 pub(crate) use tips::{add_tips, nearest, suggest_nearest};
 pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
@@ -183,6 +185,12 @@ pub(crate) enum Command {
     ///
     /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it.
     Restore(RestoreArgs),
+    /// Continue sessions on another machine, through a shared archive
+    ///
+    /// This archives the sessions that changed here, and brings those here that another machine continued. A session
+    /// that is here is replaced only if the other state begins with the whole session; if both were continued, both are
+    /// kept, and the answer names them. A session in use stays as it is. `rejoin undo` reverses it.
+    Sync(SyncArgs),
     /// Let sessions follow a directory that was moved or renamed
     ///
     /// This changes the agents' files about the sessions of OLD_DIR and its subdirectories, so that each agent finds

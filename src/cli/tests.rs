@@ -21,7 +21,7 @@ const EXCEPTIONS: [(&str, &str); 5] = [
 /// What takes sessions has these filters.
 const OF_SESSIONS: &[&str] = &[
     "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "export", "list", "path", "pin", "restore",
-    "rename", "resume", "rewind", "search", "show", "stats", "tag", "unpin",
+    "rename", "resume", "rewind", "search", "show", "stats", "sync", "tag", "unpin",
 ];
 
 /// What changes something that is not its own, and what asks first.
@@ -38,6 +38,7 @@ const CHANGES: &[&str] = &[
     "rename",
     "restore",
     "rewind",
+    "sync",
     "tag",
     "trash purge",
     "trash restore",
@@ -143,7 +144,7 @@ fn every_command_has_the_flags_of_what_it_does() {
     assert_eq!(named("in"), ["backfill", "resume"]);
     assert_eq!(named("all"), ["list", "search"]);
     assert_eq!(named("every"), ["archive", "backfill", "export", "trash purge"]);
-    assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show"]);
+    assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show", "sync"]);
     // What an agent or a program calls has an interface of its own, and a path is the whole answer.
     let says_nothing = ["completions", "generate", "help", "hook amplifier", "hook claude", "path"];
     let silent: Vec<&str> =

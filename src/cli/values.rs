@@ -1,11 +1,11 @@
 //! Values that several commands read: sizes, ids and directories.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::SignedDuration;
 
 use crate::format::shown::is_harmless;
-use crate::session::recorded;
+use crate::session::mapping;
 use crate::session::select::Selector;
 
 /// Reads an id, the beginning of one, or AGENT:ID.
@@ -29,13 +29,7 @@ pub(super) fn parse_title(text: &str) -> Result<String, String> {
 
 /// Reads from which directory to which.
 pub(super) fn parse_mapping(text: &str) -> Result<(PathBuf, PathBuf), String> {
-    // The name of a directory may hold the sign, too; a path after it begins with a slash.
-    let at = ["=/", "=~"].iter().filter_map(|sign| text.find(sign)).min();
-    let (from, to) = at.map(|at| (&text[..at], &text[at + 1..])).ok_or("use OLD=NEW, with two absolute directories")?;
-    if !from.starts_with(['/', '~']) && !recorded::is_foreign(Path::new(from)) {
-        return Err(format!("{from} is not an absolute directory"));
-    }
-    Ok((from.into(), to.into()))
+    mapping::pair(text)
 }
 
 /// Reads a time ahead: a number of days, or an age such as 36h or 2w.

@@ -1,4 +1,4 @@
-//! What every verb that changes files does with its plan: shows it, or applies just what was shown.
+//! Plans of verbs that change files: shows a plan, or applies exactly the plan that was shown.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::system::env::Env;
 use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
 
-/// Shows a change or applies it, and prints what came of it.
+/// Shows a change or applies it, and prints the result.
 pub(super) fn carry_out(
     change: &Change,
     args: &ChangeArgs,

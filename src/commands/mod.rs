@@ -37,6 +37,7 @@ pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod stats;
 mod subagents;
+pub(crate) mod sync;
 pub(crate) mod tag;
 pub(crate) mod trash;
 pub(crate) mod undo;

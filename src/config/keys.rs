@@ -47,6 +47,12 @@ pub(crate) const KEYS: &[Key] = &[
         "the program that shows what is longer than the screen, cat for none; PAGER wins over it",
     ),
     key("archive.dir", "\"/backup/rejoin\"", "", "where the archive is, as --archive-dir says"),
+    key(
+        "sync.map",
+        "[\"/home/ana=/Users/ana\"]",
+        "",
+        "which directories of other machines are which here, as --map of sync says",
+    ),
     key("list.agent", "[\"claude\", \"codex\"]", "every agent", "whose sessions a table shows, as --agent says"),
     key("list.since", "\"30d\"", "any time", "since when the sessions of a table were active, as --since says"),
     key("list.limit", "50", "what fits the terminal", "how many rows a table has, as --limit says"),

@@ -28,6 +28,8 @@ pub(crate) struct Config {
     pub pager: Option<String>,
     /// Where the archive is.
     pub archive_dir: Option<PathBuf>,
+    /// Directories of other machines, and the directories that they are here.
+    pub sync_map: Vec<(PathBuf, PathBuf)>,
     /// What `list` shows to people.
     pub list: ListConfig,
     /// What `cleanup` takes and keeps.
@@ -104,6 +106,10 @@ impl Config {
             config.archive_dir = archive.take("dir", value::dir)?;
             root.done(archive)?;
         }
+        if let Some(mut sync) = root.table("sync")? {
+            config.sync_map = sync.take("map", value::mappings)?.unwrap_or_default();
+            root.done(sync)?;
+        }
         if let Some(mut list) = root.table("list")? {
             config.list = ListConfig {
                 agents: list.take("agent", value::agents)?.unwrap_or_default(),
@@ -139,7 +145,7 @@ impl Config {
     pub(crate) fn of_another_home(self) -> Self {
         let is_harmless = |said: &Said| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
         let said = self.said.iter().filter(|said| is_harmless(said)).cloned().collect();
-        Self { pager: None, archive_dir: None, hosts: BTreeMap::new(), said, ..self }
+        Self { pager: None, archive_dir: None, sync_map: Vec::new(), hosts: BTreeMap::new(), said, ..self }
     }
 
     /// Returns what the file says of a key.

@@ -8,6 +8,7 @@ use strsim::jaro_winkler;
 use toml::de::DeValue;
 
 use crate::session::AgentKind;
+use crate::session::mapping;
 use crate::session::when::When;
 
 /// Below this, two words have nothing to do with each other.
@@ -89,6 +90,11 @@ pub(super) fn when(value: &DeValue<'_>) -> Result<When, String> {
 pub(super) fn dir(value: &DeValue<'_>) -> Result<PathBuf, String> {
     let dir = value.as_str().map(PathBuf::from).filter(|dir| dir.is_absolute() || dir.starts_with("~"));
     dir.ok_or_else(|| must("a directory that starts with / or ~/", value))
+}
+
+/// Reads pairs of directories, each as `OLD=NEW`.
+pub(super) fn mappings(value: &DeValue<'_>) -> Result<Vec<(PathBuf, PathBuf)>, String> {
+    texts(value)?.into_iter().map(|text| mapping::pair(text).map_err(|why| format!("holds {text:?}: {why}"))).collect()
 }
 
 /// Reads the name of one thing of a sort.

@@ -1,5 +1,6 @@
 //! Asking hosts: a process each, and its answer as it comes, in lines or as text.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -134,6 +135,17 @@ fn whole(bytes: &[u8]) -> usize {
 
 /// Asks every host at once; each answers as fast as it is listened to.
 pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -> Result<Vec<Answering>, Refusal> {
+    ask_with(hosts, words, None, manner, env)
+}
+
+/// Asks hosts as [`ask`] does; each reads `input`.
+pub(crate) fn ask_with(
+    hosts: &[Host],
+    words: &[String],
+    input: Option<&File>,
+    manner: Manner,
+    env: &Env,
+) -> Result<Vec<Answering>, Refusal> {
     let has_others = hosts.iter().any(|host| host.destination.is_some());
     let ssh = if has_others { Some(ssh(env)?) } else { None };
     let gate = Gate::new(AT_ONCE);
@@ -143,7 +155,17 @@ pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -
         Patience { to_begin: limit(manner.timeout.saturating_add(TO_BEGIN)), silence: limit(manner.silence) };
     let ask = |host: &Host| {
         let (to, parts) = sync_channel(talk::WAITING);
-        let (command, greets) = command_for(host, ssh.as_deref(), words, manner)?;
+        let (mut command, greets) = command_for(host, ssh.as_deref(), words, manner)?;
+        if let Some(input) = input {
+            let input = input.try_clone().map_err(|error| {
+                Refusal::new(
+                    Exit::Failure,
+                    RefusalCode::Failed,
+                    format!("cannot ask {}: {}", host.name, reason(&error)),
+                )
+            })?;
+            command.stdin(input);
+        }
         let (gate, until) = (Arc::clone(&gate), Until::default());
         let answering = Answering { host: host.clone(), parts, until: until.clone(), rest: Vec::new(), ended: None };
         let talk = move || talk::converse(command, greets, patience, &gate, &until, &to);

@@ -10,6 +10,6 @@ pub(crate) mod rows;
 mod talk;
 mod words;
 
-pub(crate) use ask::{Answering, NO_ANSWER, ask, ourselves, ssh};
+pub(crate) use ask::{Answering, NO_ANSWER, ask, ask_with, ourselves, ssh};
 pub(crate) use destination::Host;
 pub(crate) use words::{FORM, of_others};

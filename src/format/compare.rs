@@ -8,6 +8,11 @@ use crate::session::Comparison;
 
 /// Compares two line-wise files; a last line without a newline does not count, for it may be half written.
 pub(crate) fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
+    compare_by(a, b, |our, their| our == their)
+}
+
+/// Compares two files as [`compare`] does, with another idea of equal lines.
+pub(crate) fn compare_by(a: &Path, b: &Path, is_same: impl Fn(&[u8], &[u8]) -> bool) -> Result<Comparison, PathError> {
     let (mut ours, mut theirs) = (Jsonl::open(a)?.into_lines()?, Jsonl::open(b)?.into_lines()?);
     let mut record = 0;
     loop {
@@ -19,10 +24,11 @@ pub(crate) fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
             (Some(_), None) => return Ok(Comparison::Longer { common: record - 1 }),
             (None, Some(_)) => return Ok(Comparison::Shorter { common: record - 1 }),
             // Lines too long to hold cannot be told to be equal, so they count as different.
-            (Some(our), Some(their)) if our.bytes.is_none() || our.bytes != their.bytes => {
-                return Ok(Comparison::Diverged { record });
+            (Some(our), Some(their)) => {
+                if !our.bytes.zip(their.bytes).is_some_and(|(our, their)| is_same(our, their)) {
+                    return Ok(Comparison::Diverged { record });
+                }
             }
-            _ => {}
         }
     }
 }

@@ -66,6 +66,38 @@ fn below_foreign(dir: &Path, rest: &[&str], to: &Path) -> Option<PathBuf> {
     (!is_there).then(|| PathBuf::from(joined))
 }
 
+impl Mapping {
+    /// Returns a text with every directory in it, and every path below one, as the mapping has it.
+    pub(crate) fn in_text(&self, text: &[u8]) -> Vec<u8> {
+        let mut text = text.to_vec();
+        for (from, to) in &self.pairs {
+            let (from, to) = (from.as_os_str().as_encoded_bytes(), to.as_os_str().as_encoded_bytes());
+            let (mut mapped, mut rest) = (Vec::with_capacity(text.len()), text.as_slice());
+            while let Some(at) = memchr::memmem::find(rest, from) {
+                let end = at + from.len();
+                let is_name = rest.get(end).is_some_and(|byte| !b"/\"\\ \n".contains(byte));
+                mapped.extend_from_slice(&rest[..at]);
+                mapped.extend_from_slice(if is_name { from } else { to });
+                rest = &rest[end..];
+            }
+            mapped.extend_from_slice(rest);
+            text = mapped;
+        }
+        text
+    }
+}
+
+/// Reads `OLD=NEW`, two absolute directories.
+pub(crate) fn pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
+    // The name of a directory may hold the sign, too; a path after it begins with a slash.
+    let at = ["=/", "=~"].iter().filter_map(|sign| text.find(sign)).min();
+    let (from, to) = at.map(|at| (&text[..at], &text[at + 1..])).ok_or("use OLD=NEW, with two absolute directories")?;
+    if !from.starts_with(['/', '~']) && !recorded::is_foreign(Path::new(from)) {
+        return Err(format!("{from} is not an absolute directory"));
+    }
+    Ok((from.into(), to.into()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -375,6 +375,8 @@ docs/release.md: .ci/release                                    # everything, in
 docs/reliability.md: .ci/explore                # a million schedules: it builds, and plays for a minute
 docs/reliability.md: cd fuzz: it needs nightly Rust and takes an hour
 docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
+docs/two-machines.md: */15 * * * * rejoin sync --quiet: it is a line of a crontab
+docs/two-machines.md: rejoin sync --host ana@desktop: it needs another machine
 "#]]
     );
 }

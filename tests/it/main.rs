@@ -130,6 +130,7 @@ mod skill;
 mod sshd;
 mod stats;
 mod survival;
+mod sync;
 mod tags;
 mod terminal;
 mod undo;

@@ -3,7 +3,6 @@
 //! A manifest is put in place only when every blob that it names is on the disk. Whenever a run is cut off, what was
 //! archived before is whole, and the next run removes what is left over.
 
-mod inventory;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -14,9 +13,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent;
+use crate::archive::sync::machines::Machine;
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, rows};
 use crate::change::apply::lock::Lock;
@@ -24,7 +25,7 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::change::outcome::ItemResult;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
-use crate::session::{Belongings, Liveness, Located, Session};
+use crate::session::{Belongings, Liveness, Located, Problem, Session};
 use crate::system::disk::{self, Access, For};
 use crate::system::env::Env;
 use crate::system::fsio::is_absent;
@@ -33,6 +34,9 @@ use session::Writer;
 
 /// How many sessions are planned at once.
 const PART: usize = 256;
+
+/// The time for which an unneeded blob stays in an archive of several machines.
+const GRACE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// One session and what became of it.
 #[derive(Debug)]
@@ -119,7 +123,9 @@ pub(crate) fn archive<'a>(
         }
         return Ok(report);
     }
-    let mut writer = Writer::new(archive, options);
+    let (machines, problems) = archive.machines();
+    let named: HashSet<&str> = machines.iter().flat_map(Machine::states).collect();
+    let mut writer = Writer::new(archive, options).keeping(&named);
     for session in sessions {
         // What is copied is looked at as it is at that moment.
         let find = |place: &Located| {
@@ -130,11 +136,20 @@ pub(crate) fn archive<'a>(
         report.warnings.append(&mut warnings);
         watch(report.items.len());
     }
-    match sweep(archive) {
+    match problems.first().map_or_else(|| sweep(archive, &machines, env), |first| Err(unread(first))) {
         Ok(bytes) => report.removed_bytes += bytes,
         Err(why) => report.warnings.push(why),
     }
     Ok(report)
+}
+
+fn unread(first: &Problem) -> String {
+    format!(
+        "part of the archive cannot be read, so nothing was removed from it: {}: {}; \
+         run `rejoin archive --verify` to see every such part",
+        first.path.display(),
+        first.reason
+    )
 }
 
 /// An archive in the store of an agent would go with it.
@@ -161,7 +176,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
 }
 
 /// Makes the archive's directory where it may, and takes its lock.
-fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
+pub(crate) fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
     let (disk, root) = (archive.disk(), archive.root());
     let is_default = *root == *Archive::default_dir(env);
     let made = match disk.open_dir(root) {
@@ -185,24 +200,28 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock
 /// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.
 ///
 /// What needs a blob may be where it cannot be seen. So nothing is removed unless all of the archive is understood.
-fn sweep(archive: &Archive) -> Result<u64, String> {
+/// In an archive of several machines, the manifest that needs a blob may arrive after it: such a blob stays for
+/// [`GRACE`], and until every machine has synced since.
+fn sweep(archive: &Archive, machines: &[Machine], env: &Env) -> Result<u64, String> {
     let disk = archive.disk();
     if disk.open_dir(&archive.sessions()).is_err_and(|error| is_absent(error.kind())) {
         return Ok(0);
     }
     let holdings = archive.holdings();
     if let Some(first) = holdings.problems.first() {
-        return Err(format!(
-            "part of the archive cannot be read, so nothing was removed from it: {}: {}; \
-             run `rejoin archive --verify` to see every such part",
-            first.path.display(),
-            first.reason
-        ));
+        return Err(unread(first));
     }
     let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());
     let needed: HashSet<&str> = chunks.flat_map(|(_, _, chunks)| chunks).map(String::as_str).collect();
     let mut unneeded = blobs(archive);
     unneeded.retain(|(_, name)| !needed.contains(name.as_str()));
+    if machines.len() > 1 {
+        let synced = machines.iter().map(|machine| machine.written_at).min();
+        let last = env.clock.now.checked_sub(GRACE).ok().into_iter().chain(synced).min();
+        let last = last.map_or(0, Timestamp::as_second);
+        let is_old = |path: &Path| matches!(archive.look(path), Ok(Some(look)) if look.modified.0 < last);
+        unneeded.retain(|(path, _)| is_old(path));
+    }
     let mut unneeded: Vec<PathBuf> = unneeded.into_iter().map(|(path, _)| path).collect();
     let mut problems = Vec::new();
     let removes_blobs = !unneeded.is_empty();

@@ -23,26 +23,10 @@ use crate::system::reach;
 ///
 /// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
 pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
-    run_prepared(change, env, patience, |_| Ok(()))
-}
-
-/// Applies a change as [`run`] does, once `prepare` has made ready what it puts somewhere.
-pub(crate) fn run_prepared(
-    change: &Change,
-    env: &Env,
-    patience: Duration,
-    prepare: impl FnOnce(&StateDir) -> Result<(), PathError>,
-) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
-    let state_dir = StateDir::open(env, change.verb, patience)?;
-    let outcome = prepare(&state_dir)
-        .map_err(anyhow::Error::from)
-        .and_then(|()| Ok(run_locked(&state_dir, change, env, &mut |_| {})?));
-    // What was not put anywhere is of no use; the next run would remove it too.
-    let _ = state_dir.clear_ready();
-    outcome
+    Ok(run_locked(&StateDir::open(env, change.verb, patience)?, change, env, &mut |_| {})?)
 }
 
 /// Applies a change as [`run`] does under a lock that is held, and tells `watch` after each item how many are behind it.

@@ -83,6 +83,13 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin archive --verify", "whether everything in the archive is whole"),
         ],
         "rejoin-restore" => &[("rejoin restore 8e7d", "put an archived session back")],
+        "rejoin-sync" => &[
+            ("rejoin sync --dry-run", "the sessions that would go into the archive, or come from it"),
+            (
+                "rejoin sync --archive-dir ~/Sync/rejoin",
+                "archive what changed here, and bring what another machine continued",
+            ),
+        ],
         "rejoin-move" => &[
             ("rejoin move /opt/shop ~/shop --dry-run", "what a move of this directory changes"),
             ("rejoin move --detect", "where directories that are gone may be now"),

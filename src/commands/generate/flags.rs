@@ -27,7 +27,7 @@ pub(super) fn page() -> String {
         let ends: Vec<(String, &Command)> = ends.collect();
         let ends = if ends.is_empty() { vec![(part.get_name().to_owned(), part)] } else { ends };
         for (name, end) in ends {
-            for arg in end.get_arguments().filter(|arg| arg.get_help_heading().is_none()) {
+            for arg in end.get_arguments().filter(|arg| arg.get_help_heading().is_none() && !arg.is_hide_set()) {
                 if let Some(row) = row(arg) {
                     rows.entry(row).or_default().push(format!("`{name}`"));
                 }

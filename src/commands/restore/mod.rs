@@ -1,6 +1,6 @@
 //! `rejoin restore`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::find;
@@ -8,6 +8,7 @@ use crate::agent::upkeep::Retention;
 use crate::agent::{self, Agent};
 use crate::archive::restore::{self, Restore};
 use crate::archive::store::Holdings;
+use crate::archive::sync::state::Layout;
 use crate::archive::unpacked::damaged;
 use crate::archive::{Archive, Manifest};
 use crate::cli::RestoreArgs;
@@ -38,20 +39,21 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         Refusal::new(Exit::Refused, RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent))
     })?;
     let follow = Follow::of(args, manifest, env)?;
-    let mut restore = Restore::new(&archive, env);
-    let (roots, store) = roots(args, manifest, agent, env)?;
+    let mut restore = Restore::new("restore", &archive, env);
+    let (roots, store) = roots(args.to_store.as_deref(), manifest, agent, env)?;
     let retention = agent.retention(&store, env);
-    let now = (retention.is_some() && !args.keep_times)
-        .then(|| (env.clock.now.as_second(), i64::from(env.clock.now.subsec_nanosecond())));
+    let now = (retention.is_some() && !args.keep_times).then(|| time_now(env));
     check(manifest, &archive)?;
     restore::check_places(manifest, &archive, agent, &store, env)?;
-    let is_missing = restore.add(manifest, &roots, now).map_err(|taken| in_the_way(manifest, &taken))?;
+    let is_left_out = roots.iter().any(Option::is_none);
+    let is_missing =
+        restore.add(manifest, &Layout::below(roots), now, None).map_err(|taken| in_the_way(manifest, &taken))?;
     for made in made_by(manifest, &holdings) {
         let mut add = || -> anyhow::Result<bool> {
             check(made, &archive)?;
             restore::check_places(made, &archive, agent, &store, env)?;
-            let (roots, _) = self::roots(args, made, agent, env)?;
-            Ok(restore.add(made, &roots, now).map_err(|taken| in_the_way(made, &taken))?)
+            let (roots, _) = self::roots(args.to_store.as_deref(), made, agent, env)?;
+            Ok(restore.add(made, &Layout::below(roots), now, None).map_err(|taken| in_the_way(made, &taken))?)
         };
         if let Err(error) = add() {
             ui.warn(&format!("a sub-agent is left out: {error:#}"));
@@ -60,7 +62,6 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let outcome =
         super::change::apply_with(&restore.change, &args.change, env, |patience| restore.apply(env, patience))?;
     if is_missing {
-        let is_left_out = roots.iter().any(Option::is_none);
         say(manifest, retention.as_ref(), now.is_some(), is_left_out, env, ui);
     } else {
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
@@ -71,6 +72,11 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         Some(follow) => follow.run(args, manifest, env, ui),
         None => Ok(exit),
     }
+}
+
+/// Returns the current time as files have it.
+pub(super) fn time_now(env: &Env) -> (i64, i64) {
+    (env.clock.now.as_second(), i64::from(env.clock.now.subsec_nanosecond()))
 }
 
 /// Refuses a session that is damaged in the archive.
@@ -100,15 +106,15 @@ fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest>
 
 /// Decides below which root each store of the session goes; the first store's is also returned as the agent sees it.
 ///
-/// What an archive says is not trusted: it goes where the agent itself looks, or where a person says.
-fn roots(
-    args: &RestoreArgs,
+/// A manifest is not trusted: the session goes to a store of the agent, or to the one that the user names.
+pub(super) fn roots(
+    to_store: Option<&Path>,
     manifest: &Manifest,
     agent: &dyn Agent,
     env: &Env,
 ) -> Result<(Vec<Option<PathBuf>>, Arc<Store>), Refusal> {
     let stores = agent.stores(env);
-    if let Some(dir) = &args.to_store {
+    if let Some(dir) = to_store {
         let root = env.absolute(dir);
         let known = stores.iter().find(|store| store.root == root).or(stores.first()).cloned();
         let store = known.map(|store| Store { root: root.clone(), ..store });
@@ -147,7 +153,7 @@ fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
         .hint(format!("see what is there with `rejoin show {}`", shell::word(&format!("{agent}:{id}"))))
 }
 
-/// Says what is not as a person would expect.
+/// Notes the parts of the outcome that are unexpected.
 fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left_out: bool, env: &Env, ui: &mut Ui) {
     let agent = manifest.agent;
     if is_now {

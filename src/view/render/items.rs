@@ -29,6 +29,18 @@ impl<'a, T> List<'a, T> {
     }
 }
 
+impl<T> List<'_, T> {
+    /// Returns the number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Makes one item.
+    pub(crate) fn item(&self, at: usize) -> T {
+        (self.item)(at)
+    }
+}
+
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         /// How many one thread puts in words at a time; fewer are not worth another one.

@@ -29,6 +29,7 @@ pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod stores;
+pub(crate) mod sync;
 pub(crate) mod table;
 pub(crate) mod trash;
 pub(crate) mod undo;

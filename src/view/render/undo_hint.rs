@@ -12,6 +12,13 @@ pub(crate) fn write(out: &mut impl Write, run: &str, env: &Env, styles: &Styles)
     writeln!(out, "{faint}{}{faint:#}", sentence(run, env))
 }
 
+/// Writes the commands that undo two runs, the later one first.
+pub(crate) fn write_both(out: &mut impl Write, later: &str, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+    let Styles { faint, .. } = styles;
+    let command = |run| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
+    writeln!(out, "{faint}`{}` and then `{}` undo this.{faint:#}", command(later), command(run))
+}
+
 /// Returns the sentence after a blank, or nothing without a run.
 pub(crate) fn in_line(run: Option<&str>, env: &Env) -> String {
     run.map(|run| format!(" {}", sentence(run, env))).unwrap_or_default()

@@ -30,6 +30,7 @@ pub(crate) type HookChange = ChangeOf<HookDetails, ()>;
 pub(crate) type Move = ChangeOf<MoveDetails, ()>;
 pub(crate) type Purge = ChangeOf<(), PurgeItem>;
 pub(crate) type Saved = ChangeOf<(), Option<SaveItem>>;
+pub(crate) type Sync = ChangeOf<SyncDetails, Option<ArchiveItem>>;
 pub(crate) type Undo = ChangeOf<UndoDetails, ()>;
 
 /// The totals are read as if they were fields of the answer.
@@ -83,6 +84,8 @@ answer!(MovedDirectory { from: String; to: String });
 answer!(PurgeItem { run: String });
 
 answer!(SaveItem { messages: u64; left_out: u64 });
+
+answer!(SyncDetails { archive: PathOf; stored_bytes: u64; unchanged: u64; deleted: u64; followed: Option<String> });
 
 answer!(UndoDetails { run: String; verb: String; at: Option<Time>; mended: Vec<String> });
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::Writer;
 use crate::agent::Agent;
+use crate::archive::inventory::InventoryEntry;
 use crate::archive::manifest::{Node, Role};
 use crate::archive::rows;
-use crate::archive::write::inventory::InventoryEntry;
 use crate::archive::{Archive, Manifest};
 use crate::session::{Copy, Session};
 use crate::system::fsio::Kind;

@@ -3,14 +3,14 @@
 mod content;
 mod earlier;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent};
+use crate::archive::inventory::{Inventory, InventoryError, Kind, look, settled};
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::rows::Sizes;
 use crate::archive::store::Holdings;
-use crate::archive::write::inventory::{Inventory, InventoryError, Kind, look, settled};
 use crate::archive::write::{ArchiveOptions, Item, tree};
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::change::outcome::ItemResult;
@@ -31,16 +31,23 @@ pub(super) struct Writer<'a> {
     reads: bool,
     /// What is known of the rows of those.
     sizes: Option<&'a Sizes>,
+    /// States that machines are in; each stays.
+    named: Option<&'a HashSet<&'a str>>,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(archive: &'a Archive, options: ArchiveOptions) -> Self {
-        Self { archive, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
+        Self { archive, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None, named: None }
     }
 
     /// Takes what is known of the rows of sessions that are planned, so that they are not read again.
     pub(super) fn with_sizes(self, sizes: &'a Sizes) -> Self {
         Self { sizes: Some(sizes), ..self }
+    }
+
+    /// Keeps these states, because the records of machines name them.
+    pub(super) fn keeping(self, named: &'a HashSet<&'a str>) -> Self {
+        Self { named: Some(named), ..self }
     }
 
     /// Puts a session into the archive, or plans that; `find` finds what belongs to a copy. Returns what became of it, and
@@ -87,7 +94,9 @@ impl<'a> Writer<'a> {
     /// Removes the manifests of older states if the newest state holds everything that they hold.
     fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
         let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.options.is_dry_run) else { return };
-        let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
+        let is_named = |snapshot: &Snapshot| self.named.is_some_and(|named| named.contains(snapshot.digest()));
+        let older =
+            known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number && !is_named(snapshot));
         for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
             // All that it held is in the newer one, so it is no loss if this fails.
             let disk = self.archive.disk();

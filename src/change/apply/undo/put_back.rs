@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
 
-use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State, StepRecord};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step::{StepContext, StepState};
 use crate::error::PathError;
@@ -27,11 +27,19 @@ pub(super) fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepC
 
 /// Says what is in the way of taking an item back, if anything is.
 pub(super) fn is_free(context: &StepContext<'_>, record: &ItemRecord) -> Result<(), String> {
-    record.steps.iter().try_for_each(|step| match context.standing(step) {
+    record.steps.iter().enumerate().try_for_each(|(at, step)| match context.standing(step) {
+        // A later step put there what is in the way, and it is taken back first.
+        Ok(StepState::Blocked(_)) if is_replaced(context, step, &record.steps[at + 1..]) => Ok(()),
         Ok(StepState::Blocked(why)) => Err(why),
         Ok(_) => Ok(()),
         Err(error) => Err(format!("cannot check {}: {error}", step.path().display())),
     })
+}
+
+/// Returns whether one of the later steps put something where this one took something away.
+fn is_replaced(context: &StepContext<'_>, step: &StepRecord, later: &[StepRecord]) -> bool {
+    let mut later = later.iter().filter(|later| matches!(later, StepRecord::Put { .. }) && later.path() == step.path());
+    matches!(step, StepRecord::Trash { .. }) && later.any(|put| matches!(context.standing(put), Ok(StepState::After)))
 }
 
 /// Takes every step of an item back, the last first, unless one of them is in the way.

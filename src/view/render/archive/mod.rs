@@ -1,4 +1,4 @@
-//! What was archived, what the archive holds, and whether it is sound.
+//! The results of archiving, the content of the archive, and its soundness.
 
 mod list;
 mod show;
@@ -28,7 +28,7 @@ pub(crate) use verify::*;
 /// How many columns a title may have.
 const TITLE: usize = 60;
 
-/// What was archived, or would be.
+/// The sessions that were archived, or would be.
 pub(crate) struct Archiving<'a> {
     /// What became of each session.
     pub report: &'a Report<'a>,
@@ -68,7 +68,8 @@ fn stored_bytes(report: &Report<'_>) -> u64 {
     report.items.iter().map(|item| item.stored_bytes).sum()
 }
 
-fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
+/// Puts a session that is archived into the contract's form.
+pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
     let Item { session, done, number, files, size_bytes, stored_bytes } = item;
     let (in_use, state, files, stored_bytes) = (in_use(session), *number, *files, *stored_bytes);
     ItemJson {

@@ -70,6 +70,21 @@ impl Totals {
     }
 }
 
+impl Totals {
+    /// Adds other results.
+    pub(crate) fn plus(self, other: &Self) -> Self {
+        Self {
+            planned: self.planned + other.planned,
+            done: self.done + other.done,
+            unchanged: self.unchanged + other.unchanged,
+            skipped: self.skipped + other.skipped,
+            refused: self.refused + other.refused,
+            failed: self.failed + other.failed,
+            freed_bytes: self.freed_bytes + other.freed_bytes,
+        }
+    }
+}
+
 /// One item of a change.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "ChangeItem", deny_unknown_fields)]

@@ -25,6 +25,8 @@ pub(crate) enum Details<'a> {
     Hook(HookDetails<'a>),
     /// `move`.
     Move(MoveDetails),
+    /// `sync`.
+    Sync(SyncDetails<'a>),
     /// `undo` and `trash restore`.
     Undo(UndoDetails<'a>),
 }
@@ -142,6 +144,23 @@ pub(crate) struct DirectoryJson {
     pub from: String,
     /// Where it is.
     pub to: String,
+}
+
+/// Details of `sync`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct SyncDetails<'a> {
+    /// The archive's directory.
+    pub archive: PathJson<'a>,
+    /// The bytes that the archive grew by; in a plan, the most that it can be.
+    pub stored_bytes: u64,
+    /// The number of sessions that are the same as in the archive.
+    pub unchanged: usize,
+    /// The number of sessions of other machines that were deleted here and stay away.
+    pub deleted: usize,
+    /// The run in which the sessions that came here got the directories that they have here, for `rejoin undo`; it is
+    /// undone before the other one.
+    pub followed: Option<&'a str>,
 }
 
 /// Details of `undo` and `trash restore`.

@@ -1,0 +1,111 @@
+//! The content of a file, on the disk or in the archive, and the common beginning of two.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::archive::Archive;
+use crate::archive::chunks::{CHUNK_BYTES, digest};
+use crate::session::mapping::Mapping;
+use crate::system::fsio;
+
+/// Content that may be read.
+#[derive(Clone, Debug)]
+pub(super) enum Content<'a> {
+    /// A file on the disk.
+    OnDisk(PathBuf),
+    /// Chunks in the archive, in order.
+    Archived(&'a [String]),
+}
+
+/// The relation of one content to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Same,
+    /// It begins with the whole of the other, and has more.
+    Longer,
+    /// The other begins with the whole of it, and has more.
+    Shorter,
+    Differs,
+}
+
+enum Chunks<'a> {
+    OnDisk(File, &'a Path),
+    Archived(std::slice::Iter<'a, String>),
+}
+
+/// A chunk with its digest; its bytes are there if they were read for that.
+struct Chunk<'a> {
+    name: std::borrow::Cow<'a, str>,
+    bytes: Option<Vec<u8>>,
+}
+
+impl<'a> Content<'a> {
+    fn chunks(&'a self) -> Result<Chunks<'a>, String> {
+        Ok(match self {
+            Self::OnDisk(path) => Chunks::OnDisk(fsio::open_regular(path).map_err(|error| error.to_string())?.0, path),
+            Self::Archived(chunks) => Chunks::Archived(chunks.iter()),
+        })
+    }
+}
+
+impl<'a> Chunks<'a> {
+    fn next(&mut self) -> Result<Option<Chunk<'a>>, String> {
+        match self {
+            Self::Archived(names) => Ok(names.next().map(|name| Chunk { name: name.as_str().into(), bytes: None })),
+            Self::OnDisk(file, path) => {
+                let mut bytes = Vec::new();
+                let read = file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut bytes);
+                read.map_err(|error| format!("cannot read {}: {}", path.display(), crate::error::reason(&error)))?;
+                let name = digest(&bytes).into();
+                Ok((!bytes.is_empty()).then_some(Chunk { name, bytes: Some(bytes) }))
+            }
+        }
+    }
+}
+
+impl Chunk<'_> {
+    fn bytes(self, archive: &Archive) -> Result<Vec<u8>, String> {
+        let read = || {
+            archive.chunk(&self.name).map_err(|fault| format!("blob {}: {fault}", archive.blob(&self.name).display()))
+        };
+        self.bytes.map_or_else(read, Ok)
+    }
+}
+
+/// Compares two contents chunk by chunk. Only the last chunk of a content is shorter than the others, so the first two
+/// that differ show the longer content.
+///
+/// # Errors
+///
+/// A file cannot be read, or the archive lacks a chunk that decides.
+///
+/// Two contents of one chunk are the same if they differ only in directories that the mapping makes the same.
+pub(super) fn compare(
+    ours: &Content<'_>,
+    theirs: &Content<'_>,
+    archive: &Archive,
+    mapping: &Mapping,
+) -> Result<Order, String> {
+    let (mut ours, mut theirs) = (ours.chunks()?, theirs.chunks()?);
+    let mut is_first = true;
+    loop {
+        match (ours.next()?, theirs.next()?) {
+            (None, None) => return Ok(Order::Same),
+            (Some(_), None) => return Ok(Order::Longer),
+            (None, Some(_)) => return Ok(Order::Shorter),
+            (Some(our), Some(their)) if our.name == their.name => {}
+            (Some(our), Some(their)) => {
+                let (our, their) = (our.bytes(archive)?, their.bytes(archive)?);
+                let are_small = is_first && our.len().max(their.len()) < CHUNK_BYTES;
+                return Ok(match () {
+                    () if their.starts_with(&our) => Order::Shorter,
+                    () if our.starts_with(&their) => Order::Longer,
+                    () if are_small && mapping.in_text(&our) == mapping.in_text(&their) => Order::Same,
+                    () => Order::Differs,
+                });
+            }
+        }
+        is_first = false;
+    }
+}

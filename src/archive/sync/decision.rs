@@ -1,0 +1,59 @@
+//! The decision of a sync about one session.
+
+use super::machines::Held;
+use super::relation::Behind;
+use super::state::Layout;
+use crate::archive::Snapshot;
+
+/// The decision about a session that is here.
+#[derive(Debug, Default)]
+pub(crate) struct Decision<'a> {
+    /// The new entry in the record of this machine; `None` if the entry stays as it is.
+    pub(crate) held: Option<Held>,
+    /// The digest of its files, if its state goes into the archive.
+    pub(crate) sent: Option<String>,
+    /// The state of another machine that comes here.
+    pub(crate) brought: Option<Brought<'a>>,
+    /// Why nothing comes here although another machine has another state.
+    pub(crate) left: Option<Left>,
+}
+
+/// A state of another machine that comes here.
+#[derive(Debug)]
+pub(crate) struct Brought<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    /// The machine that is in this state.
+    pub(crate) machine: String,
+    pub(crate) layout: Layout,
+    pub(crate) behind: Behind,
+}
+
+/// Why a session stays as it is here, although another machine has another state of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) code: &'static str,
+    pub(crate) reason: String,
+    /// The number of the other state in the archive, if each went its own way.
+    pub(crate) state: Option<u64>,
+}
+
+/// The states were continued separately.
+pub(crate) const DIVERGED: &str = "diverged";
+/// The archive lacks something of a state, as long as the program that copies its directory is not done.
+pub(crate) const INCOMPLETE: &str = "incomplete";
+/// Some process uses the session here, or may.
+pub(crate) const IN_USE: &str = "in-use";
+/// Only the agent writes into its database.
+pub(crate) const IN_DATABASE: &str = "in-database";
+/// Something else prevents it.
+pub(crate) const REFUSED: &str = "refused";
+
+impl Left {
+    pub(crate) fn new(code: &'static str, reason: impl Into<String>) -> Self {
+        Self { code, reason: reason.into(), state: None }
+    }
+
+    pub(super) fn diverged(reason: String, snapshot: &Snapshot) -> Self {
+        Self { code: DIVERGED, reason, state: Some(snapshot.manifest.number) }
+    }
+}

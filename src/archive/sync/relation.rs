@@ -1,0 +1,161 @@
+//! The relation of two states of a session: the same, one a continuation of the other, or continued separately.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::content::{self, Content, Order};
+use super::state::{Piece, State};
+use crate::agent::Agent;
+use crate::archive::Archive;
+use crate::archive::held::file_digest;
+use crate::format::compare::compare_by;
+use crate::session::mapping::Mapping;
+use crate::session::{Comparison, Copy, Located};
+use crate::system::env::Env;
+
+/// The relation of one state of a session to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// Neither has anything that the other lacks.
+    Same,
+    /// It has everything that the other has, and more.
+    Ahead,
+    /// The other continues it.
+    Behind(Behind),
+    /// Each has something that the other lacks, for this reason.
+    Diverged(String),
+}
+
+/// A state that another one continues.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Behind {
+    /// Its files that the other one has in a newer form.
+    pub(crate) replaced: BTreeSet<PathBuf>,
+    /// Whether it has files that the other one lacks; they stay.
+    pub(crate) has_more: bool,
+}
+
+/// Compares states of one session.
+pub(crate) struct Relate<'a> {
+    pub(crate) agent: &'a dyn Agent,
+    /// The place of the session on this machine.
+    pub(crate) place: &'a Located,
+    pub(crate) archive: &'a Archive,
+    pub(crate) env: &'a Env,
+    /// Directories of other machines, and the directories that they are here.
+    pub(crate) mapping: &'a Mapping,
+    /// Returns whether some state in the archive has a file with this SHA-256.
+    pub(crate) is_archived: &'a dyn Fn(&str) -> bool,
+}
+
+impl Relate<'_> {
+    /// Compares a state with another one.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or the archive lacks something of one of the states.
+    pub(crate) fn relate(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<Relation, String> {
+        let is_behind = match self.conversation(ours, theirs)? {
+            Order::Differs => return Ok(Relation::Diverged("it was continued separately".to_owned())),
+            Order::Longer => return Ok(Relation::Ahead),
+            Order::Shorter => true,
+            Order::Same => false,
+        };
+        let written = self.agent.written(self.place);
+        let mut behind = Behind::default();
+        let mut they_have_more = theirs.files().any(|path| !ours.pieces.contains_key(path));
+        for (path, our) in &ours.pieces {
+            let Some(their) = theirs.pieces.get(path) else {
+                behind.has_more |= matches!(our, Piece::File(_));
+                continue;
+            };
+            let order = self.file(our, their)?;
+            // The conversation was compared as a whole, and no two saves write the same state.
+            let is_newer = *path == ours.path || written.contains(path) || self.is_state(path);
+            match order {
+                Order::Same => {}
+                Order::Shorter => {
+                    they_have_more |= !is_newer;
+                    if is_behind || !is_newer {
+                        behind.replaced.insert(path.clone());
+                    }
+                }
+                _ if is_newer => {
+                    if is_behind {
+                        behind.replaced.insert(path.clone());
+                    }
+                }
+                _ if !is_behind => behind.has_more = true,
+                Order::Differs if self.is_archived(path, our) => {
+                    behind.replaced.insert(path.clone());
+                }
+                _ => return Ok(Relation::Diverged(format!("{} was changed separately", self.env.tilde(path)))),
+            }
+        }
+        Ok(match behind {
+            behind if is_behind || they_have_more => Relation::Behind(behind),
+            Behind { has_more: true, .. } => Relation::Ahead,
+            _ => Relation::Same,
+        })
+    }
+
+    /// Compares the conversations, as bytes if one begins with the other, else record by record.
+    fn conversation(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<Order, String> {
+        let kinds = [ours, theirs].map(|state| state.pieces.get(&state.path));
+        if let [Some(Piece::File(our)), Some(Piece::File(their))] = kinds {
+            let order = content::compare(our, their, self.archive, self.mapping)?;
+            if order != Order::Differs {
+                return Ok(order);
+            }
+        }
+        let compared = ours.with_copy(self.archive, self.env, |our| {
+            theirs.with_copy(self.archive, self.env, |their| self.records(our, their))
+        })??;
+        Ok(match compared.ok_or("its states cannot be compared")? {
+            Comparison::Identical => Order::Same,
+            Comparison::Longer { .. } => Order::Longer,
+            Comparison::Shorter { .. } => Order::Shorter,
+            Comparison::Diverged { .. } => Order::Differs,
+        })
+    }
+
+    /// Compares record by record. Some agents write the directory into each record, and a move changes it there.
+    fn records(&self, our: &Copy, their: &Copy) -> Option<Comparison> {
+        let transcripts = self.agent.transcript(&our.place).zip(self.agent.transcript(&their.place));
+        let is_same =
+            |our: &[u8], their: &[u8]| our == their || self.mapping.in_text(our) == self.mapping.in_text(their);
+        let of_lines = transcripts.and_then(|(our, their)| compare_by(&our, &their, is_same).ok());
+        match of_lines {
+            Some(Comparison::Diverged { .. }) | None => self.agent.compare(our, their),
+            of_lines => of_lines,
+        }
+    }
+
+    fn file(&self, our: &Piece<'_>, their: &Piece<'_>) -> Result<Order, String> {
+        Ok(match (our, their) {
+            (Piece::Dir, Piece::Dir) => Order::Same,
+            (Piece::Link(our), Piece::Link(their)) if self.here(our) == self.here(their) => Order::Same,
+            (Piece::File(our), Piece::File(their)) => content::compare(our, their, self.archive, self.mapping)?,
+            _ => Order::Differs,
+        })
+    }
+
+    /// Returns a directory of any machine as it is here.
+    fn here(&self, dir: &Path) -> PathBuf {
+        self.mapping.to(dir).unwrap_or_else(|| dir.to_owned())
+    }
+
+    /// Returns whether every save rewrites a file.
+    fn is_state(&self, path: &Path) -> bool {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| (self.agent.about().is_state)(name))
+    }
+
+    /// Returns whether the archive has the very content of a file, so that nothing is lost if it is replaced.
+    fn is_archived(&self, path: &Path, kind: &Piece<'_>) -> bool {
+        match kind {
+            Piece::File(Content::OnDisk(_)) => file_digest(path).is_ok_and(|(_, sha256)| (self.is_archived)(&sha256)),
+            Piece::File(Content::Archived(_)) => true,
+            _ => false,
+        }
+    }
+}

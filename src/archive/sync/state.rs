@@ -1,0 +1,156 @@
+//! A state of a session, on the disk or in the archive: its files by the paths that they have on this machine.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::content::Content;
+use crate::agent::{Agent, FindBelongings};
+use crate::archive::inventory::{self, Inventory, InventoryError, Kind};
+use crate::archive::manifest::{Entry, Node, Role};
+use crate::archive::unpacked::Unpacked;
+use crate::archive::{Archive, Manifest};
+use crate::format::text::hex;
+use crate::session::{Copy, Session};
+use crate::system::env::Env;
+
+/// The place of a session's files on this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// The root of each of a manifest's stores; `None` if it has no place here.
+    pub roots: Vec<Option<PathBuf>>,
+    /// The project on the machine that archived it, and here, if they have different names.
+    pub project: Option<(String, String)>,
+}
+
+impl Layout {
+    /// Puts each store below one root.
+    pub(crate) fn below(roots: Vec<Option<PathBuf>>) -> Self {
+        Self { roots, project: None }
+    }
+
+    /// Returns the root that an entry goes below.
+    pub(crate) fn root(&self, entry: &Entry) -> Option<&Path> {
+        self.roots.get(entry.store)?.as_deref()
+    }
+
+    /// Returns the path of an entry on this machine.
+    pub(crate) fn path(&self, entry: &Entry) -> Option<PathBuf> {
+        Some(self.root(entry)?.join(self.below_root(&entry.path)))
+    }
+
+    fn below_root(&self, path: &Path) -> PathBuf {
+        let Some((there, here)) = &self.project else { return path.to_owned() };
+        let mut is_found = false;
+        let component = |part: Component<'_>| -> PathBuf {
+            let is_project = !is_found && part.as_os_str() == there.as_str();
+            is_found |= is_project;
+            if is_project { here.into() } else { part.as_os_str().into() }
+        };
+        path.components().map(component).collect()
+    }
+}
+
+/// A file, directory or link of a state.
+#[derive(Clone, Debug)]
+pub(super) enum Piece<'a> {
+    Dir,
+    Link(PathBuf),
+    File(Content<'a>),
+    /// Rows of a database, which only their agent writes.
+    Rows,
+}
+
+/// One state of a session.
+#[derive(Debug)]
+pub(crate) struct State<'a> {
+    /// By path on this machine, without the files that several sessions share.
+    pub(super) pieces: BTreeMap<PathBuf, Piece<'a>>,
+    /// The transcript or the directory of the session.
+    pub(super) path: PathBuf,
+    origin: Origin<'a>,
+}
+
+#[derive(Debug)]
+enum Origin<'a> {
+    Here(&'a Copy),
+    Archived(&'a Manifest),
+}
+
+impl<'a> State<'a> {
+    /// Returns an archived state; `None` if it has no place on this machine.
+    pub(crate) fn archived(manifest: &'a Manifest, layout: &Layout) -> Option<Self> {
+        let [copy] = manifest.copies.as_slice() else { return None };
+        let path = layout.roots.get(copy.store)?.as_ref()?.join(layout.below_root(&copy.path));
+        let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
+        let piece = |entry: &'a Entry| {
+            let kind = match &entry.node {
+                Node::Dir => Piece::Dir,
+                Node::Link { target } => Piece::Link(target.clone()),
+                Node::File { chunks, .. } => Piece::File(Content::Archived(chunks)),
+                Node::Rows { .. } => Piece::Rows,
+            };
+            Some((layout.path(entry)?, kind))
+        };
+        Some(Self { pieces: entries.filter_map(piece).collect(), path, origin: Origin::Archived(manifest) })
+    }
+
+    /// Lets `see` look at the copy of the session. An archived one is unpacked for as long.
+    pub(super) fn with_copy<T>(&self, archive: &Archive, env: &Env, see: impl FnOnce(&Copy) -> T) -> Result<T, String> {
+        match self.origin {
+            Origin::Here(copy) => Ok(see(copy)),
+            Origin::Archived(manifest) => {
+                let unpacked = Unpacked::of(manifest, archive, env).map_err(|error| format!("{error:#}"))?;
+                Ok(see(&manifest.copy_in(unpacked.root())))
+            }
+        }
+    }
+
+    /// Returns the path of every file.
+    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.pieces.iter().filter(|(_, piece)| matches!(piece, Piece::File(_))).map(|(path, _)| path)
+    }
+}
+
+/// The files of a session on this machine at one moment.
+#[derive(Debug)]
+pub(crate) struct Here(Inventory);
+
+impl Here {
+    /// Looks at the files of a session.
+    pub(crate) fn look(session: &Session, agent: &dyn Agent, find: &FindBelongings<'_>) -> Result<Self, String> {
+        inventory::look(session, agent, find).map(Self).map_err(|error| match error {
+            InventoryError::Refused(why) | InventoryError::Failed(why) => why,
+            InventoryError::Changed => "it changed while it was read".to_owned(),
+        })
+    }
+
+    /// Returns a digest of the names, sizes and times of the files.
+    pub(crate) fn stamp(&self) -> String {
+        let mut digest = Sha256::new();
+        for piece in self.0.pieces.iter().filter(|piece| piece.role != Role::Companion) {
+            let (state, path) = (&piece.state, self.0.stores[piece.store].join(&piece.path));
+            let times = if matches!(piece.kind, Kind::Dir) { (0, 0) } else { state.modified };
+            let size = if matches!(piece.kind, Kind::Dir) { 0 } else { state.size };
+            digest.update(path.as_os_str().as_encoded_bytes());
+            digest.update(format!("\0{size} {} {}\n", times.0, times.1));
+        }
+        hex(&digest.finalize())
+    }
+
+    /// Returns these files as a state of the session.
+    pub(crate) fn state<'a>(&self, copy: &'a Copy) -> State<'a> {
+        let pieces = self.0.pieces.iter().filter(|piece| piece.role != Role::Companion).map(|piece| {
+            let path = self.0.stores[piece.store].join(&piece.path);
+            let kind = match &piece.kind {
+                Kind::Dir => Piece::Dir,
+                Kind::Link(target) => Piece::Link(target.clone()),
+                Kind::File => Piece::File(Content::OnDisk(path.clone())),
+                Kind::Rows(_) => Piece::Rows,
+            };
+            (path, kind)
+        });
+        State { pieces: pieces.collect(), path: copy.place.path.to_path_buf(), origin: Origin::Here(copy) }
+    }
+}

@@ -1,0 +1,152 @@
+//! Carries a sync out: states into the archive, files here, and the record of this machine before and after.
+
+use std::collections::BTreeSet;
+
+use super::plan::{Key, Plan};
+use crate::agent;
+use crate::archive::Archive;
+use crate::archive::sync::machines::{self, Held, Machine};
+use crate::archive::sync::state::Here;
+use crate::archive::write::{self, ArchiveOptions, Report};
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir::StateDir;
+use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::relocation::{self, Wish};
+use crate::cli::SyncArgs;
+use crate::scan::{self, Wanted};
+use crate::session::{AgentKind, Session};
+use crate::system::env::Env;
+use crate::view::ui::Ui;
+
+/// The result of a sync.
+pub(super) struct Done<'s> {
+    pub(super) sent: Report<'s>,
+    pub(super) outcome: Option<Outcome>,
+    /// The run that gave the sessions their directories here.
+    pub(super) followed: Option<String>,
+}
+
+/// Plans the states that go into the archive.
+pub(super) fn planned<'s>(sent: &'s [Session], archive: &Archive, env: &Env) -> anyhow::Result<Done<'s>> {
+    let options = ArchiveOptions { is_dry_run: true, is_full: false, patience: std::time::Duration::ZERO };
+    let sent = write::archive(sent, archive, options, None, env, &mut |_| {})?;
+    Ok(Done { sent, outcome: None, followed: None })
+}
+
+/// Carries the plan out under the lock that is held.
+pub(super) fn carry_out<'s>(
+    args: &SyncArgs,
+    plan: &Plan<'_>,
+    sent: &'s [Session],
+    archive: &Archive,
+    state_dir: &StateDir,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Done<'s>> {
+    let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: args.change.lock.lock_timeout };
+    let mut own = plan.own.clone();
+    let mut progress = ui.progress("Archiving", sent.len());
+    let sent = write::archive(sent, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
+    drop(progress);
+    for item in sent.items.iter().filter(|item| matches!(item.done, ItemResult::Done | ItemResult::Unchanged)) {
+        let (kind, id) = key(item.session);
+        let known = archive.snapshots(kind, &id);
+        let (newest, stamp) = (known.newest(kind, &id), plan.sent.get(&(kind, id.clone())));
+        if let Some((newest, stamp)) = newest.zip(stamp) {
+            own.set(
+                kind,
+                &id,
+                Held { state: newest.digest().to_owned(), stamp: Some(stamp.clone()), deleted_at: None },
+            );
+        }
+    }
+    // During the run, a session that is named without a stamp may be here or not.
+    let mut unsettled = own.clone();
+    for ((kind, id), state) in &plan.states {
+        unsettled.set(*kind, id, Held { state: state.clone(), stamp: None, deleted_at: None });
+    }
+    let written = save(unsettled, plan.before.as_ref(), archive, env)?;
+    machines::remember(archive.root(), state_dir, env)?;
+    let outcome = plan.restore.apply_locked(state_dir, env)?;
+    let mut came: BTreeSet<Key> = plan.unsettled.iter().cloned().collect();
+    for (item, done) in plan.restore.change.items.iter().zip(&outcome.done) {
+        let Some((kind, id)) = item.about.session().filter(|_| *done == ItemResult::Done) else { continue };
+        came.insert((kind, id.to_owned()));
+    }
+    let followed = if came.is_empty() { None } else { follow(plan, &came, state_dir, env, ui)? };
+    for (key, held) in settled(plan, &own, &came, env) {
+        own.set(key.0, &key.1, held);
+    }
+    save(own, Some(&written), archive, env)?;
+    Ok(Done { sent, outcome: Some(outcome), followed })
+}
+
+fn key(session: &Session) -> Key {
+    (session.agent, session.id().to_owned())
+}
+
+/// Writes the record of this machine if it changed, and returns it as it is.
+fn save(own: Machine, before: Option<&Machine>, archive: &Archive, env: &Env) -> anyhow::Result<Machine> {
+    let mut own = own;
+    own.hostname.clone_from(&env.hostname);
+    if before == Some(&own) {
+        return Ok(own);
+    }
+    own.written_at = env.clock.now;
+    archive.write_machine(&own)?;
+    Ok(own)
+}
+
+/// Lets the sessions that came here follow to the directories that they have here.
+fn follow(
+    plan: &Plan<'_>,
+    came: &BTreeSet<Key>,
+    state_dir: &StateDir,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Option<String>> {
+    if plan.mapping.pairs().is_empty() {
+        return Ok(None);
+    }
+    let agents: Vec<AgentKind> = came.iter().map(|(agent, _)| *agent).collect::<BTreeSet<_>>().into_iter().collect();
+    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let scan = scan::locate(env, &agents).read_all(env, wanted);
+    let wish = Wish { mapping: plan.mapping, only: came, all_references: false };
+    let planned = relocation::plan(&scan.sessions, wish, env)?;
+    for left in &planned.left {
+        ui.warn(&format!("{} keeps the directory of the other machine: {}", left.about, left.reason));
+    }
+    if planned.sessions() == 0 {
+        return Ok(None);
+    }
+    let outcome = run_locked(state_dir, &planned.change, env, &mut |_| {})?;
+    for (item, done) in planned.change.items.iter().zip(&outcome.done) {
+        if let Some(why) = done.why() {
+            ui.warn(&format!("{} keeps the directory of the other machine: {why}", item.about));
+        }
+    }
+    Ok(outcome.run)
+}
+
+/// Returns the entries of the sessions that came here.
+fn settled(plan: &Plan<'_>, own: &Machine, came: &BTreeSet<Key>, env: &Env) -> Vec<(Key, Held)> {
+    let agents: Vec<AgentKind> = came.iter().map(|(agent, _)| *agent).collect::<BTreeSet<_>>().into_iter().collect();
+    if agents.is_empty() {
+        return Vec::new();
+    }
+    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let scan = scan::locate(env, &agents).read_all(env, wanted);
+    let here = scan.sessions.iter().filter(|session| came.contains(&key(session)));
+    let here: Vec<&Session> = here.collect();
+    let find = agent::belongings_of(here.iter().flat_map(|session| &session.copies).map(|copy| &copy.place));
+    let held = here.into_iter().filter_map(|session| {
+        let key = key(session);
+        let before = || own.session(key.0, &key.1).map(|held| held.state.clone());
+        let state = plan.states.get(&key).cloned().or_else(before)?;
+        let look = Here::look(session, agent::by_kind(session.agent)?, &find).ok();
+        // Files that only this machine has go into the archive with the next sync.
+        let stamp = look.map(|here| here.stamp()).filter(|_| !plan.has_more.contains(&key));
+        Some((key, Held { state, stamp, deleted_at: None }))
+    });
+    held.collect()
+}

@@ -1,0 +1,279 @@
+//! Decides about every session: here, in the archive, or both.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+
+use crate::agent::{self, Agent};
+use crate::archive::restore::{self, Present, Restore};
+use crate::archive::store::Holdings;
+use crate::archive::sync::decide::Shared;
+use crate::archive::sync::decision::{Brought, Decision, INCOMPLETE, Left, REFUSED};
+use crate::archive::sync::machines::{Held, Machine};
+use crate::archive::sync::state::Layout;
+use crate::archive::{Archive, Manifest, Snapshot};
+use crate::change::plan::change::Seen;
+use crate::cli::SyncArgs;
+use crate::commands::relocate::mapping_of;
+use crate::commands::restore::{roots, time_now};
+use crate::commands::subagents::inner;
+use crate::scan::{self, Wanted};
+use crate::session::mapping::Mapping;
+use crate::session::select::Filter;
+use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::reach;
+use crate::view::render::sync::{BroughtRow, LeftRow};
+use crate::view::ui::Ui;
+
+/// The archive as it is before a sync.
+pub(super) struct Known<'a> {
+    pub(super) archive: &'a Archive,
+    pub(super) holdings: &'a Holdings,
+    pub(super) own: Machine,
+    /// Whether the archive had a record of this machine.
+    pub(super) has_record: bool,
+    pub(super) others: Vec<Machine>,
+    /// Directories of other machines, and the directories that they are here.
+    pub(super) mapping: Mapping,
+}
+
+/// A session, by agent and full id.
+pub(super) type Key = (AgentKind, String);
+
+/// The plan of a sync.
+pub(super) struct Plan<'a> {
+    /// The record of this machine before; `None` if the archive had none.
+    pub(super) before: Option<Machine>,
+    /// The record with every entry that is certain already.
+    pub(super) own: Machine,
+    /// The sessions whose state goes into the archive, with a digest of their files.
+    pub(super) sent: HashMap<Key, String>,
+    /// The files that come here.
+    pub(super) restore: Restore<'a>,
+    /// The session of each item of `restore`.
+    pub(super) brought: Vec<BroughtRow>,
+    /// The digest of each state that comes here.
+    pub(super) states: HashMap<Key, String>,
+    /// Sessions with files that stay here and that those states lack.
+    pub(super) has_more: HashSet<Key>,
+    /// Directories of other machines, and the directories that they are here.
+    pub(super) mapping: &'a Mapping,
+    /// Sessions that were brought here by a sync that was cut off.
+    pub(super) unsettled: Vec<Key>,
+    pub(super) left: Vec<LeftRow>,
+    /// How many sessions of other machines were deleted here.
+    pub(super) deleted: usize,
+    pub(super) unchanged: usize,
+}
+
+/// Reads every session and decides about each.
+pub(super) fn plan<'a>(
+    args: &SyncArgs,
+    known: &'a Known<'a>,
+    env: &'a Env,
+    ui: &mut Ui,
+) -> anyhow::Result<(Vec<Session>, Plan<'a>)> {
+    let filter = crate::commands::place_filter(&args.place, env)?;
+    let showing = ui.watch("Reading");
+    let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+    let names = places.places.iter().map(|place| (place.agent(), place.id.clone()));
+    let present: HashSet<Key> = names.collect();
+    let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
+    drop(showing);
+    crate::commands::warn_of_problems(ui, &scan.problems);
+    let inner = inner(&scan.sessions);
+    scan.sessions.retain(|session| {
+        !inner.contains(&(session.agent, session.id().to_owned()))
+            && session.copy().kind != SessionKind::Empty
+            && filter.matches(session)
+    });
+    let Known { archive, holdings, own, others, mapping, .. } = known;
+    let mut plan = Plan {
+        before: known.has_record.then(|| own.clone()),
+        own: own.clone(),
+        sent: HashMap::new(),
+        restore: Restore::new("sync", archive, env),
+        brought: Vec::new(),
+        states: HashMap::new(),
+        has_more: HashSet::new(),
+        mapping,
+        unsettled: Vec::new(),
+        left: Vec::new(),
+        deleted: 0,
+        unchanged: 0,
+    };
+    let shared = Shared { archive, holdings, own, others, env, mapping };
+    let find = agent::belongings_of(scan.sessions.iter().flat_map(|session| &session.copies).map(|copy| &copy.place));
+    for session in &scan.sessions {
+        let Some(agent) = agent::by_kind(session.agent) else { continue };
+        match shared.present(session, agent, &find) {
+            Ok(decision) => plan.take(session, agent, decision, known, env),
+            Err(left) => plan.left.push(LeftRow::of(session, left)),
+        }
+    }
+    plan.add_absent(&shared, &present, &filter, args, &scan.problems);
+    Ok((scan.sessions, plan))
+}
+
+impl<'a> Plan<'a> {
+    /// Adds the decision about a session that is here.
+    fn take(&mut self, session: &Session, agent: &dyn Agent, decision: Decision<'a>, known: &'a Known<'a>, env: &Env) {
+        let (kind, id) = (session.agent, session.id());
+        let held = known.own.session(kind, id);
+        if held.is_some_and(|held| held.stamp.is_none()) {
+            self.unsettled.push((kind, id.to_owned()));
+        }
+        let Decision { held, sent, brought, left } = decision;
+        let is_changed = sent.is_some() || brought.is_some() || left.is_some();
+        self.unchanged += usize::from(!is_changed);
+        if let Some(held) = held {
+            self.own.set(kind, id, held);
+        }
+        if let Some(stamp) = sent {
+            self.sent.insert((kind, id.to_owned()), stamp);
+        }
+        self.left.extend(left.map(|left| LeftRow::of(session, left)));
+        if let Some(Brought { snapshot, machine, layout, behind }) = brought {
+            let copy = session.copy();
+            if behind.has_more {
+                self.has_more.insert((kind, id.to_owned()));
+            }
+            let present = Some(Present { seen: Seen::of(copy), replaced: &behind.replaced });
+            let row = BroughtRow { machine, is_new: false, session: snapshot.manifest.session() };
+            let added = self.bring(snapshot, agent, (&layout, &copy.place.store), present, row, known.archive, env);
+            if let Err(left) = added {
+                self.left.push(LeftRow::of(session, left));
+            }
+        }
+    }
+
+    /// Adds the files of a state that comes here.
+    #[expect(clippy::too_many_arguments, reason = "a state, its place, and what is there")]
+    fn bring(
+        &mut self,
+        snapshot: &'a Snapshot,
+        agent: &dyn Agent,
+        (layout, store): (&Layout, &Store),
+        present: Option<Present<'_>>,
+        row: BroughtRow,
+        archive: &Archive,
+        env: &Env,
+    ) -> Result<(), Left> {
+        let manifest = &snapshot.manifest;
+        let damage = restore::check(manifest, archive);
+        if !damage.is_empty() {
+            return Err(Left::new(INCOMPLETE, damage.join("; ")));
+        }
+        restore::check_places(manifest, archive, agent, store, env)
+            .map_err(|error| Left::new(REFUSED, format!("{error:#}")))?;
+        let now = agent.retention(store, env).map(|_| time_now(env));
+        match self.restore.add(manifest, layout, now, present) {
+            Ok(true) => {
+                self.states.insert((manifest.agent, manifest.id.clone()), snapshot.digest().to_owned());
+                self.brought.push(row);
+                Ok(())
+            }
+            Ok(false) => Ok(()),
+            Err(taken) => Err(Left::new(REFUSED, format!("files are in the way: {}", taken.join("; ")))),
+        }
+    }
+
+    /// Decides about the sessions that are not here.
+    fn add_absent(
+        &mut self,
+        shared: &Shared<'a>,
+        present: &HashSet<Key>,
+        filter: &Filter,
+        args: &SyncArgs,
+        problems: &[Problem],
+    ) {
+        let env = shared.env;
+        let mut stores: BTreeMap<AgentKind, bool> = BTreeMap::new();
+        let mut is_readable = |kind: AgentKind| *stores.entry(kind).or_insert_with(|| is_readable(kind, problems, env));
+        let gone: Vec<(AgentKind, String, Held)> = shared
+            .own
+            .sessions()
+            .filter(|(kind, id, _)| filter.has_agent(*kind) && !present.contains(&(*kind, (*id).to_owned())))
+            .map(|(kind, id, held)| (kind, id.to_owned(), held.clone()))
+            .collect();
+        let elsewhere = shared.elsewhere();
+        for (kind, id, held) in gone {
+            // A sync that was cut off before it put the session here left no stamp.
+            if held.stamp.is_none() && held.deleted_at.is_none() || args.restore_deleted {
+                self.own.forget(kind, &id);
+                continue;
+            }
+            self.deleted += usize::from(elsewhere.contains(&(kind, id.clone())));
+            if held.deleted_at.is_none() && is_readable(kind) {
+                self.own.set(kind, &id, Held { deleted_at: Some(env.clock.now), ..held });
+            }
+        }
+        let mut absent: Vec<Key> = elsewhere
+            .into_iter()
+            .filter(|(kind, id)| {
+                filter.has_agent(*kind)
+                    && !present.contains(&(*kind, id.clone()))
+                    && self.own.session(*kind, id).is_none()
+            })
+            .collect();
+        absent.sort();
+        for (kind, id) in absent {
+            let Some(agent) = agent::by_kind(kind) else { continue };
+            let found = match shared.absent((kind, &id), agent) {
+                Ok(None) => continue,
+                Ok(Some(found)) => found,
+                Err(left) => {
+                    self.left.push(LeftRow { agent: kind, id, title: None, left });
+                    continue;
+                }
+            };
+            let (snapshot, machine) = found;
+            let session = self.as_here(&snapshot.manifest);
+            if !filter.matches(&session) {
+                continue;
+            }
+            let row = BroughtRow { machine, is_new: true, session };
+            let roots = roots(None, &snapshot.manifest, agent, env);
+            let roots = roots.map_err(|refusal| Left::new(REFUSED, refusal.message));
+            let added = roots.and_then(|(roots, store)| {
+                let layout = Layout::below(roots);
+                self.bring(snapshot, agent, (&layout, &store), None, row, shared.archive, env)
+            });
+            if let Err(left) = added {
+                let title = snapshot.manifest.facts.title.clone();
+                self.left.push(LeftRow { agent: kind, id, title, left });
+            }
+        }
+    }
+
+    /// Returns an archived session with its directories as they are here.
+    fn as_here(&self, manifest: &Manifest) -> Session {
+        let mut session = manifest.session();
+        for copy in &mut session.copies {
+            for fact in [&mut copy.launch_dir, &mut copy.start_dir, &mut copy.last_dir].into_iter().flatten() {
+                if let Some(here) = self.mapping.to(&fact.value) {
+                    fact.value = here.into();
+                }
+            }
+        }
+        session
+    }
+}
+
+/// Returns whether a session that is missing in the stores of an agent is gone for certain.
+fn is_readable(kind: AgentKind, problems: &[Problem], env: &Env) -> bool {
+    let Some(agent) = agent::by_kind(kind) else { return false };
+    let stores = agent.stores(env);
+    let is_sound = |store: &Store| problems.iter().all(|problem| !problem.path.starts_with(&store.root));
+    stores.iter().any(|store| reach::is_dir(&store.root) == Some(true)) && stores.iter().all(is_sound)
+}
+
+/// Maps directories of other machines as options and the config file say, else each home to the one here.
+pub(super) fn mapping(args: &SyncArgs, holdings: &Holdings, others: &[Machine], env: &Env) -> Mapping {
+    let archived = holdings.snapshots().map(|snapshot| snapshot.manifest.home.0.clone());
+    let homes = archived.chain(others.iter().map(|machine| machine.home.0.clone()));
+    let homes: BTreeSet<PathBuf> = homes.filter(|home| *home != env.home).collect();
+    let homes: Vec<(PathBuf, PathBuf)> = homes.into_iter().map(|home| (home, env.home.clone())).collect();
+    let pairs = args.map.iter().chain(&env.config.sync_map).chain(&homes);
+    mapping_of(pairs.map(|(from, to)| (from, to)), env)
+}

@@ -1,0 +1,489 @@
+//! `sync`: two machines with one archive.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::contract::SessionList;
+use crate::contract::changes::Sync;
+use crate::faults::{failing_at_every_point, killed_at_every_point};
+use crate::fixtures::{Claude, Fixture, OpenCode, claude_slug, id, put};
+use crate::world::{Answer, World};
+
+/// Two machines with an archive that both can read.
+struct Machines(World);
+
+impl Machines {
+    /// Makes two homes, the first with a session.
+    fn new() -> Self {
+        let machines = Self(World::new());
+        for name in ["ana", "bob"] {
+            std::fs::create_dir_all(machines.home(name).join(".claude/projects")).expect("a store");
+            std::fs::create_dir_all(machines.home(name).join("app")).expect("a directory");
+        }
+        let session = Claude::session(id(1)).in_dir(machines.home("ana").join("app")).turn("fix the cart", "done");
+        session.write_to(&machines.home("ana"));
+        machines
+    }
+
+    fn home(&self, name: &str) -> PathBuf {
+        self.0.root().join("homes").join(name)
+    }
+
+    fn archive(&self) -> PathBuf {
+        self.0.root().join("volume/archive")
+    }
+
+    fn on(&self, name: &str, args: &[&str]) -> Answer {
+        self.0.with("HOME", self.home(name)).rejoin(args)
+    }
+
+    fn sync_with(&self, name: &str, args: &[&str]) -> Answer {
+        std::fs::create_dir_all(self.archive().parent().expect("a directory")).expect("a volume");
+        let archive = self.archive();
+        let words = ["sync", "--archive-dir", archive.to_str().expect("a path")];
+        self.on(name, &[&words[..], args].concat())
+    }
+
+    fn sync(&self, name: &str) -> Answer {
+        self.sync_with(name, &[])
+    }
+
+    fn transcript(&self, name: &str) -> PathBuf {
+        let project = claude_slug(self.home(name).join("app"));
+        self.home(name).join(".claude/projects").join(project).join(format!("{}.jsonl", id(1)))
+    }
+
+    /// Lets the agent on a machine continue the session.
+    fn say(&self, name: &str, text: &str) {
+        let mut file = std::fs::OpenOptions::new().append(true).open(self.transcript(name)).expect("a transcript");
+        let minute = text.len();
+        for (kind, content) in [("user", json!(text)), ("assistant", json!([{"type": "text", "text": "ok"}]))] {
+            let record = json!({"type": kind, "cwd": self.home(name).join("app"), "sessionId": id(1),
+                "timestamp": format!("2026-03-01T11:{minute:02}:00.000Z"), "message": {"role": kind, "content": content}});
+            writeln!(file, "{record}").expect("a record");
+        }
+    }
+
+    /// Returns the conversation as a machine shows it.
+    fn said(&self, name: &str) -> String {
+        self.on(name, &["show", &id(1), "--transcript"]).code(0).stdout()
+    }
+
+    fn directory(&self, name: &str) -> String {
+        let list: SessionList = self.on(name, &["list", "--json"]).code(0).json();
+        assert_eq!(list.sessions.len(), 1);
+        list.sessions[0].launch_dir.as_ref().expect("a directory").path.clone()
+    }
+
+    /// Returns the record of a machine in the archive.
+    fn record(&self, name: &str) -> Value {
+        let home = self.home(name);
+        let records = std::fs::read_dir(self.archive().join("machines")).expect("records");
+        let records = records.map(|file| std::fs::read(file.expect("a file").path()).expect("a record"));
+        let mut records = records.map(|bytes| serde_json::from_slice::<Value>(&bytes).expect("JSON"));
+        records.find(|record| record["home"].as_str() == home.to_str()).expect("a record of the machine")
+    }
+}
+
+/// Every file below a directory with its content.
+fn picture(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry").into_path());
+    files.filter(|path| path.is_file()).map(|path| (path.clone(), std::fs::read(path).expect("a file"))).collect()
+}
+
+#[test]
+fn a_session_is_continued_in_turn_on_two_machines() {
+    let machines = Machines::new();
+    let said = machines.sync("ana").code(0).stdout();
+    assert!(said.contains("1 archived, 0 new here, 0 updated, 0 unchanged"), "{said}");
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("fix the cart") && said.contains("0 archived, 1 new here"), "{said}");
+    for (turn, name, other) in [(1, "bob", "ana"), (2, "ana", "bob"), (3, "bob", "ana"), (4, "ana", "bob")] {
+        for _ in 0..2 {
+            let said = machines.sync(other).code(0).stdout();
+            assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+        }
+        machines.say(name, &format!("turn {turn} {}", "x".repeat(turn)));
+        let said = machines.sync(name).code(0).stdout();
+        assert!(said.contains("1 archived, 0 new here, 0 updated"), "{said}");
+        let said = machines.sync(other).code(0).stdout();
+        assert!(said.contains("0 archived, 0 new here, 1 updated, 0 unchanged"), "{said}");
+        assert_eq!(machines.said("ana"), machines.said("bob"));
+        assert!(machines.said(other).contains(&format!("turn {turn}")));
+        for name in ["ana", "bob"] {
+            assert_eq!(machines.directory(name), machines.home(name).join("app").to_str().expect("a path"));
+        }
+    }
+}
+
+#[test]
+fn sessions_that_were_continued_on_both_machines_are_kept_and_named() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    machines.say("ana", "on the laptop");
+    machines.say("bob", "on the desktop");
+    machines.sync("ana").code(0);
+    let before = std::fs::read(machines.transcript("bob")).expect("a transcript");
+    let said = machines.sync("bob").code(3).stdout();
+    assert!(said.contains("it was continued separately here and on "), "{said}");
+    assert!(said.contains("1 archived, 0 new here, 0 updated, 1 left as they are"), "{said}");
+    assert_eq!(std::fs::read(machines.transcript("bob")).expect("a transcript"), before);
+    assert!(!machines.said("ana").contains("desktop"));
+    // Both are in the archive, and each sync names them.
+    for name in ["ana", "bob"] {
+        machines.sync(name).code(3);
+    }
+    // The printed commands take the other state.
+    let commands: Vec<&str> = said.split('`').skip(1).step_by(2).filter(|line| line.starts_with("rejoin ")).collect();
+    let [show, delete, restore] = commands[..3] else { panic!("{said}") };
+    let run = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        machines.on("bob", &words)
+    };
+    assert!(run(show).code(0).stdout().contains("state"));
+    run(&format!("{delete} --yes")).code(0);
+    run(restore).code(0);
+    assert!(machines.said("bob").contains("laptop"));
+    machines.sync("bob").code(0);
+    machines.sync("ana").code(0);
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+}
+
+#[test]
+fn a_session_that_was_deleted_here_stays_deleted_here() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    machines.on("bob", &["delete", &id(1), "--yes"]).code(0);
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("1 session deleted here before; --restore-deleted brings such sessions back"), "{said}");
+    assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_string());
+    machines.say("ana", "more");
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    assert!(!machines.transcript("bob").exists() && machines.transcript("ana").exists());
+    let said = machines.sync_with("bob", &["--restore-deleted"]).code(0).stdout();
+    assert!(said.contains("1 new here"), "{said}");
+    assert!(machines.said("bob").contains("more"));
+    assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_null());
+}
+
+#[test]
+fn sessions_of_a_store_that_is_gone_are_not_taken_for_deleted() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    let (store, away) = (machines.home("bob").join(".claude"), machines.home("bob").join("unmounted"));
+    std::fs::rename(&store, &away).expect("a move");
+    machines.sync("bob").code(0);
+    assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_null());
+    assert!(!store.exists(), "nothing is brought to where a store may be mounted again");
+    std::fs::rename(&away, &store).expect("a move");
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+}
+
+#[test]
+fn a_session_in_use_is_not_replaced() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    machines.say("bob", "more");
+    machines.sync("bob").code(0);
+    let process = json!({"pid": std::process::id(), "sessionId": id(1), "procStart": crate::world::start_of(std::process::id()),
+        "cwd": machines.home("ana").join("app")});
+    put(&machines.home("ana").join(format!(".claude/sessions/{}.json", std::process::id())), process.to_string());
+    let before = std::fs::read(machines.transcript("ana")).expect("a transcript");
+    let said = machines.sync("ana").code(0).stdout();
+    assert!(said.contains("it is in use by process"), "{said}");
+    assert_eq!(std::fs::read(machines.transcript("ana")).expect("a transcript"), before);
+}
+
+#[test]
+fn an_archive_that_is_copied_in_part_changes_nothing_until_it_is_whole() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    machines.say("bob", "more");
+    machines.sync("bob").code(0);
+    let whole = picture(&machines.archive());
+    let before = picture(&machines.home("ana").join(".claude"));
+    let ours = machines.record("ana")["id"].as_str().expect("an id").to_owned();
+    let is_of_others = |path: &Path| !path.ends_with("lock") && !path.ends_with(format!("{ours}.json"));
+    for path in whole.keys().filter(|path| is_of_others(path)) {
+        for cut in [None, Some(0), Some(whole[path].len() / 2)] {
+            match cut {
+                None => std::fs::remove_file(path).expect("a removal"),
+                Some(length) => std::fs::write(path, &whole[path][..length]).expect("a part"),
+            }
+            let conflict = path.with_extension("sync-conflict-20261126-101010-ABCDEFG.json");
+            std::fs::write(&conflict, &whole[path]).expect("a conflict");
+            std::fs::write(path.with_file_name(".syncthing.part.tmp"), "x").expect("a part");
+            machines.sync("ana").code_is_one_of(&[0, 3]);
+            let after = picture(&machines.home("ana").join(".claude"));
+            assert!(after == before || machines.said("ana") == machines.said("bob"), "{path:?} {cut:?}");
+            // The rest arrives.
+            for (path, bytes) in &whole {
+                if is_of_others(path) {
+                    put(path, bytes);
+                }
+            }
+            std::fs::remove_file(conflict).expect("a removal");
+            std::fs::remove_file(path.with_file_name(".syncthing.part.tmp")).expect("a removal");
+            machines.sync("ana").code(0);
+            assert_eq!(machines.said("ana"), machines.said("bob"), "{path:?} {cut:?}");
+            if machines.on("ana", &["undo", "--yes"]).exit() != Some(0) {
+                continue;
+            }
+        }
+    }
+    machines.sync("ana").code(0);
+    assert_eq!(machines.said("ana"), machines.said("bob"));
+    machines.on("ana", &["archive", "--verify", "--archive-dir", machines.archive().to_str().expect("a path")]).code(0);
+}
+
+#[test]
+fn a_sync_killed_at_any_point_loses_nothing_and_the_next_one_completes_it() {
+    killed_at_every_point(60, |fault, point| {
+        let machines = Machines::new();
+        machines.sync("ana").code(0);
+        machines.sync("bob").code(0);
+        machines.say("bob", "more");
+        machines.sync("bob").code(0);
+        let other = Claude::session(id(2)).in_dir(machines.home("bob").join("app")).turn("look", "ok");
+        other.write_to(&machines.home("bob"));
+        let new = Claude::session(id(3)).in_dir(machines.home("ana").join("app")).turn("count", "three");
+        new.write_to(&machines.home("ana"));
+        machines.sync("bob").code(0);
+        let archive = machines.archive();
+        let sync = ["sync", "--archive-dir", archive.to_str().expect("a path")];
+        let killed =
+            machines.0.with("HOME", machines.home("ana")).with("REJOIN_FAULT", fault).rejoin(sync).was_killed();
+        for name in ["ana", "bob", "ana", "bob"] {
+            machines.sync(name).code(0);
+        }
+        for (number, text) in [(1, "more"), (2, "look"), (3, "count")] {
+            for name in ["ana", "bob"] {
+                let said = machines.on(name, &["show", &id(number), "--transcript"]).code(0).stdout();
+                assert!(said.contains(text), "{fault} ({point}): {name}: {said}");
+            }
+        }
+        let said = machines.sync("ana").code(0).stdout();
+        assert!(said.contains("0 archived, 0 new here, 0 updated, 3 unchanged"), "{fault} ({point}): {said}");
+        killed
+    });
+}
+
+#[test]
+fn a_sync_on_a_full_disk_loses_nothing() {
+    let begun = || {
+        let machines = Machines::new();
+        machines.sync("ana").code(0);
+        machines.sync("bob").code(0);
+        machines.say("bob", "more");
+        machines.sync("bob").code(0);
+        machines
+    };
+    let sync = |machines: &Machines, fault: &str| {
+        let archive = machines.archive();
+        let args = ["sync", "--archive-dir", archive.to_str().expect("a path")];
+        machines.0.with("HOME", machines.home("ana")).with("REJOIN_FAULT", fault).rejoin(args)
+    };
+    // 28 is a full disk.
+    failing_at_every_point(
+        "28",
+        true,
+        |fault| sync(&begun(), fault).was_killed(),
+        |fault| {
+            let machines = begun();
+            let answer = sync(&machines, fault).code_is_one_of(&[0, 1, 3]);
+            assert!(!answer.stderr().contains("a bug in rejoin"), "{fault}: {}", answer.stderr());
+            for name in ["ana", "bob", "ana"] {
+                machines.sync(name).code(0);
+            }
+            assert_eq!(machines.said("ana"), machines.said("bob"), "{fault}");
+            assert!(machines.said("ana").contains("more"), "{fault}");
+        },
+    );
+}
+
+#[test]
+fn an_archive_that_is_not_mounted_is_refused() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    std::fs::rename(machines.archive(), machines.0.root().join("elsewhere/archive")).expect("a move");
+    let said = machines.sync("ana").code(5).stderr();
+    assert!(said.contains("has no record of this machine, which has synced with it before"), "{said}");
+    assert!(!machines.archive().exists());
+    machines.sync_with("ana", &["--restore-deleted"]).code(0);
+    machines.sync("ana").code(0);
+}
+
+#[test]
+fn an_unneeded_blob_stays_in_the_archive_of_two_machines() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    let blob = machines.archive().join("blobs/00").join(format!("{}.zst", "0".repeat(64)));
+    put(&blob, "another machine's");
+    machines.say("ana", "more");
+    machines.sync("ana").code(0);
+    machines.on("ana", &["archive", "--every", "--archive-dir", machines.archive().to_str().expect("a path")]).code(0);
+    assert!(blob.exists());
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_undo_brings_the_earlier_state_back() {
+    let machines = Machines::new();
+    let nothing = picture(machines.0.root());
+    let plan: Sync = machines.sync_with("ana", &["--dry-run", "--json"]).code(0).json();
+    assert_eq!((plan.items.len(), plan.items[0].code.as_str()), (1, "archive"));
+    assert_eq!(picture(machines.0.root()), nothing);
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    machines.say("bob", "more");
+    machines.sync("bob").code(0);
+    let before = picture(machines.0.root());
+    let plan: Sync = machines.sync_with("ana", &["--dry-run", "--json"]).code(0).json();
+    assert_eq!((plan.items.len(), plan.items[0].code.as_str()), (1, "continued-elsewhere"));
+    let said = machines.sync_with("ana", &["--dry-run"]).code(0).stdout();
+    assert!(said.contains("would update  claude"), "{said}");
+    assert_eq!(picture(machines.0.root()), before);
+    machines.sync_with("ana", &["--apply", "000000000000"]).code(7);
+    let done: Sync = machines.sync_with("ana", &["--apply", plan.fingerprint(), "--json"]).code(0).json();
+    assert_eq!((done.totals.done, done.details.unchanged), (1, 0));
+    assert!(machines.said("ana").contains("more"));
+    machines.on("ana", &["undo", "--yes"]).code(0);
+    let transcript = machines.transcript("ana");
+    assert_eq!(std::fs::read(&transcript).expect("a transcript"), before[&transcript]);
+}
+
+#[test]
+fn agents_and_directories_are_chosen_and_mapped() {
+    let machines = Machines::new();
+    machines.sync_with("ana", &["--agent", "codex"]).code(0);
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("0 new here"), "{said}");
+    machines.sync("ana").code(0);
+    let said = machines.sync_with("bob", &["--dir", "/nowhere"]).code(0).stdout();
+    assert!(said.contains("0 new here"), "{said}");
+    let (from, to) = (machines.home("ana").join("app"), machines.home("bob").join("shop"));
+    let config = format!("[sync]\nmap = [\"{}={}\"]\n", from.display(), to.display());
+    put(&machines.home("bob").join(".config/rejoin/config.toml"), &config);
+    machines.sync_with("bob", &["--dir", to.to_str().expect("a path")]).code(0);
+    assert_eq!(machines.directory("bob"), to.to_str().expect("a path"));
+    // Deleted by a sync of another agent alone, it is not.
+    machines.sync_with("bob", &["--agent", "codex"]).code(0);
+    assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_null());
+}
+
+#[test]
+fn a_session_in_a_database_is_archived_and_left_to_its_agent() {
+    let machines = Machines::new();
+    std::fs::remove_file(machines.transcript("ana")).expect("a removal");
+    let session = OpenCode::session("ses_1").in_dir(machines.home("ana").join("app")).turn("look", "ok");
+    session.write_to(&machines.home("ana"));
+    let said = machines.sync("ana").code(0).stdout();
+    assert!(said.contains("1 archived"), "{said}");
+    let said = machines.sync("ana").code(0).stdout();
+    assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("only opencode writes into its database"), "{said}");
+}
+
+/// A program in place of ssh: the host is a home, and its shell runs the words.
+const SSH: &str = r#"
+while [ $# -gt 0 ]; do
+  case $1 in -t|-T) shift;; -o) shift 2;; --) shift; break;; esac
+done
+host=$1; shift
+export HOME="@HOMES@/$host"
+[ "$host" = cut ] && { sh -c "$*" | head -c 3000; exit 255; }
+exec sh -c "$*"
+"#;
+
+#[test]
+fn two_machines_without_a_shared_directory_sync_through_ssh() {
+    let machines = Machines::new();
+    let homes = machines.home("ana").parent().expect("a directory").to_owned();
+    machines.0.install("ssh", &SSH.replace("@HOMES@", homes.to_str().expect("a path")));
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), machines.0.root().join("bin/rejoin")).expect("a link");
+    let sync = |name: &str, host: &str| machines.on(name, &["sync", "--host", host]);
+    let said = sync("ana", "bob").code(0);
+    assert!(said.stdout().contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{}", said.stdout());
+    assert!(said.stderr().contains("1 new here"), "{}", said.stderr());
+    assert_eq!(machines.said("ana"), machines.said("bob"));
+    machines.say("bob", "more");
+    let said = sync("ana", "bob").code(0).stdout();
+    assert!(said.contains("0 archived, 0 new here, 1 updated"), "{said}");
+    assert_eq!(machines.said("ana"), machines.said("bob"));
+    assert_eq!(machines.directory("ana"), machines.home("ana").join("app").to_str().expect("a path"));
+    // The other machine may be the one that asks.
+    machines.say("ana", "and more");
+    let said = sync("bob", "ana").code(0).stdout();
+    assert!(said.contains("1 updated"), "{said}");
+    assert_eq!(machines.said("ana"), machines.said("bob"));
+    let said = sync("ana", "bob").code(0).stdout();
+    assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+    machines.on("ana", &["sync", "--host", "bob", "--dry-run"]).code(2);
+    for name in ["ana", "bob"] {
+        machines.on(name, &["archive", "--verify"]).code(0);
+    }
+}
+
+#[test]
+fn an_exchange_that_is_cut_off_leaves_both_archives_whole() {
+    let machines = Machines::new();
+    let homes = machines.home("ana").parent().expect("a directory").to_owned();
+    machines.0.install("ssh", &SSH.replace("@HOMES@", homes.to_str().expect("a path")));
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), machines.0.root().join("bin/rejoin")).expect("a link");
+    std::os::unix::fs::symlink(machines.home("bob"), homes.join("cut")).expect("a link");
+    machines.on("ana", &["sync", "--host", "bob"]).code(0);
+    for number in 2..12 {
+        let text = "x".repeat(900);
+        let session = Claude::session(id(number)).in_dir(machines.home("bob").join("app")).turn(&text, "ok");
+        session.write_to(&machines.home("bob"));
+    }
+    let said = machines.on("ana", &["sync", "--host", "cut"]).code(3).stderr();
+    assert!(said.contains("run the same command again"), "{said}");
+    for name in ["ana", "bob"] {
+        machines.on(name, &["archive", "--verify"]).code(0);
+    }
+    machines.on("ana", &["sync", "--host", "bob"]).code(0);
+    let list: SessionList = machines.on("ana", &["list", "--json"]).code(0).json();
+    assert_eq!(list.sessions.len(), 11);
+}
+
+#[test]
+fn objects_of_another_machine_are_checked_before_they_are_kept() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    let archive = machines.archive();
+    let content = || {
+        let mut files = picture(&archive);
+        files.retain(|path, _| !path.ends_with("lock"));
+        files
+    };
+    let before = content();
+    let own = machines.record("ana")["id"].as_str().expect("an id").to_owned();
+    let evil = format!("blobs/ab/{}.zst", "ab".repeat(32));
+    for line in [
+        "../../evil eA==".to_owned(),
+        "blobs/../../evil eA==".to_owned(),
+        format!("{evil} eA=="),
+        format!("sessions/claude/{}/000001-{}.json eA==", id(1), "ab".repeat(32)),
+        format!("machines/{}.json eA==", "0".repeat(16)),
+        format!("machines/{own}.json e30="),
+        "nonsense".to_owned(),
+    ] {
+        let call = machines.0.with("HOME", machines.home("ana"));
+        let dir = archive.to_str().expect("a path");
+        call.fed(["sync", "--serve", "exchange", "--archive-dir", dir], format!("{line}\n")).code(1);
+        assert!(content() == before, "{line}");
+    }
+}
