@@ -16,6 +16,7 @@ use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::format::edit::Edit;
 use crate::session::branches::{BranchFilter, Branches};
+use crate::session::causes;
 use crate::session::evidence;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
@@ -239,6 +240,12 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns the writer of rewound copies, if the form of such a session is known.
     fn rewind(&self) -> Option<&'static dyn Rewind> {
         None
+    }
+
+    /// Returns the causes of the last error of a stuck conversation, if its transcript shows them and every record in question is
+    /// understood.
+    fn stuck_causes(&self, _copy: &Copy) -> Result<Vec<causes::CauseLine>, PathError> {
+        Ok(Vec::new())
     }
 
     /// Returns the files that the agent needs to find a copy, and that are there for other sessions too.

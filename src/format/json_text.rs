@@ -72,6 +72,24 @@ pub(crate) fn decoded(json: &str) -> Cow<'_, str> {
     serde_json::from_str(json).map_or(Cow::Borrowed(inner), Cow::Owned)
 }
 
+/// Returns whether a text in JSON has an escape such as `\ud83d` without the other half of its character.
+pub(crate) fn has_lone_surrogate(json: &[u8]) -> bool {
+    let unit = |at: usize| -> Option<u16> {
+        let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', &json[at..]) {
+        at += found;
+        match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => return true,
+            _ => at = (at + 2).min(json.len()),
+        }
+    }
+    false
+}
+
 /// Returns the first position from `at` on that holds no white space of JSON's.
 pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     let blanks = bytes.get(at..).unwrap_or_default().iter();
@@ -130,6 +148,17 @@ mod tests {
         assert_eq!(&text[members[2].value.clone()], "true");
         let elements: Vec<&str> = elements(text, members[0].value.start).into_iter().map(|at| &text[at]).collect();
         assert_eq!(elements, ["1", "\"x]\\\"\"", "{}"]);
+    }
+
+    #[test]
+    fn half_of_a_character_is_found() {
+        for text in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\ud83d\ude00""#, r#"["\\","\uDBFFx"]"#, r#"\ud83d"#] {
+            assert!(has_lone_surrogate(text.as_bytes()), "{text}");
+        }
+        for text in [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\u00e9 \n \""#, r#""\uD83D\uDE00\""#, r"\ud83", "", r"\"]
+        {
+            assert!(!has_lone_surrogate(text.as_bytes()), "{text}");
+        }
     }
 
     #[test]

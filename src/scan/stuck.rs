@@ -25,5 +25,8 @@ pub(crate) fn of(copy: &Copy) -> Option<Stuck> {
         watch.see(&message);
         ControlFlow::Continue(())
     });
-    read.ok().and_then(|()| watch.finish())
+    let mut stuck = read.ok().and_then(|()| watch.finish())?;
+    stuck.causes = agent.stuck_causes(copy).unwrap_or_default();
+    stuck.causes.retain(|found| found.cause.fits(&stuck.error));
+    Some(stuck)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod branches;
+pub(crate) mod causes;
 mod choice;
 pub(crate) mod choose;
 mod copy;

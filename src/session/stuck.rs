@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::session::causes::CauseLine;
 use crate::session::{Message, Role};
 
 /// A stuck conversation.
@@ -15,6 +16,8 @@ pub(crate) struct Stuck {
     pub error: String,
     /// The last good reply.
     pub good: Good,
+    /// The causes that the transcript shows, in the order of its lines.
+    pub causes: Vec<CauseLine>,
 }
 
 /// The last good reply.
@@ -63,7 +66,7 @@ impl Watch {
     pub(crate) fn finish(self) -> Option<Stuck> {
         let Self { good, errors, since, error, may_pass, .. } = self;
         let good = good.filter(|_| errors > 0 && !may_pass)?;
-        Some(Stuck { errors, since, error, good })
+        Some(Stuck { errors, since, error, good, causes: Vec::new() })
     }
 }
 

@@ -62,6 +62,56 @@ fn doctor_and_show_report_a_stuck_conversation() {
 }
 
 #[test]
+fn doctor_names_the_usual_causes_that_the_transcript_shows() {
+    let world = world();
+    let good = || Claude::session(id(1)).in_dir("/usr").chained().turn("explain it", "It has two queues.");
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}});
+    let thinking = json!({"type": "thinking", "thinking": "hm", "signature": ""});
+    let image = json!({"type": "image", "source": {"type": "base64", "data": "A".repeat((5 << 20) + 4)}});
+    let image = json!({"role": "user", "content": [image]});
+    let error = "API Error: 400 Bad Request";
+    for (session, expected) in [
+        (
+            refused(good().reply_block("m1", &call), "and?", error),
+            "a usual cause: a tool call without a result (line 3).",
+        ),
+        (
+            refused(good().reply_block("m1", &thinking), "and?", error),
+            "a usual cause: a thinking block without its signature (line 3).",
+        ),
+        (
+            refused(good().message("user", &image, &json!({})), "and?", error),
+            "a usual cause: an image above the limit of the API, 5 MiB in base64 (line 3).",
+        ),
+        (
+            refused(good().reply_block("m1", &thinking).reply_block("m1", &call), "and?", error),
+            "usual causes: a thinking block without its signature (line 3); a tool call without a result (line 4).",
+        ),
+    ] {
+        world.add(session);
+        let evidence = report(&world).findings.remove(0).evidence;
+        assert!(evidence.ends_with(expected), "{evidence}");
+    }
+    // A lone surrogate is not text that a fixture can write.
+    let path = world.add(refused(good(), "a HALF b", "API Error: 400 no low surrogate in string"));
+    let text = std::fs::read_to_string(&path).expect("a transcript").replace("HALF", "\\ud83d");
+    put(&path, text);
+    let evidence = report(&world).findings.remove(0).evidence;
+    assert!(evidence.ends_with("a lone surrogate, which is half of a character (line 3)."), "{evidence}");
+    // The error names another part, the API took the part, or a record is not understood.
+    let strange = json!({"type": "hologram"});
+    for session in [
+        refused(good().reply_block("m1", &call), "and?", "API Error: 400 prompt is too long"),
+        refused(good().reply_block("m1", &call).reply("done"), "and?", error),
+        refused(good().reply_block("m1", &call).reply_block("m1", &strange), "and?", error),
+    ] {
+        world.add(session);
+        let findings = report(&world).findings;
+        assert!(findings[0].evidence.ends_with("most likely fail."), "{}", findings[0].evidence);
+    }
+}
+
+#[test]
 fn other_agents_are_stuck_too_and_keep_their_own_way() {
     let world = world();
     let error = json!({"type": "task_complete", "last_agent_message": null,

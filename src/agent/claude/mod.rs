@@ -7,6 +7,7 @@ pub(crate) mod records;
 pub(super) mod about;
 mod belongings;
 pub(super) mod branches;
+pub(super) mod causes;
 mod count;
 mod desktop;
 mod ends;
@@ -40,6 +41,7 @@ use crate::format::edit::Edit;
 use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::session::branches::{BranchFilter, Branches};
+use crate::session::causes::CauseLine;
 use crate::session::evidence;
 use crate::session::stats::Days;
 use crate::session::usage::Usage;
@@ -177,6 +179,10 @@ impl Agent for Claude {
                 None => messages(line, shows_sidechains).into_iter().map(Said::Message).try_for_each(&mut *see),
             }
         })
+    }
+
+    fn stuck_causes(&self, copy: &Copy) -> Result<Vec<CauseLine>, PathError> {
+        causes::read(copy, is_silent)
     }
 
     fn rewind(&self) -> Option<&'static dyn Rewind> {

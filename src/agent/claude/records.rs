@@ -232,6 +232,16 @@ impl<'a> Record<'a> {
         if is_result { Part::Result } else { Part::Message }
     }
 
+    /// Returns whether it is an error of the API in place of a reply.
+    pub(super) fn is_api_error(&self) -> bool {
+        self.is_api_error_message.0
+    }
+
+    /// Returns the content of its message.
+    pub(super) fn content(&self) -> Raw<'a> {
+        self.body().content
+    }
+
     /// Returns when the record was written.
     pub(crate) fn at(&self) -> Option<Timestamp> {
         self.timestamp.text()?.instant()

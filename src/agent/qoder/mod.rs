@@ -18,6 +18,7 @@ use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{Link, Retention};
 use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
+use crate::session::causes::{self, Cause};
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -80,6 +81,13 @@ impl Agent for Qoder {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/type", &SILENT) || claude::is_silent(record)
+    }
+
+    fn stuck_causes(&self, copy: &Copy) -> Result<Vec<causes::CauseLine>, PathError> {
+        let mut found = claude::causes::read(copy, |record| self.is_silent(record))?;
+        // The limit on images and the signatures are those of another API.
+        found.retain(|found| matches!(found.cause, Cause::CallWithoutResult | Cause::LoneSurrogate));
+        Ok(found)
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {

@@ -219,18 +219,24 @@ fn unsigned(session: &Session) -> Option<Finding> {
     })
 }
 
-/// Reports a last line without a newline, unless a running agent may still be writing it.
 /// Reports a stuck conversation.
 fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
-    let Stuck { errors, since, error, good } = stuck;
+    let Stuck { errors, since, error, good, causes } = stuck;
     let since = since.map(|at| format!(" since {at}")).unwrap_or_default();
     let replies = if *errors == 1 { "reply".to_owned() } else { format!("{errors} replies") };
     let are = if *errors == 1 { "is an error" } else { "are errors" };
     let error = text::truncated(&text::one_line(error), MOST_OF_ERROR).into_owned();
     let good = good.at.map(|at| format!("The last good reply is of {at}. ")).unwrap_or_default();
+    let found: Vec<String> =
+        causes.iter().map(|found| format!("{} (line {})", found.cause.words(), found.line)).collect();
+    let causes = match found.as_slice() {
+        [] => String::new(),
+        [cause] => format!(" Its transcript has a usual cause: {cause}."),
+        causes => format!(" Its transcript has usual causes: {}.", causes.join("; ")),
+    };
     let evidence = format!(
         "The last {replies} of {}{since} {are} of the API that a retry does not cure: {error:?}. {good}A resume sends the \
-         same conversation again, so it will most likely fail.",
+         same conversation again, so it will most likely fail.{causes}",
         name(session)
     );
     let selector = selector(session);
@@ -272,6 +278,7 @@ fn other_branches(session: &Session, off_branch: &OffBranch) -> Finding {
     }
 }
 
+/// Reports a last line without a newline, unless a running agent may still be writing it.
 fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
     if session.copy().liveness != Liveness::Idle {
         return None;

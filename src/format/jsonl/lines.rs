@@ -88,6 +88,7 @@ pub(crate) struct Lines {
     path: PathBuf,
     reader: BufReader<io::Take<Source>>,
     line: Vec<u8>,
+    max_line: usize,
     number: u64,
     offset: u64,
 }
@@ -99,7 +100,7 @@ pub(crate) struct Line<'a> {
     pub number: u64,
     /// Where it begins in the file, in bytes.
     pub start: u64,
-    /// Its bytes without the newline; `None` when it is longer than [`MAX_LINE`].
+    /// Its bytes without the newline; `None` when it is longer than [`MAX_LINE`], or than the limit of [`Lines::up_to`].
     pub bytes: Option<&'a [u8]>,
     /// Whether a newline ended it.
     pub is_ended: bool,
@@ -108,7 +109,12 @@ pub(crate) struct Line<'a> {
 impl Lines {
     pub(super) fn new(path: PathBuf, source: Source, limit: u64) -> Self {
         let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
-        Self { path, reader, line: Vec::new(), number: 0, offset: 0 }
+        Self { path, reader, line: Vec::new(), max_line: MAX_LINE, number: 0, offset: 0 }
+    }
+
+    /// Sets the length of the longest line that is read.
+    pub(crate) fn up_to(self, max_line: usize) -> Self {
+        Self { max_line, ..self }
     }
 
     /// Returns the next line that is not empty.
@@ -135,7 +141,7 @@ impl Lines {
                     }
                     None => (available, available.len()),
                 };
-                is_too_long |= self.line.len() + part.len() > MAX_LINE;
+                is_too_long |= self.line.len() + part.len() > self.max_line;
                 if is_too_long {
                     self.line.clear();
                 } else {

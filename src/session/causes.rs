@@ -1,0 +1,212 @@
+//! Causes of stuck conversations: parts of a request that the API refuses each time. Pure.
+
+use std::collections::BTreeMap;
+
+/// The longest base64 text of an image that Anthropic's API takes: "image exceeds 5 MB maximum: 6278112 bytes > 5242880 bytes"
+/// (anthropics/claude-code, issues 2146 and 20021: the size is that of the base64 text).
+pub(crate) const MAX_IMAGE: usize = 5 * 1024 * 1024;
+/// Tool calls without a result that are remembered; more are not understood.
+const MAX_CALLS: usize = 1024;
+
+/// A part of a request that the API refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    CallWithoutResult,
+    LargeImage,
+    LoneSurrogate,
+    UnsignedThinking,
+}
+
+/// A cause in a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CauseLine {
+    pub cause: Cause,
+    /// The number of its line, counted from 1.
+    pub line: u64,
+}
+
+/// Words in the error that name a part of the request. The first match counts, because a message such as
+/// `tool_result.content.0.image` names two parts.
+const TOPICS: [(&[&str], Option<Cause>); 6] = [
+    (&["surrogate", "not valid json", "unicode"], Some(Cause::LoneSurrogate)),
+    (&["dimension", "pixel"], None),
+    (&["image"], Some(Cause::LargeImage)),
+    (&["thinking", "signature"], Some(Cause::UnsignedThinking)),
+    (&["tool"], Some(Cause::CallWithoutResult)),
+    (&["too long", "too large", "context length", "context_length", "maximum context", "413"], None),
+];
+
+impl Cause {
+    /// Returns the words for a sentence.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::CallWithoutResult => "a tool call without a result",
+            Self::LargeImage => "an image above the limit of the API, 5 MiB in base64",
+            Self::LoneSurrogate => "a lone surrogate, which is half of a character",
+            Self::UnsignedThinking => "a thinking block without its signature",
+        }
+    }
+
+    /// Returns whether an error may have this cause. An error that names a part of the request has no other cause.
+    pub(crate) fn fits(self, error: &str) -> bool {
+        let error = error.to_lowercase();
+        let named = TOPICS.iter().find(|(words, _)| words.iter().any(|word| error.contains(word)));
+        named.is_none_or(|(_, cause)| *cause == Some(self))
+    }
+}
+
+/// The part of a record that can be a cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A call of a tool, by its id.
+    Call(String),
+    /// The result of a call.
+    Result(String),
+    Cause(Cause),
+    /// A record or a block that is not understood, which may be the cause.
+    Unknown,
+}
+
+/// The records since the last reply that the API gave. Earlier ones are not causes, because the API took them.
+#[derive(Debug, Default)]
+pub(crate) struct Suspects {
+    /// The last reply; one reply can be several records.
+    reply: Option<u64>,
+    /// Calls without a result, with their lines.
+    calls: BTreeMap<String, u64>,
+    found: Vec<CauseLine>,
+    is_unknown: bool,
+    /// Set after the first error: later records cannot be its cause.
+    has_failed: bool,
+}
+
+impl Suspects {
+    /// Adds a record of a reply, by a hash of the reply's id.
+    pub(crate) fn reply(&mut self, id: u64) {
+        if self.reply != Some(id) || self.has_failed {
+            *self = Self { reply: Some(id), ..Self::default() };
+        }
+    }
+
+    /// Forgets the records before a compaction, which are not sent any more.
+    pub(crate) fn compact(&mut self) {
+        if !self.has_failed {
+            self.calls.clear();
+            self.found.clear();
+        }
+    }
+
+    /// Adds an error of the API in place of a reply.
+    pub(crate) fn fail(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// Adds a part of the record on this line.
+    pub(crate) fn see(&mut self, part: Part, line: u64) {
+        if self.has_failed {
+            return;
+        }
+        match part {
+            Part::Call(id) => _ = self.calls.insert(id, line),
+            Part::Result(id) => _ = self.calls.remove(&id),
+            Part::Cause(cause) if self.found.iter().any(|found| found.cause == cause) => {}
+            Part::Cause(cause) => self.found.push(CauseLine { cause, line }),
+            Part::Unknown => self.is_unknown = true,
+        }
+        self.is_unknown |= self.calls.len() > MAX_CALLS;
+    }
+
+    /// Returns the first of each cause, in the order of the file; none if a record is not understood or there was no error.
+    pub(crate) fn finish(mut self) -> Vec<CauseLine> {
+        if self.is_unknown || !self.has_failed {
+            return Vec::new();
+        }
+        let line = self.calls.into_values().min();
+        self.found.extend(line.map(|line| CauseLine { cause: Cause::CallWithoutResult, line }));
+        self.found.sort_by_key(|found| (found.line, found.cause));
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str) -> Part {
+        Part::Call(id.to_owned())
+    }
+
+    fn result(id: &str) -> Part {
+        Part::Result(id.to_owned())
+    }
+
+    /// The words of causes with their lines, after a reply on line 1 with these parts, each on the next line, and an error.
+    fn found(parts: Vec<Part>) -> Vec<(Cause, u64)> {
+        let mut suspects = Suspects::default();
+        suspects.reply(1);
+        parts.into_iter().zip(2..).for_each(|(part, line)| suspects.see(part, line));
+        suspects.fail();
+        suspects.finish().into_iter().map(|found| (found.cause, found.line)).collect()
+    }
+
+    #[test]
+    fn a_call_needs_a_result_before_the_error() {
+        assert_eq!(found(vec![call("a"), result("a")]), []);
+        assert_eq!(found(vec![call("a"), call("b"), result("a")]), [(Cause::CallWithoutResult, 3)]);
+        assert_eq!(found(vec![result("a"), call("a")]), [(Cause::CallWithoutResult, 3)]);
+    }
+
+    #[test]
+    fn a_record_that_is_not_understood_hides_every_cause() {
+        assert_eq!(found(vec![Part::Cause(Cause::LargeImage), Part::Unknown]), []);
+        assert_eq!(
+            found(vec![call("a"), Part::Cause(Cause::LargeImage), Part::Cause(Cause::LargeImage)]),
+            [(Cause::CallWithoutResult, 2), (Cause::LargeImage, 3)]
+        );
+        let many = (0..=MAX_CALLS).map(|number| call(&number.to_string())).collect();
+        assert_eq!(found(many), []);
+    }
+
+    #[test]
+    fn only_records_between_the_last_reply_and_the_error_count() {
+        let mut suspects = Suspects::default();
+        suspects.see(Part::Cause(Cause::LoneSurrogate), 1);
+        suspects.see(Part::Unknown, 1);
+        suspects.reply(1);
+        suspects.see(call("a"), 2);
+        suspects.reply(1);
+        suspects.see(Part::Cause(Cause::UnsignedThinking), 3);
+        suspects.fail();
+        suspects.see(result("a"), 4);
+        suspects.see(Part::Cause(Cause::LargeImage), 5);
+        suspects.fail();
+        let lines: Vec<u64> = suspects.finish().into_iter().map(|found| found.line).collect();
+        assert_eq!(lines, [2, 3]);
+
+        let mut suspects = Suspects::default();
+        suspects.see(call("a"), 1);
+        suspects.compact();
+        suspects.fail();
+        assert_eq!(suspects.finish(), []);
+        let mut suspects = Suspects::default();
+        suspects.see(call("a"), 1);
+        assert_eq!(suspects.finish(), [], "there was no error");
+    }
+
+    #[test]
+    fn an_error_that_names_a_part_has_no_other_cause() {
+        let causes = [Cause::CallWithoutResult, Cause::LargeImage, Cause::LoneSurrogate, Cause::UnsignedThinking];
+        for (error, expected) in [
+            ("API Error: 400 Bad Request", causes.as_slice()),
+            ("400 tool_use ids were found without tool_result blocks", &[Cause::CallWithoutResult]),
+            ("400 tool_result.content.0.image.source.base64: image exceeds 5 MB maximum", &[Cause::LargeImage]),
+            ("400 The request body is not valid JSON: no low surrogate in string", &[Cause::LoneSurrogate]),
+            ("400 messages.1.content.0: Invalid `signature` in `thinking` block", &[Cause::UnsignedThinking]),
+            ("400 image.source.base64.data: image dimensions exceed max allowed size", &[]),
+            ("400 prompt is too long: 210000 tokens > 200000 maximum", &[]),
+        ] {
+            let fitting: Vec<Cause> = causes.into_iter().filter(|cause| cause.fits(error)).collect();
+            assert_eq!(fitting, expected, "{error}");
+        }
+    }
+}
