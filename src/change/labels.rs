@@ -1,16 +1,20 @@
-//! Pins and tags, as views show them.
+//! Pins, tags and links, as views show them.
 
+use std::path::PathBuf;
+
+use crate::change::links;
 use crate::change::pins::Pins;
 use crate::change::tags::Tags;
 use crate::error::Refusal;
 use crate::session::Session;
 use crate::system::env::Env;
 
-/// The pins and the tags.
+/// The pins, the tags and the directory of the links.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     pins: Pins,
     tags: Tags,
+    links: PathBuf,
 }
 
 impl Labels {
@@ -18,14 +22,15 @@ impl Labels {
     pub(crate) fn read(env: &Env) -> (Self, Vec<Refusal>) {
         let (pins, tags) = (Pins::read(env), Tags::read(env));
         let problems = [pins.as_ref().err(), tags.as_ref().err()].into_iter().flatten().cloned().collect();
-        (Self { pins: pins.unwrap_or_default(), tags: tags.unwrap_or_default() }, problems)
+        (Self { pins: pins.unwrap_or_default(), tags: tags.unwrap_or_default(), links: links::dir(env) }, problems)
     }
 
-    /// Notes pins and tags in sessions.
+    /// Notes pins, tags and links in sessions.
     pub(crate) fn mark(&self, sessions: &mut [Session]) {
         for session in sessions {
             session.is_pinned = self.pins.has(session.agent, session.id());
             session.tags = self.tags.of(session.agent, session.id()).cloned().collect();
+            session.continues = links::origin_of(session, &self.links).map(Box::new);
         }
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod apply;
 pub(crate) mod hindrance;
 pub(crate) mod labels;
+pub(crate) mod links;
 pub(crate) mod outcome;
 pub(crate) mod pins;
 pub(crate) mod plan;

@@ -1,7 +1,9 @@
 //! `rejoin resume --with`: the file with the conversation, and the first prompt of the other agent.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::change::links::{self, Link};
 use crate::commands::messages::{self, LeftOut, Messages};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::launch::briefings;
@@ -10,7 +12,7 @@ use crate::session::Session;
 use crate::session::branches::BranchFilter;
 use crate::system::disk::{self, Access, SYSTEM, Saving};
 use crate::system::env::Env;
-use crate::view::render::briefing::{Briefing, Digest};
+use crate::view::render::briefing::{Briefing, Digest, line};
 use crate::view::render::export::{MarkdownPage, Page as _};
 use crate::view::ui::Ui;
 
@@ -20,9 +22,14 @@ const MAX_ARGUMENT: usize = 128 * 1024;
 /// Writes the conversation, and gives the other agent its first prompt: the briefing, and the user's prompt if there is one.
 pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let Some(session) = &resume.session else { return Ok(()) };
+    let Some(briefed) = &resume.briefed else { return Ok(()) };
     let (file, digest) = write(session, env, ui)?;
+    let link = Link::new(session, &line(session.id()), briefed.agent, env.clock.now);
+    if let Err(error) = note(&link, env) {
+        ui.warn(&format!("the new session will not be linked to this one: {error}"));
+    }
     let dir = resume.plan.dir.as_deref();
-    let briefing = Briefing { session, dir, file: &file, digest: &digest, prompt, env };
+    let briefing = Briefing { link: &link, session, dir, file: &file, digest: &digest, prompt, env };
     let (mut whole, short) = (briefing.whole(), briefing.short());
     if whole.len() >= MAX_ARGUMENT {
         whole.clone_from(&short);
@@ -33,6 +40,17 @@ pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mu
     }
     resume.give(whole, short, file);
     Ok(())
+}
+
+/// Writes the file of a link.
+fn note(link: &Link, env: &Env) -> Result<(), PathError> {
+    let (dir, file) = (links::dir(env), link.file(env));
+    let fail = |error| PathError::new("write", &file, error);
+    disk::make_dirs(&SYSTEM, &dir, Access::Private).map_err(|error| PathError::new("create", &dir, error))?;
+    let bytes = link.to_json().map_err(|error| fail(error.into()))?;
+    let mut saving = Saving::begin(&SYSTEM, &file, Access::Private)?;
+    saving.write_all(&bytes).map_err(fail)?;
+    saving.commit_soon()
 }
 
 /// Writes the active branch of a conversation as Markdown.

@@ -174,6 +174,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         health,
         is_pinned: row.pinned,
         tags: row.tags.iter().filter_map(|tag| tag.parse().ok()).collect(),
+        continues: None,
         kin: None,
         process: row.process.as_ref().map(Holder::process),
     })

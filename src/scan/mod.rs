@@ -288,6 +288,7 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
         health: HealthSet::default(),
         is_pinned: false,
         tags: Box::default(),
+        continues: None,
         kin: None,
         process: None,
     }

@@ -13,6 +13,7 @@ pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
 mod message;
+mod origin;
 mod place;
 pub(crate) mod process;
 pub(crate) mod recorded;
@@ -38,6 +39,7 @@ pub(crate) use choice::{Choice, Comparison};
 pub(crate) use copy::{Copy, FILE_TIME_STEP};
 pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role};
+pub(crate) use origin::Origin;
 pub(crate) use place::{Located, Store};
 use process::Process;
 use tag::Tag;
@@ -193,6 +195,8 @@ pub(crate) struct Session {
     pub is_pinned: bool,
     /// The tags that the user gave it.
     pub tags: Box<[Tag]>,
+    /// The session that it continues; `None` unless `change::links` knows it.
+    pub continues: Option<Box<Origin>>,
     /// What its directory is to the one that was asked for, where it is another.
     pub kin: Option<Kin>,
     /// The process that uses it; `None` for an idle session, and unless `scan::processes` noted it.
@@ -322,6 +326,7 @@ pub(crate) mod tests {
             health: HealthSet::default(),
             is_pinned: false,
             tags: Box::default(),
+            continues: None,
             kin: None,
             process: None,
         }

@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     `active_at` Nullable(DateTime64(9, 'UTC')),
     `active_source` Nullable(String),
     `agent` LowCardinality(String),
+    `continues` Tuple(`agent` LowCardinality(String), `id` String),
     `copies` Array(Tuple(`active_at` Nullable(DateTime64(9, 'UTC')), `chosen` Bool, `compared` Nullable(String), `diverged_at_record` Nullable(UInt64), `messages` Nullable(UInt64), `path` String, `path_bytes_base64` Nullable(String), `project` Nullable(String), `size_bytes` UInt64, `why` Nullable(String))),
     `created_at` Nullable(DateTime64(9, 'UTC')),
     `first_prompt` Nullable(String),

@@ -101,6 +101,7 @@ impl Manifest {
             health: HealthSet::default(),
             is_pinned: false,
             tags: Box::default(),
+            continues: None,
             kin: None,
             process: None,
         }

@@ -97,6 +97,7 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
     let more = [
         session.is_pinned.then(|| "pinned".to_owned()),
         (!session.tags.is_empty()).then(|| session.tags.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
+        session.continues.as_ref().map(|origin| format!("continues {} {:.8}", origin.agent, origin.id)),
         named("branch", copy.git_branch.as_ref().map(|fact| &*fact.value)),
         named("model", copy.model.as_ref().map(|fact| &*fact.value)),
         copy.size().map(text::size),

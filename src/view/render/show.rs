@@ -43,6 +43,9 @@ pub(crate) fn session(
     if let Some(parent) = &copy.parent_id {
         page.line("parent", &text::one_line(parent))?;
     }
+    if let Some(origin) = &session.continues {
+        page.line("continues", &format!("{} {}", origin.agent, text::one_line(&origin.id)))?;
+    }
     let exists = match session.launch_dir_exists {
         Some(true) => ", exists",
         Some(false) => ", does not exist here",

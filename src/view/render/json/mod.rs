@@ -29,6 +29,7 @@ use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, 
 use crate::system::env::Elsewhere;
 use crate::view::render::answer::write_object;
 use crate::view::render::branches::BranchJson;
+use crate::view::render::json::doctor::SessionIdJson;
 
 /// A directory that a session is launched in.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -155,6 +156,8 @@ pub(crate) struct SessionJson<'a> {
     pub git_branch: Option<&'a str>,
     /// The session that it came from.
     pub parent_id: Option<&'a str>,
+    /// The session that it continues, because another agent began it with `resume --with`; `null` if rejoin does not know one.
+    pub continues: Option<SessionIdJson<'a>>,
     /// `live`, `maybe` or `idle`.
     pub liveness: &'a str,
     /// The process that uses it, or may; `null` if it is idle. Only `list` and `show` look.
@@ -202,6 +205,7 @@ impl<'a> SessionJson<'a> {
             model: copy.model.as_ref().map(|fact| &*fact.value),
             git_branch: copy.git_branch.as_ref().map(|fact| &*fact.value),
             parent_id: copy.parent_id.as_deref(),
+            continues: session.continues.as_deref().map(|origin| SessionIdJson { agent: origin.agent, id: &origin.id }),
             liveness: copy.liveness.name(),
             process: session.process.map(ProcessJson::from),
             pinned: session.is_pinned,
