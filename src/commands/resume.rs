@@ -47,7 +47,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         no_limit: args.no_limit || args.print,
         has_terminal: env.terminal.stdin || args.print || args.json,
     };
-    let mut copy = args.copy.clone();
+    let (mut copy, mut with) = (args.copy.clone(), args.with);
     // A session, or what to begin with in the picker.
     let found = if args.session.is_empty() {
         find::needs_a_picker(&env.terminal)?;
@@ -70,11 +70,13 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                 options: &options,
                 request: &request,
                 copy: copy.as_ref(),
+                with,
                 is_started: !args.print && !args.json,
             };
             match find::picked(wish, env, ui)? {
                 Answer::Sessions(sessions, how) => {
                     copy = how.copy.map(CopySelector::Number).or(copy);
+                    with = how.with.or(with);
                     options = find::options_with(&options, &how);
                     let session = sessions.first().context("nothing was picked")?;
                     Target::Session(Box::new(find::again(session, Wanted::RESUME, env)?))
@@ -86,7 +88,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     let mut resume = match target {
         Target::Session(session) => {
             let session = find::with_a_copy(*session, copy.as_ref(), RESUME_COPY, env, ui)?;
-            match args.with {
+            match with {
                 Some(other) => Resume::briefed(session, other, &options, &request, env)?,
                 None => Resume::of_session(session, &options, &request, env)?,
             }

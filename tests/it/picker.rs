@@ -343,7 +343,7 @@ fn ten_thousand_random_bytes_do_nothing() {
     let mut seat = open(&world, 80, 24);
     seat.shows("2 of 2 sessions");
     // Enter, what the footer has, and what leaves.
-    let keys = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x03, 0x1b];
+    let keys = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x12, 0x03, 0x1b];
     let mut number = 1_u32;
     let mut bytes = Vec::new();
     while bytes.len() < 10_000 {
@@ -512,6 +512,57 @@ fn a_session_that_is_not_resumed_says_why_and_enter_offers_what_can_be_done() {
     assert_eq!(seat.ends().0, Some(0));
     let launch = world.launched().expect("a launch");
     assert_eq!((launch.argv[2].as_str(), launch.cwd.as_path()), (id(3).as_str(), world.dir("repo").as_path()));
+}
+
+#[test]
+fn another_agent_is_chosen_and_started_with_a_briefing() {
+    let world = two_sessions();
+    let mut seat = open(&world, 120, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("docs\x12");
+    seat.shows("No other agent that takes a briefing is installed.");
+    leaves(seat, "\x1b", 130);
+
+    world.install("codex", "");
+    world.install("gemini", "");
+    let mut seat = open(&world, 120, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("docs");
+    seat.shows("1 of 2 sessions");
+    for back in ["\x1b", "\x03"] {
+        seat.types("\x12");
+        let screen = seat.shows(&format!("> rejoin resume claude:{} --with codex", id(2)));
+        assert!(screen.contains(&format!("Continue claude session {} with another agent", id(2))), "{screen}");
+        assert!(screen.contains("starts Codex with a briefing on it, as a new session"), "{screen}");
+        assert!(!screen.contains("--with claude") && !screen.contains("--with qwen"), "{screen}");
+        seat.types(back);
+        seat.shows_what(|screen| screen.contains("> docs") && !screen.contains("another agent"));
+    }
+    assert!(world.launched().is_none());
+    seat.types("\x12");
+    seat.shows("--with gemini");
+    seat.types("\x1b[B");
+    seat.shows(&format!("> rejoin resume claude:{} --with gemini", id(2)));
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.argv[0].as_str(), &launch.cwd), ("gemini", &world.dir("docs")));
+    assert!(launch.argv[2].starts_with(&format!("Continues claude session {} ", id(2))), "{:?}", launch.argv);
+}
+
+#[test]
+fn a_picker_for_another_agent_starts_that_one() {
+    let world = two_sessions();
+    world.install("codex", "");
+    let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["resume", "--with", "codex"]);
+    let mut seat = Seat::run(&command, 100, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("docs\x19");
+    seat.shows(&format!("Copied: rejoin resume claude:{} --with codex", id(2)));
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").argv[0], "codex");
 }
 
 #[test]

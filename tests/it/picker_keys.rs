@@ -72,6 +72,8 @@ fn at_every_width_words_are_found_and_every_key_of_the_footer_acts() {
             ("\x14", "1 session unpinned."),
             ("\x18", "Delete 1 session ("),
             ("n", "Nothing was deleted."),
+            ("\x12", "starts Claude Code with a briefing"),
+            ("\x1b", "> amplifier  Read"),
         ] {
             seat.types(keys);
             seat.shows_what(|screen| format!("{}\n", screen.trim_end()).replace("             ", "\n").contains(shown));
@@ -191,6 +193,7 @@ fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
         "^O",
         "^X",
         "^T",
+        "^R",
         "tab",
         "up down ^K ^J ^P ^N",
         "page-up page-down",

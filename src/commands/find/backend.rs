@@ -45,6 +45,8 @@ pub(super) struct SessionBackend {
     pub(super) options: Options,
     pub(super) request: Request,
     pub(super) copy: Option<CopySelector>,
+    /// The agent that is started in place of a session's own.
+    pub(super) with: Option<AgentKind>,
     /// Whether the agent's program is started, so that it must be there.
     pub(super) is_started: bool,
 }
@@ -76,10 +78,31 @@ impl Backend for SessionBackend {
     fn command(&self, session: &Session) -> Result<String, Refused> {
         // It may be for another terminal, in which the program is found.
         let resume = self.resume(session, &How::default(), false)?;
+        if let Some(other) = self.with {
+            // The briefing is written when that runs.
+            let how = How { with: Some(other), ..How::default() };
+            return Ok(in_home(&Self::line(session, &how), &self.env.invocation.elsewhere).into_owned());
+        }
         resume.plan.shell_line(&self.env).ok_or_else(|| Refused {
             why: "the command cannot be printed: a part of it holds control characters or is not UTF-8".to_owned(),
             ready: vec![show_it(session)],
         })
+    }
+
+    fn other_agents(&self, session: &Session) -> Result<Vec<Ready>, String> {
+        let others = agent::all().iter().map(|agent| agent.kind()).filter(|kind| *kind != session.agent);
+        let is_ready = |kind: &AgentKind| {
+            let plan = launch::new_session(*kind, &self.request, &self.env);
+            plan.is_ok_and(|plan| !self.is_started || launch::find_program(&plan, &self.env).is_ok())
+        };
+        let ready = |kind: AgentKind| {
+            let how = How { with: Some(kind), ..How::default() };
+            let line = in_home(&Self::line(session, &how), &self.env.invocation.elsewhere).into_owned();
+            let why = format!("starts {} with a briefing on it, as a new session", agent::about(kind).title);
+            Ready { line, why, how: Some(how) }
+        };
+        let ready: Vec<Ready> = others.filter(is_ready).map(ready).collect();
+        if ready.is_empty() { Err("No other agent that takes a briefing is installed.".to_owned()) } else { Ok(ready) }
     }
 
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {
@@ -134,13 +157,17 @@ impl SessionBackend {
 
     /// Makes every check of a resume, and says what can be done where one fails.
     fn resume(&self, session: &Session, how: &How, is_started: bool) -> Result<Resume, Refused> {
+        let how = &How { with: how.with.or(self.with), ..how.clone() };
         let fail = |refusal: Refusal, resume: Option<&Resume>| self.refused(session, &refusal, resume, how);
         let read = again(session, Wanted::RESUME, &self.env).map_err(|refusal| fail(refusal, None))?;
         let copy = how.copy.map(CopySelector::Number).or_else(|| self.copy.clone());
         let read = with_a_chosen_copy(read, copy.as_ref(), &self.env).map_err(|refusal| fail(refusal, None))?;
         let options = options_with(&self.options, how);
-        let mut resume =
-            Resume::of_session(read, &options, &self.request, &self.env).map_err(|refusal| fail(refusal, None))?;
+        let planned = match how.with {
+            Some(other) => Resume::briefed(read, other, &options, &self.request, &self.env),
+            None => Resume::of_session(read, &options, &self.request, &self.env),
+        };
+        let mut resume = planned.map_err(|refusal| fail(refusal, None))?;
         if let Some(refusal) = resume.check(&options, &self.env).into_iter().next() {
             return Err(fail(refusal, Some(&resume)));
         }
@@ -204,6 +231,9 @@ impl SessionBackend {
         }
         if let Some(dir) = &how.dir {
             line.push_str(&format!(" --in {}", shell::word(&dir.to_string_lossy())));
+        }
+        if let Some(other) = how.with {
+            line.push_str(&format!(" --with {other}"));
         }
         let flags = [
             (how.force, "--force"),

@@ -13,8 +13,8 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch::resume::Options;
-use crate::session::Session;
 use crate::session::select::{CopySelector, Filter, Selector};
+use crate::session::{AgentKind, Session};
 use crate::system::env::{Env, Terminal};
 use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
@@ -30,6 +30,8 @@ pub(crate) struct Wish<'a> {
     pub options: &'a Options,
     pub request: &'a Request,
     pub copy: Option<&'a CopySelector>,
+    /// The agent that is started in place of a session's own.
+    pub with: Option<AgentKind>,
     /// Whether its agent is started then.
     pub is_started: bool,
 }
@@ -78,6 +80,7 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
         options: wish.options.clone(),
         request: wish.request.clone(),
         copy: wish.copy.cloned(),
+        with: wish.with,
         is_started: wish.is_started,
     });
     match pick::pick(&backend, wish.purpose, wish.words, env, ui.err_styles()).context("cannot use the terminal")? {
@@ -114,7 +117,7 @@ impl Finder<'_> {
         let Some(words) = words_to_pick(&error, selector, &env.terminal) else { return Err(error) };
         let purpose = Purpose { verb, takes_several: false, is_checked: false };
         let (options, request, words) = (&Options::default(), &Request::default(), words.as_str());
-        let wish = Wish { filter, purpose, words, options, request, copy: None, is_started: false };
+        let wish = Wish { filter, purpose, words, options, request, copy: None, with: None, is_started: false };
         match picked(wish, env, self.ui)? {
             Answer::Sessions(sessions, _) => {
                 let session = sessions.first().context("nothing was picked")?;

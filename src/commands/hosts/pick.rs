@@ -18,7 +18,7 @@ use crate::fleet::{self, Host, row};
 use crate::format::{shell, text};
 use crate::session::Session;
 use crate::system::env::Env;
-use crate::view::pick::{self, Backend, How, Picked, Purpose, Refused};
+use crate::view::pick::{self, Backend, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
 
 /// Lets a person pick among the sessions of all hosts, and resumes the one there.
@@ -146,6 +146,10 @@ impl Backend for HostBackend {
 
     fn command(&self, session: &Session) -> Result<String, Refused> {
         Ok(command(session, "resume", ""))
+    }
+
+    fn other_agents(&self, session: &Session) -> Result<Vec<Ready>, String> {
+        Err(format!("this is done on its host: {}", command(session, "resume", " --with AGENT")))
     }
 
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {

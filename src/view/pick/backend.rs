@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
-use crate::session::Session;
+use crate::session::{AgentKind, Session};
 
 /// What the list is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) struct How {
     pub recreate_worktree: bool,
     /// Whether it is resumed however often that was done just now.
     pub no_limit: bool,
+    /// The agent that is started with a briefing on it; `None` for its own.
+    pub with: Option<AgentKind>,
 }
 
 /// What can be done with a session that is not resumed as it is.
@@ -65,6 +67,9 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Returns the command that resumes a session.
     fn command(&self, session: &Session) -> Result<String, Refused>;
+
+    /// Returns the other agents that can be started with a briefing on a session, as commands; or why there are none.
+    fn other_agents(&self, session: &Session) -> Result<Vec<Ready>, String>;
 
     /// Plans the removal of sessions as `delete` does.
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String>;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::backend::{Backend, How, Refused};
+use super::backend::{Backend, How, Ready, Refused};
 use super::item::{Item, Key};
 use super::preview::Preview;
 use super::state::Said;
@@ -46,6 +46,8 @@ pub(super) enum News {
     Checked(Arc<Session>, How, Result<(), Refused>),
     /// The command of a session was asked for.
     Command(Arc<Session>, Result<String, Refused>),
+    /// Other agents were asked for.
+    Agents(Key, Result<Vec<Ready>, String>),
     /// A removal was planned.
     Planned(Vec<Key>, Result<Change, String>),
     /// A removal was carried out; these are gone, and this is to be said.
@@ -179,6 +181,14 @@ impl Background {
         self.run(move |backend, tell| {
             let command = backend.command(&session);
             tell(News::Command(session, command));
+        });
+    }
+
+    /// Asks for the other agents that can continue a session.
+    pub(super) fn other_agents(&self, session: Arc<Session>) {
+        self.run(move |backend, report| {
+            let agents = backend.other_agents(&session);
+            report(News::Agents((session.agent, session.id().to_owned()), agents));
         });
     }
 

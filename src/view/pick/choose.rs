@@ -34,7 +34,7 @@ pub(crate) fn choose(session: &Session, refused: Refused, styles: &Styles) -> io
         let Mode::Ways { refused, cursor, .. } = &state.mode else { return Ok(Choice::Left(Exit::Interrupted)) };
         let layout = Layout::of(screen.size());
         let body = Area { columns: layout.columns, rows: layout.rows.saturating_sub(1) };
-        let mut lines = footer::ways(refused, *cursor, body, styles);
+        let mut lines = footer::ways(refused, styles.warning, *cursor, body, styles);
         lines.resize_with(body.rows, Default::default);
         lines.push(footer::line(&state, layout.columns, styles));
         let lines: Vec<_> = lines.into_iter().map(|line| (line, None)).collect();

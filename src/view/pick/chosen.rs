@@ -28,6 +28,7 @@ impl State {
             }
             Pressed::Copy => Step::CopyCommand(meant[0]),
             Pressed::Open => Step::Open(self.items[here].key.clone()),
+            Pressed::With if self.purpose.is_checked => Step::AskForAgents(here),
             Pressed::Remove => Step::AskToRemove(meant),
             Pressed::Pin => {
                 let is_pinned = |at: &usize| self.items[*at].marks.iter().any(|mark| mark.word == PINNED);

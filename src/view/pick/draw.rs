@@ -26,8 +26,9 @@ pub(super) fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles
         Mode::Sure { items, bytes } => {
             lines.extend(footer::question(state, &items, bytes, body, styles).into_iter().map(single));
         }
-        Mode::Ways { refused, cursor, .. } => {
-            lines.extend(footer::ways(&refused, cursor, body, styles).into_iter().map(single));
+        Mode::Ways { refused, cursor, is_offer, .. } => {
+            let style = if is_offer { styles.header } else { styles.warning };
+            lines.extend(footer::ways(&refused, style, cursor, body, styles).into_iter().map(single));
         }
         Mode::List => {
             let list = list::lines(state, layout.list, styles);
@@ -122,7 +123,7 @@ pub(super) mod tests {
             [None, Some(messages()), Some(Preview::TooLarge(1 << 40)), Some(Preview::Unreadable("no".repeat(99)))];
         let way = Ready { line: "rejoin resume x".repeat(20), why: "why ".repeat(50), how: None };
         let refused = Refused { why: "日本 gone ".repeat(30), ready: vec![way; 9] };
-        let ways = Mode::Ways { key: (AgentKind::Claude, "x".to_owned()), refused, cursor: 5 };
+        let ways = Mode::Ways { key: (AgentKind::Claude, "x".to_owned()), refused, cursor: 5, is_offer: false };
         let modes = [Mode::List, Mode::Help(3), Mode::Sure { items: vec![0, 1, 2], bytes: 1 << 40 }, ways];
         let mut state = listed(&LIST);
         state.is_grouped = true;

@@ -1,5 +1,7 @@
 //! The keys that count now, and the questions that stand in the place of the list.
 
+use anstyle::Style;
+
 use super::backend::Refused;
 use super::help;
 use super::layout::Area;
@@ -11,7 +13,7 @@ use crate::view::ui::Styles;
 /// Returns the last line of the screen.
 pub(super) fn line(state: &State, columns: usize, styles: &Styles) -> Line {
     let keys: Vec<help::Name> = match &state.mode {
-        Mode::List => std::iter::once(("enter", state.purpose.verb)).chain(help::ACTIONS).collect(),
+        Mode::List => help::actions(state.purpose).collect(),
         Mode::Help(_) => vec![("up down", "scroll"), ("esc", "back")],
         Mode::Sure { .. } => vec![("y", "delete"), ("n", "keep"), ("esc", "back")],
         Mode::Ways { .. } => vec![("enter", "do it"), ("^Y", "copy"), ("up down", "move"), ("esc", "back")],
@@ -56,11 +58,11 @@ pub(super) fn question(state: &State, items: &[usize], bytes: u64, body: Area, s
     lines.into_iter().take(body.rows.max(1)).map(|line| line.cut(body.columns)).collect()
 }
 
-/// Says why a session is not resumed, and lists what can be done.
-pub(super) fn ways(refused: &Refused, cursor: usize, body: Area, styles: &Styles) -> Vec<Line> {
+/// Returns why a session is not resumed, in this style, and what can be done.
+pub(super) fn ways(refused: &Refused, style: Style, cursor: usize, body: Area, styles: &Styles) -> Vec<Line> {
     let why: Vec<Line> = wrapped(&text::one_line(&refused.why), body.columns, 4)
         .iter()
-        .map(|words| Line::styled(styles.warning, words))
+        .map(|words| Line::styled(style, words))
         .collect();
     let mut lines = Vec::new();
     let mut here = 0;

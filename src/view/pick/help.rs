@@ -10,17 +10,27 @@ use crate::view::ui::Styles;
 pub(super) type Name = (&'static str, &'static str);
 
 /// The keys of the list that the footer shows, those that matter most first.
-pub(super) const ACTIONS: [Name; 9] = [
+const ACTIONS: [Name; 10] = [
     ("?", "all keys"),
     ("^Y", "copy"),
     ("^O", "open"),
     ("^X", "delete"),
     ("tab", "mark"),
     ("^T", "pin"),
+    WITH,
     ("^S", "sort"),
     ("^G", "group"),
     ("esc", "quit"),
 ];
+
+/// The key that is for a resume only.
+const WITH: Name = ("^R", "other agent");
+
+/// Returns the keys of the list that have a purpose.
+pub(super) fn actions(purpose: Purpose) -> impl Iterator<Item = Name> {
+    let is_meant = move |name: &Name| *name != WITH || purpose.is_checked;
+    std::iter::once(("enter", purpose.verb)).chain(ACTIONS.into_iter().filter(is_meant))
+}
 
 /// What stands on the page of all keys, in parts.
 fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
@@ -32,8 +42,10 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         ("^O", "open it whole in a pager: everything that is known, and every message"),
         ("^X", "delete it, after a question; `rejoin undo` brings it back"),
         ("^T", "pin it, so that no cleanup takes it; again, let it go"),
+        ("^R", "continue it with another agent, which gets a briefing; the session is only read"),
         ("tab", "mark it for ^Y, ^X or ^T, and go on to the next; shift-tab goes back"),
     ]));
+    actions.retain(|(key, _)| *key != WITH.0 || purpose.is_checked);
     let look = own(&[
         ("^S", "sort by activity, by size, by directory"),
         ("^G", "group by directory"),

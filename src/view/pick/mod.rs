@@ -218,6 +218,10 @@ impl Picker<'_> {
                 self.state.busy = Some("Checking");
                 self.background.command(Arc::clone(&self.sessions[at]));
             }
+            Step::AskForAgents(at) => {
+                self.state.busy = Some("Looking for agents");
+                self.background.other_agents(Arc::clone(&self.sessions[at]));
+            }
             Step::Open(key) => self.open(&key)?,
             Step::AskToRemove(items) => {
                 self.state.busy = Some("Looking at what goes");
@@ -288,6 +292,13 @@ impl Picker<'_> {
                         }
                     }
                     Err(refused) => self.state.offer((session.agent, session.id().to_owned()), refused),
+                }
+            }
+            News::Agents(key, agents) => {
+                self.state.busy = None;
+                match agents {
+                    Ok(ready) => self.state.offer_agents(key, ready),
+                    Err(why) => self.state.note = Some(why),
                 }
             }
             News::Planned(keys, planned) => {

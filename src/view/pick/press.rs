@@ -22,6 +22,8 @@ pub(super) enum Step {
     CopyText(String),
     /// This one is to be shown whole.
     Open(Key),
+    /// Other agents are to be offered for this one.
+    AskForAgents(usize),
     /// These are to be deleted, after a question.
     AskToRemove(Vec<usize>),
     /// The question was answered with yes.
@@ -72,13 +74,13 @@ impl State {
                 }
                 _ => Step::Stay,
             },
-            Mode::Ways { key: whose, refused, cursor } => {
+            Mode::Ways { key: whose, refused, cursor, is_offer } => {
                 let last = refused.ready.len().saturating_sub(1);
                 match key {
                     Pressed::Up => *cursor = cursor.saturating_sub(1),
                     Pressed::Down => *cursor = (*cursor + 1).min(last),
-                    Pressed::Interrupt => return Step::Leave,
-                    Pressed::Escape => self.mode = Mode::List,
+                    Pressed::Interrupt if !*is_offer => return Step::Leave,
+                    Pressed::Interrupt | Pressed::Escape => self.mode = Mode::List,
                     Pressed::Copy => {
                         return refused.ready.get(*cursor).map_or(Step::Stay, |way| Step::CopyText(way.line.clone()));
                     }
@@ -142,7 +144,9 @@ impl State {
             Pressed::Mouse(_) => {}
             Pressed::Escape | Pressed::Interrupt => return Step::Leave,
             Pressed::Redraw => return Step::Redraw,
-            Pressed::Enter | Pressed::Copy | Pressed::Open | Pressed::Remove | Pressed::Pin => return self.act(&key),
+            Pressed::Enter | Pressed::Copy | Pressed::Open | Pressed::With | Pressed::Remove | Pressed::Pin => {
+                return self.act(&key);
+            }
         }
         if self.edit.text() != typed {
             self.type_anew();
@@ -200,11 +204,29 @@ mod tests {
         assert_eq!((&state.mode, state.edit.text()), (&Mode::List, "t"));
     }
 
+    #[test]
+    fn other_agents_are_offered_and_both_keys_go_back() {
+        let mut state = many(2);
+        assert_eq!(state.press(Pressed::With), Step::AskForAgents(0));
+        let key = state.items[0].key.clone();
+        let how = How { with: Some(crate::session::AgentKind::Codex), ..How::default() };
+        let ready = Ready { line: "rejoin resume a --with codex".to_owned(), why: "why".to_owned(), how: Some(how) };
+        for back in [Pressed::Escape, Pressed::Interrupt] {
+            state.offer_agents(key.clone(), vec![ready.clone()]);
+            assert_eq!((state.press(back), &state.mode), (Step::Stay, &Mode::List));
+        }
+        state.offer_agents(key.clone(), vec![ready.clone()]);
+        assert_eq!(state.press(Pressed::Enter), Step::Choose(key, ready));
+        let mut other = many(1);
+        other.purpose.is_checked = false;
+        assert_eq!(other.press(Pressed::With), Step::Stay, "only a resume can be continued elsewhere");
+    }
+
     proptest! {
         #[test]
         fn nothing_is_done_by_a_key_that_is_not_in_the_footer(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-            // Enter, ^Y, ^X, ^T, ^O, and what leaves.
-            const KEYS: [u8; 8] = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x03, 0x1b, 0x9b];
+            // Enter, ^Y, ^X, ^T, ^O, ^R, and what leaves.
+            const KEYS: [u8; 9] = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x12, 0x03, 0x1b, 0x9b];
             let mut keys = Keys::default();
             keys.push(&bytes.into_iter().filter(|byte| !KEYS.contains(byte)).collect::<Vec<_>>());
             let mut state = many(3);

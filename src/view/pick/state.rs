@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::backend::{Purpose, Refused};
+use super::backend::{Purpose, Ready, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
 use super::layout::Layout;
@@ -21,8 +21,9 @@ pub(super) enum Mode {
     Help(usize),
     /// The question whether these are deleted, which takes so many bytes.
     Sure { items: Vec<usize>, bytes: u64 },
-    /// Why the session is not resumed, and what can be done; the cursor stands on one of that.
-    Ways { key: Key, refused: Refused, cursor: usize },
+    /// Why the session is not resumed, and what can be done; the cursor stands on one of that. An offer is not a refusal: the user
+    /// asked for it.
+    Ways { key: Key, refused: Refused, cursor: usize, is_offer: bool },
 }
 
 /// The best message of a session that has the words, and the number of messages that have any of them.
@@ -199,7 +200,13 @@ impl State {
     pub(super) fn offer(&mut self, key: Key, refused: Refused) {
         // Enter does the first thing that can be done at once.
         let cursor = refused.ready.iter().position(|ready| ready.how.is_some()).unwrap_or(0);
-        self.mode = Mode::Ways { key, refused, cursor };
+        self.mode = Mode::Ways { key, refused, cursor, is_offer: false };
+    }
+
+    /// Offers agents that can be started in place of the session's own.
+    pub(super) fn offer_agents(&mut self, key: Key, ready: Vec<Ready>) {
+        let refused = Refused { why: format!("Continue {} session {} with another agent", key.0, key.1), ready };
+        self.mode = Mode::Ways { key, refused, cursor: 0, is_offer: true };
     }
 
     pub(super) fn type_anew(&mut self) {
