@@ -566,6 +566,22 @@ fn a_picker_for_another_agent_starts_that_one() {
 }
 
 #[test]
+fn a_message_on_another_branch_says_so_in_its_row_and_in_the_preview() {
+    let world = two_sessions();
+    let talk = Claude::session(id(3)).in_dir(world.dir("parser")).chained().title("Walk");
+    let talk = talk.turn("start", "Started.").turn("the lantern went out", "Light it.").back_to(2);
+    world.add(talk.turn("the bridge is closed", "Go around."));
+    let mut seat = open(&world, 100, 24);
+    seat.shows("3 of 3 sessions");
+    seat.types("lantern");
+    let screen = seat.shows_what(|screen| screen.matches("user (branch 2): the lantern went out").count() == 2);
+    assert!(screen.screen().contents().contains("\nuser: the bridge is closed"), "the active branch has no number");
+    seat.types("\x15bridge closed");
+    seat.shows("    user: the bridge is closed");
+    leaves(seat, "\x1b", 130);
+}
+
+#[test]
 fn without_colours_there_are_none() {
     let world = two_sessions();
     let mut command = world.with("NO_COLOR", "1").command(env!("CARGO_BIN_EXE_rejoin"));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::backend::{Backend, How, Ready, Refused};
 use super::item::{Item, Key};
@@ -26,6 +26,8 @@ use crate::system::terminal::Waker;
 
 /// So many sessions are searched before what was found is told.
 const PART: usize = 32;
+/// Number of sessions, the best ones, whose branches are read to mark what was found on another branch.
+const MARKED: usize = 64;
 /// What was found is told no more often than this, because the list is put in order anew each time.
 const TELL: Duration = Duration::from_millis(60);
 /// The best message of a session is shown.
@@ -136,7 +138,7 @@ impl Background {
         sessions.retain(|session| session.host().is_none());
         let is_wanted = self.search.anew();
         let (words, now) = (Words::parse(texts), env.clock.now);
-        self.run(move |_, tell| {
+        self.run(move |_, report| {
             let sieve = Sieve::new(&words);
             let (mut said, mut told, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
             for part in sessions.chunks(PART) {
@@ -148,7 +150,7 @@ impl Background {
                 said.extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
                 tallies.extend(counted);
                 if !said.is_empty() && told.elapsed() >= TELL {
-                    tell(News::Said(std::mem::take(&mut said)));
+                    report(News::Said(std::mem::take(&mut said)));
                     told = Instant::now();
                 }
             }
@@ -159,7 +161,12 @@ impl Background {
             let has_all = ranking.matched == words.terms.len();
             let no_match = (!has_all).then(|| no_match(&sieve, &ranking, tallies, &sessions, &is_wanted));
             if is_wanted() {
-                tell(News::Searched { said, no_match });
+                let best: Vec<(Key, Said)> = Vec::clone(&said).into_iter().take(MARKED).collect();
+                report(News::Searched { said, no_match });
+                let on_branches = on_other_branches(best, &sessions, &is_wanted);
+                if is_wanted() && !on_branches.is_empty() {
+                    report(News::Said(on_branches));
+                }
             }
         });
     }
@@ -224,6 +231,22 @@ fn said_in(session: &Session, tally: &Tally, score: f64) -> Option<(Key, Said)> 
         (session.agent, session.id().to_owned()),
         Said { hit: hit.clone(), messages: tally.found.messages, quality, score },
     ))
+}
+
+/// Returns the found messages that are on another branch than the one that a resume continues, with its number.
+fn on_other_branches(
+    found: Vec<(Key, Said)>,
+    sessions: &[Arc<Session>],
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Vec<(Key, Said)> {
+    let marked = found.into_par_iter().filter_map(|((agent, id), mut said)| {
+        let session = sessions.iter().find(|session| session.agent == agent && session.id() == id)?;
+        if is_wanted() {
+            search::mark_branches(session.copy(), std::slice::from_mut(&mut said.hit));
+        }
+        said.hit.branch.is_some().then_some(((agent, id), said))
+    });
+    marked.collect()
 }
 
 /// Says why no session has all words, and which words some have.

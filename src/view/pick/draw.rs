@@ -67,7 +67,7 @@ pub(super) mod tests {
 
     use super::super::backend::{Ready, Refused};
     use super::super::keys::Key;
-    use super::super::preview::{Fact, Preview};
+    use super::super::preview::{self, Fact, Preview};
     use super::super::state::tests::{listed, said, typed};
     use super::*;
     use crate::session::{AgentKind, Role};
@@ -93,7 +93,8 @@ pub(super) mod tests {
     }
 
     fn messages() -> Preview {
-        Preview::Messages(vec![(Role::User, "a b c ".repeat(50)), (Role::Assistant, "日本".repeat(200))])
+        let line = |role, words| preview::Line { role, branch: None, words };
+        Preview::Messages(vec![line(Role::User, "a b c ".repeat(50)), line(Role::Assistant, "日本".repeat(200))])
     }
 
     #[test]
@@ -192,5 +193,9 @@ pub(super) mod tests {
         assert_eq!(drawn[1], "2 of 2 sessions, 1 by what was said");
         assert!(drawn[2].contains("… hay hay needle in a h…") || drawn[2].contains("needle in a"), "{drawn:#?}");
         assert_eq!(drawn[4], "    user: so needle it  +2");
+        let mut on_branch = said("needle");
+        on_branch.hit.branch = Some(2);
+        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), on_branch)]);
+        assert_eq!(self::drawn(&mut state, 70, 7, None)[4], "    user (branch 2): so needle it  +2");
     }
 }

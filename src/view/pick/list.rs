@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::item::Item;
 use super::layout::Area;
 use super::line::Line;
+use super::pane::named;
 use super::state::{Row, State};
 use crate::format::text;
 use crate::view::ui::Styles;
@@ -126,7 +127,7 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
 fn said(state: &State, at: usize, width: usize, styles: &Styles) -> Line {
     let item = &state.items[state.matches[at].item];
     let Some(said) = state.said_in(&item.key) else { return Line::default() };
-    let mut line = Line::styled(styles.faint, &format!("    {}: ", said.hit.role.name()));
+    let mut line = Line::styled(styles.faint, &format!("    {}: ", named(said.hit.role, said.hit.branch)));
     let more = if said.messages > 1 { format!("  +{}", said.messages - 1) } else { String::new() };
     let room = width.saturating_sub(line.width() + more.len());
     let [before, found, after] = crate::view::render::search::excerpt(&said.hit, room);

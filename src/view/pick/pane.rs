@@ -2,9 +2,10 @@
 
 use super::layout::Area;
 use super::line::{Line, wrapped};
-use super::preview::{Fact, Preview};
+use super::preview::{Fact, Line as Message, Preview};
 use super::state::State;
 use crate::format::text;
+use crate::session::Role;
 use crate::view::ui::Styles;
 
 /// Lines that a message takes at most.
@@ -64,6 +65,11 @@ fn facts(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Ve
     lines
 }
 
+/// Returns the name of a role, with the number of a branch that a resume does not continue.
+pub(super) fn named(role: Role, branch: Option<u16>) -> String {
+    branch.map_or_else(|| role.name().to_owned(), |number| format!("{} (branch {number})", role.name()))
+}
+
 /// Returns the lines of the messages, and which of them has what was found in them.
 fn conversation(
     state: &mut State,
@@ -93,8 +99,9 @@ fn conversation(
         text::one_line(around.trim_matches('…')).into_owned()
     });
     let (mut lines, mut found) = (Vec::new(), None);
-    for (role, words) in messages {
-        let name = role.name();
+    for Message { role, branch, words } in messages {
+        let name = named(*role, *branch);
+        let name = name.as_str();
         let has_it = found.is_none() && around.as_deref().is_some_and(|around| words.contains(around));
         let first = lines.len();
         for (at, words) in wrapped(&format!("{name}: {words}"), columns, MAX_LINES).iter().enumerate() {

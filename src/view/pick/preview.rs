@@ -20,14 +20,23 @@ const MAX_MESSAGE: usize = 4000;
 /// What is shown of a session's conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Preview {
-    /// Who said what, the newest last; each on one line and harmless.
-    Messages(Vec<(Role, String)>),
+    /// The last messages, the newest last.
+    Messages(Vec<Line>),
     /// The transcript is too large to be read for this.
     TooLarge(u64),
     /// It lies on another machine.
     OnHost(String),
     /// It cannot be read.
     Unreadable(String),
+}
+
+/// A message on one line, harmless for a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) role: Role,
+    /// The number of its branch; `None` on the one that a resume continues.
+    pub(super) branch: Option<u16>,
+    pub(super) words: String,
 }
 
 impl Preview {
@@ -53,7 +62,8 @@ impl Preview {
             number += 1;
             let words = text::one_line(&message.text);
             if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {
-                last.push_back((message.role, text::truncated(&words, MAX_MESSAGE).into_owned()));
+                let words = text::truncated(&words, MAX_MESSAGE).into_owned();
+                last.push_back(Line { role: message.role, branch: message.branch, words });
                 if last.len() > MAX_MESSAGES {
                     last.pop_front();
                 }
@@ -122,6 +132,10 @@ mod tests {
         Preview::read(&session(vec![copy]), None, &|| is_wanted)
     }
 
+    fn line(words: &str) -> Line {
+        Line { role: Role::User, branch: None, words: words.to_owned() }
+    }
+
     fn said(role: &str, text: &str) -> String {
         format!("{{\"type\":\"{role}\",\"message\":{{\"role\":\"{role}\",\"content\":\"{text}\"}}}}\n")
     }
@@ -131,14 +145,14 @@ mod tests {
         let lines: String = (0..100).map(|n| said("user", &format!("n{n}\\n\\u001b[2J"))).collect();
         let Preview::Messages(messages) = preview(&lines, 1, true) else { panic!("no messages") };
         assert_eq!(messages.len(), MAX_MESSAGES);
-        assert_eq!(messages.last(), Some(&(Role::User, "n99 \\u{1b}[2J".to_owned())));
+        assert_eq!(messages.last(), Some(&line("n99 \\u{1b}[2J")));
     }
 
     #[test]
     fn a_large_transcript_is_not_read_and_none_to_its_end_that_nobody_looks_at_any_more() {
         assert_eq!(preview(&said("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
         let two = [said("user", "x"), said("assistant", "y")].concat();
-        assert_eq!(preview(&two, MAX_BYTES, false), Preview::Messages(vec![(Role::User, "x".to_owned())]));
+        assert_eq!(preview(&two, MAX_BYTES, false), Preview::Messages(vec![line("x")]));
     }
 
     #[test]
