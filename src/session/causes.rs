@@ -47,12 +47,42 @@ impl Cause {
         }
     }
 
-    /// Returns whether an error may have this cause. An error that names a part of the request has no other cause.
+    /// Returns whether an error may have this cause: it names this part of the request, or says nothing but that the request is
+    /// invalid.
     pub(crate) fn fits(self, error: &str) -> bool {
         let error = error.to_lowercase();
-        let named = TOPICS.iter().find(|(words, _)| words.iter().any(|word| error.contains(word)));
-        named.is_none_or(|(_, cause)| *cause == Some(self))
+        match TOPICS.iter().find(|(words, _)| words.iter().any(|word| error.contains(word))) {
+            Some((_, cause)) => *cause == Some(self),
+            None => is_bare(&error),
+        }
     }
+}
+
+/// Words of an error without a reason.
+const BARE: [&str; 15] = [
+    "api",
+    "bad",
+    "code",
+    "entity",
+    "error",
+    "http",
+    "invalid",
+    "invalid_request_error",
+    "message",
+    "request",
+    "request_id",
+    "status",
+    "type",
+    "unexpected",
+    "unprocessable",
+];
+
+/// Returns whether an error gives no reason.
+fn is_bare(error: &str) -> bool {
+    let words = error.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    // Statuses and ids of requests have digits.
+    let mut words = words.filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    words.all(|word| BARE.contains(&word))
 }
 
 /// The part of a record that can be a cause.
@@ -204,6 +234,8 @@ mod tests {
             ("400 messages.1.content.0: Invalid `signature` in `thinking` block", &[Cause::UnsignedThinking]),
             ("400 image.source.base64.data: image dimensions exceed max allowed size", &[]),
             ("400 prompt is too long: 210000 tokens > 200000 maximum", &[]),
+            ("400 messages: roles must alternate", &[]),
+            (r#"400 {"type":"error","error":{"type":"invalid_request_error"},"request_id":"req_011CX"}"#, &causes),
         ] {
             let fitting: Vec<Cause> = causes.into_iter().filter(|cause| cause.fits(error)).collect();
             assert_eq!(fitting, expected, "{error}");

@@ -89,8 +89,9 @@ fn doctor_names_the_usual_causes_that_the_transcript_shows() {
         ),
     ] {
         world.add(session);
-        let evidence = report(&world).findings.remove(0).evidence;
-        assert!(evidence.ends_with(expected), "{evidence}");
+        let finding = report(&world).findings.remove(0);
+        assert!(finding.evidence.ends_with(expected), "{}", finding.evidence);
+        assert!(finding.measured.starts_with("1 error of the API; a"), "{}", finding.measured);
     }
     // A lone surrogate is not text that a fixture can write.
     let path = world.add(refused(good(), "a HALF b", "API Error: 400 no low surrogate in string"));

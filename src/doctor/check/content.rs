@@ -229,6 +229,8 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
     let good = good.at.map(|at| format!("The last good reply is of {at}. ")).unwrap_or_default();
     let found: Vec<String> =
         causes.iter().map(|found| format!("{} (line {})", found.cause.words(), found.line)).collect();
+    let measured = std::iter::once(format!("{} of the API", count(*errors, "error"))).chain(found.iter().cloned());
+    let measured = measured.collect::<Vec<_>>().join("; ");
     let causes = match found.as_slice() {
         [] => String::new(),
         [cause] => format!(" Its transcript has a usual cause: {cause}."),
@@ -240,8 +242,8 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
         name(session)
     );
     let selector = selector(session);
-    let finding = Finding::about(session, Code::StuckSession, Severity::Warning, evidence)
-        .measured(format!("{errors} errors of the API"), "a reply");
+    let finding =
+        Finding::about(session, Code::StuckSession, Severity::Warning, evidence).measured(measured, "a reply");
     let can_rewind = agent::by_kind(session.agent).is_some_and(|agent| agent.rewind().is_some());
     let finding = if can_rewind {
         finding.remedy(format!("rejoin rewind {selector}"), "makes a new session up to the last good reply")
