@@ -5,6 +5,7 @@ use crate::cli::{ConfigArgs, Format, ListArgs};
 use crate::config::{Config, KEYS, Key, Said, in_words};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
+use crate::launch::briefings;
 use crate::system::env::Env;
 use crate::system::own_file::{self, Unread};
 use crate::view::render::config::{Holding, Setting, Source};
@@ -22,7 +23,8 @@ pub(crate) fn run(args: &ConfigArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let many = env.config.said.iter().filter(|said| KEYS.iter().all(|key| key.name != said.key || key.is_for_many()));
     settings.extend(many.map(from_file));
     let file = env.config_file();
-    ui.answer(args.format, env, &Holding { exists: env.config.file.is_some(), file, settings })?;
+    let exists = env.config.file.is_some();
+    ui.answer(args.format, env, &Holding { exists, file, settings, briefings: briefings::dir(env) })?;
     Ok(Exit::Ok)
 }
 

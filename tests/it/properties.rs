@@ -133,3 +133,104 @@ fn no_bytes_in_a_file_stop_a_listing() {
     });
     outcome.expect("every listing ends well");
 }
+
+/// A record of Claude Code that follows the record `back` before it, or a line that is not a record of a conversation.
+#[derive(Clone, Debug)]
+enum Line {
+    Prompt { back: usize, text: String },
+    Reply { back: usize, text: String },
+    Error { back: usize },
+    Leaf { back: usize },
+    Other(&'static str),
+}
+
+fn line() -> impl Strategy<Value = Line> {
+    let other = [
+        "",
+        "{\"type\":\"user\"",
+        "null",
+        "{\"type\":\"unheard-of\",\"uuid\":\"x\"}",
+        "\u{0}\u{1}",
+        "{\"type\":\"system\"}",
+    ];
+    prop_oneof![
+        4 => (0..6_usize, "[a-z \u{202e}é\"\\\\]{0,12}").prop_map(|(back, text)| Line::Prompt { back, text }),
+        4 => (0..3_usize, "[a-z \n]{0,12}").prop_map(|(back, text)| Line::Reply { back, text }),
+        1 => (0..2_usize).prop_map(|back| Line::Error { back }),
+        1 => (0..6_usize).prop_map(|back| Line::Leaf { back }),
+        1 => prop::sample::select(other.to_vec()).prop_map(Line::Other),
+    ]
+}
+
+/// Writes a transcript of these lines, with a half line at its end if it is torn.
+fn transcript(lines: &[Line], is_torn: bool) -> String {
+    let mut uuids: Vec<String> = Vec::new();
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let uuid = format!("00000000-0000-4000-8000-{at:012}");
+        let parent = |back: &usize| uuids.iter().rev().nth(*back).cloned();
+        let time = format!("2026-02-01T10:{:02}:00.000Z", at % 60);
+        let record = |kind: &str, parent: Option<String>, content: serde_json::Value, is_error: bool| {
+            serde_json::json!({"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": id(1), "cwd": "/usr/bin",
+                "timestamp": time, "isApiErrorMessage": is_error, "message": {"id": uuid, "role": kind, "content": content}})
+        };
+        let block = |text: &str| serde_json::json!([{"type": "text", "text": text}]);
+        let (line, is_record) = match line {
+            Line::Prompt { back, text } => {
+                (record("user", parent(back), text.as_str().into(), false).to_string(), true)
+            }
+            Line::Reply { back, text } => (record("assistant", parent(back), block(text), false).to_string(), true),
+            Line::Error { back } => {
+                (record("assistant", parent(back), block("API Error: 400 invalid request"), true).to_string(), true)
+            }
+            Line::Leaf { back } => {
+                let leaf = serde_json::json!({"type": "last-prompt", "leafUuid": parent(back), "sessionId": id(1)});
+                (leaf.to_string(), false)
+            }
+            Line::Other(other) => ((*other).to_owned(), false),
+        };
+        if is_record {
+            uuids.push(uuid.clone());
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text.push_str(if is_torn { "{\"type\":\"user\",\"mess" } else { "" });
+    text
+}
+
+#[test]
+fn branches_rewinds_and_briefings_change_no_byte_of_the_original() {
+    let cases_of = (prop::collection::vec(line(), 0..24), any::<bool>(), 0..12_usize, 1..4_usize);
+    let outcome = cases(24).run(&cases_of, |(lines, is_torn, to, branch)| {
+        let world = World::with_agents();
+        world.install("codex", "");
+        let path = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(1)));
+        put(&path, transcript(&lines, is_torn));
+        let before = std::fs::read(&path).expect("a transcript");
+        let modified = path.metadata().and_then(|file| file.modified()).expect("a time");
+        let (to, branch) = (to.to_string(), branch.to_string());
+        for args in [
+            &["show", &id(1), "--branches"] as &[&str],
+            &["show", &id(1), "--transcript", "--branch", &branch],
+            &["show", &id(1), "--transcript", "--all-branches"],
+            &["export", &id(1), "--all-branches"],
+            &["search", "a", "--all"],
+            &["rewind", &id(1), "--to", &to, "--dry-run"],
+            &["rewind", &id(1), "--to", &to],
+            &["rewind", &id(1), "--branch", &branch],
+            &["rewind", &id(1)],
+            &["resume", &id(1), "--with", "codex", "--print"],
+            &["resume", &id(1), "--with", "codex", "--prompt", "go"],
+            &["doctor"],
+        ] {
+            let answer = world.rejoin(args);
+            prop_assert!(answer.exit().is_some_and(|code| code <= 7), "{args:?}: {:?}", answer.exit());
+            prop_assert!(!answer.stderr().contains("a bug in rejoin"), "{args:?}: {}", answer.stderr());
+            prop_assert!(std::fs::read(&path).expect("a transcript") == before, "{args:?}");
+            prop_assert_eq!(path.metadata().and_then(|file| file.modified()).expect("a time"), modified);
+        }
+        Ok(())
+    });
+    outcome.expect("no byte is changed");
+}

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cli::Format;
 use crate::format::text;
+use crate::launch::briefings;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
@@ -25,6 +26,8 @@ pub(crate) struct Holding {
     pub exists: bool,
     /// Every key.
     pub settings: Vec<Setting>,
+    /// The directory of the briefings that `resume --with` writes.
+    pub briefings: PathBuf,
 }
 
 /// Where a setting comes from.
@@ -75,13 +78,14 @@ pub(crate) struct ConfigJson<'a> {
     pub file: PathJson<'a>,
     /// Whether it is there.
     pub exists: bool,
+    /// The directory of the briefings that `resume --with` writes, and that `cleanup` removes after 30 days.
+    pub briefings: PathJson<'a>,
 }
 
 impl Answer for Holding {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let fields =
-            ConfigJson { settings: &self.settings, file: PathJson::from(self.file.as_path()), exists: self.exists };
-        ("config", fields)
+        let (file, briefings) = (PathJson::from(self.file.as_path()), PathJson::from(self.briefings.as_path()));
+        ("config", ConfigJson { settings: &self.settings, file, exists: self.exists, briefings })
     }
 
     fn is_list(&self) -> bool {
@@ -105,6 +109,9 @@ impl Answer for Holding {
         let Styles { header, faint, .. } = styles;
         let there = if self.exists { "" } else { ", which does not exist" };
         writeln!(out, "{faint}{}{there}{faint:#}", text::one_line(&env.tilde(&self.file)))?;
-        grid::write(out, columns, width, *header)
+        grid::write(out, columns, width, *header)?;
+        let dir = env.tilde(&self.briefings);
+        let days = briefings::DAYS;
+        writeln!(out, "{faint}Briefings: {}; cleanup removes them after {days} days{faint:#}", text::one_line(&dir))
     }
 }

@@ -8,6 +8,6 @@ use super::{PathOf, Version};
 words!(ConfigKind: Config);
 words!(Source: File Environment Default);
 
-answer!(Config { format_version: Version; kind: ConfigKind; settings: Vec<Setting>; file: PathOf; exists: bool });
+answer!(Config { format_version: Version; kind: ConfigKind; settings: Vec<Setting>; file: PathOf; exists: bool; briefings: PathOf });
 
 answer!(Setting { key: String; value: Value; source: Source; line: Option<usize> });
