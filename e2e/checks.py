@@ -6,6 +6,7 @@ import time
 
 import model
 import terminal
+from model import turns
 from world import Conversation, Failed
 
 LIMIT = 30  # seconds after which `list --running` must show what a program does
@@ -180,8 +181,12 @@ class Checks:
         finally:
             world.model.goes_on.set()
             screen.end()
+        self.waits_until_unused(one)
+
+    def waits_until_unused(self, one):
+        """Waits until rejoin lists no process of a session; fails if it still does after a while."""
         until = time.monotonic() + LIMIT
-        while world.running().get(one.id, {}).get("liveness") == "live":
+        while self.world.running().get(one.id, {}).get("liveness") == "live":
             if time.monotonic() > until:
                 raise Failed("the session is in use after its process ended")
             time.sleep(0.5)
@@ -219,4 +224,75 @@ class Checks:
             return f"the process started at {right}, not at {started}"
         return None if process["state"] == state else f"it is shown as {process['state']}, not as {state}"
 
-    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running]
+    def branches(self):
+        """after a rewind in the agent, `show` has the messages that a resume sends, and the other branch"""
+        world, how = self.world, self.world.client.rewind
+        if world.client.no_prompt:
+            raise Skipped(world.client.no_prompt.why)
+        if not how:
+            raise Skipped(world.client.why_no_branches)
+        one = Conversation(world, world.e)
+        one.resume(world.e)
+        one.resume(world.e)
+        taken_back, one.words = one.words[1:], one.words[:1]
+        if how.adds:
+            how.adds(world.client.files_of(world.home)[one.id][0])
+            one.resume(world.e)
+        else:
+            self.rewind(one, how)
+        kept, others = both(one.words), both(taken_back)
+        shown = self.shown(one, "--transcript")
+        if shown != kept:
+            raise Failed(f"`show --transcript` has {shown}, not {kept}")
+        if how.other_is_shown:
+            listed = json.loads(world.rejoin("show", one.id, "--branches", "--json"))["branches"]
+            if [branch["active"] for branch in listed] != [True, False]:
+                raise Failed(f"`show --branches` lists {len(listed)} branches, not the active one and another")
+            other = self.shown(one, "--branch", "2", "--transcript")
+            if other != both(one.words[:1]) + others:
+                raise Failed(f"`show --branch 2` has {other}, not the first turn and {others}")
+        asked = len(world.model.requests)
+        one.resume(world.e)
+        last = f"word-{one.words[-1]}"
+        sent = [turns(model.conversation(body)) for body in world.model.requests[asked:]]
+        if shown + [last] not in sent:
+            raise Failed(f"a resume sent {sent}, and `show --transcript` has {shown}")
+
+    def rewind(self, one, how):
+        """Takes turns back in the terminal, and sends the next prompt there."""
+        world, client = self.world, self.world.client
+        arguments, prepare = (how.arguments, how.prepare) if how.arguments else (client.terminal.arguments, client.terminal.prepare)
+        if prepare:
+            prepare(world.home, world.e)
+        screen = world.in_terminal(arguments, one.id, world.e)
+        try:
+            screen.wait_until_quiet(LIMIT)
+            screen.type(how.types)
+            screen.wait_until_quiet(LIMIT)
+            screen.press(how.keys)
+            for _ in range(how.prompts):
+                asked = len(world.model.requests)
+                screen.type(one.prompt())
+                self.waits_for_model(one, screen, asked)
+                screen.wait_until_quiet(LIMIT)
+            # The reply is written later than it is shown.
+            until = time.monotonic() + LIMIT
+            while not any(f"heard-{one.words[-1]}".encode() in path.read_bytes() for path in client.files_of(world.home)[one.id]):
+                if time.monotonic() > until or screen.has_ended():
+                    raise Failed(f"the reply after the rewind was not recorded; the terminal shows: {screen.text()[-300:]}")
+                time.sleep(0.2)
+        finally:
+            screen.end()
+        self.waits_until_unused(one)
+
+    def shown(self, one, *options):
+        """Returns the words of the prompts and replies that `show` prints."""
+        messages = json.loads(self.world.rejoin("show", one.id, *options, "--json"))["messages"]
+        return turns("\n".join(message["text"] for message in messages if message["role"] in ("user", "assistant")))
+
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches]
+
+
+def both(words):
+    """Returns the words of the prompts and of the replies to them."""
+    return [f"{kind}-{word}" for word in words for kind in ("word", "heard")]

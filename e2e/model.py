@@ -21,6 +21,11 @@ def conversation(body):
     return json.dumps(body.get("messages") or body.get("input") or body.get("contents") or "", ensure_ascii=False)
 
 
+def turns(text):
+    """Returns the words that a text holds, in their order: `word-1a2b3c4d` for a prompt, `heard-1a2b3c4d` for a reply."""
+    return list(dict.fromkeys(re.findall(r"(?:word|heard)-[0-9a-f]{8}", text)))
+
+
 def example(schema):
     """Returns a value that a JSON schema accepts: for requests that want a title or a judgement."""
     schema = schema if isinstance(schema, dict) else {}

@@ -26,8 +26,10 @@ class World:
         self.client, self.rejoin_program, self.root = client, rejoin, Path(root).resolve()
         self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
-        self.a, self.b, self.c, self.d = (self.home / "projects" / name for name in ("first", "second", "third", "fourth"))
-        for folder in self.a, self.b, self.c, self.d, self.starts, self.root / "bin", self.root / "tmp":
+        names = ("first", "second", "third", "fourth", "fifth")
+        folders = [self.home / "projects" / name for name in names]
+        self.a, self.b, self.c, self.d, self.e = folders
+        for folder in *folders, self.starts, self.root / "bin", self.root / "tmp":
             folder.mkdir(parents=True)
         self.model = model.serve()
         url = f"http://127.0.0.1:{self.model.server_address[1]}"
