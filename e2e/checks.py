@@ -6,7 +6,7 @@ import time
 
 import model
 import terminal
-from model import turns
+from model import POISON, turns
 from world import Conversation, Failed
 
 LIMIT = 30  # seconds after which `list --running` must show what a program does
@@ -290,7 +290,49 @@ class Checks:
         messages = json.loads(self.world.rejoin("show", one.id, *options, "--json"))["messages"]
         return turns("\n".join(message["text"] for message in messages if message["role"] in ("user", "assistant")))
 
-    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches]
+    def stuck(self):
+        """`doctor` reports a session that the model refuses, and `rewind` makes one that it answers"""
+        world = self.world
+        if world.client.no_prompt:
+            raise Skipped(world.client.no_prompt.why)
+        if not world.client.stuck:
+            raise Skipped("rejoin does not know the errors that it records")
+        one = Conversation(world, world.f)
+        for prompt in f"Please read the {POISON}", "And after that?":
+            asked = len(world.model.requests)
+            world.rejoin("resume", one.id, "--no-limit", "--prompt", prompt, ending=range(256))
+            if not any(POISON in model.conversation(body) for body in world.model.requests[asked:]):
+                raise Failed("the agent left the refused prompt out by itself")
+        original = world.contents()
+        answer = json.loads(world.rejoin("doctor", "--check", "stuck-session", "--json", ending=(0, 4)))
+        found = [session["id"] for finding in answer["findings"] for session in finding["sessions"]]
+        if found != [one.id]:
+            raise Failed(f"`doctor` reports {found} as stuck, not {one.id}")
+        if world.client.stuck == "refused":
+            world.rejoin("rewind", one.id, ending=(7,), saying="go back in the conversation with the agent's own command")
+            return self.are_unchanged(original)
+        before = world.sessions()
+        made = json.loads(world.rejoin("rewind", one.id, "--json"))["items"][0]["id"]
+        if world.sessions().keys() - before.keys() != {made}:
+            raise Failed(f"`rewind` made {world.sessions().keys() - before.keys()}, and names {made}")
+        new = Conversation(world, world.f, made)
+        new.words = list(one.words)
+        asked = len(world.model.requests)
+        new.resume(world.f)
+        if any(POISON in model.conversation(body) for body in world.model.requests[asked:]):
+            raise Failed("the new session still holds the refused prompt")
+        if self.shown(new, "--transcript") != both(new.words):
+            raise Failed(f"the new session has {self.shown(new, '--transcript')}, not {both(new.words)}")
+        self.are_unchanged(original)
+
+    def are_unchanged(self, original):
+        """Holds that every file has the bytes that it had."""
+        now = self.world.contents()
+        changed = [path.name for path, data in original.items() if now.get(path) != data]
+        if changed:
+            raise Failed(f"these files changed: {', '.join(changed)}")
+
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck]
 
 
 def both(words):

@@ -88,6 +88,7 @@ class Client:
     terminal: InTerminal = None
     rewind: Rewind = None
     why_no_branches: str = "rejoin knows no branches of it"
+    stuck: str = ""  # `doctor` reports a session that the model refuses, and `rewind` is `made` or `refused`
     why_not_running: str = "rejoin finds no process of it, and calls it in use after a recent record only"
 
     def __post_init__(self):
@@ -219,7 +220,7 @@ def claude(name, package, prompts=1, **more):
         terminal=InTerminal(["--resume", "{}"], prepare=answer_claude),
         environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
                      "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
-        store=".claude/projects/*/*.jsonl", torn=True, twin=True,
+        store=".claude/projects/*/*.jsonl", torn=True, twin=True, stuck="made",
         # From the end of the list to the second prompt, and the first answer to the question what is to be restored.
         rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), prompts=prompts), **more,
     )
@@ -264,6 +265,7 @@ CLIENTS = [
         terminal=InTerminal(["resume", "{}"]),
         store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, elsewhere=".codex/sessions/2027/01/05",
         indexes=(".codex/session_index.jsonl", ".codex/state_*.sqlite"), rewind=Rewind(adds=take_back_turns),
+        stuck="refused",
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
@@ -303,7 +305,7 @@ CLIENTS = [
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}}),
             ".pi/agent/settings.json": json.dumps({"defaultProvider": "sample", "defaultModel": MODEL})},
         store=".pi/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, twin=True,
-        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--session", "{}"]),
+        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--session", "{}"]), stuck="refused",
     ),
     Client(
         "vibe", "mistral-vibe", node=False, python="3.12", new=["--trust", "-p", "{}"], again=["--trust", "--continue", "-p", "{}"],
@@ -370,7 +372,7 @@ CLIENTS = [
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}})},
         terminal=InTerminal(["--provider", "sample", "--model", MODEL, "--resume", "{}"], from_prompt=True, waiting="unknown",
                             working="unknown"),
-        store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, rewind=Rewind("/tree", TO_FIRST_REPLY),
+        store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, rewind=Rewind("/tree", TO_FIRST_REPLY), stuck="refused",
     ),
     Client(
         "grok", "@xai-official/grok", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -390,7 +392,7 @@ CLIENTS = [
             ".commandcode/settings.json": json.dumps({"model": MODEL, "modelProvider": "sample", "tasteLearning": False})},
         store=".commandcode/projects/*/*-*-*-*-????????????.jsonl", torn=True, mended=True, twin=True,
         indexes=(".commandcode/projects/*/*.meta.json",),
-        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--trust", "--skip-onboarding", "--resume", "{}"]),
+        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--trust", "--skip-onboarding", "--resume", "{}"]), stuck="refused",
     ),
     Client(
         "qoder", "@qoder-ai/qodercli", program="qodercli", new=[], again=["-p", "--continue", "{}"],

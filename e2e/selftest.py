@@ -25,9 +25,10 @@ WRONG = {
     "delete": "restored", "restore": "restored", "doctor": "duplicate", "move": "moved", "nothing": "named",
     "process": "running", "start": "running", "waits": "running", "works": "running", "ended": "running",
     "all-branches": "branches", "one-branch": "branches", "same-branch": "branches",
+    "unseen": "stuck", "rewind": "stuck", "refused-again": "stuck", "changed": "stuck",
 }
 # These checks take seconds in a terminal: only a rejoin that is wrong about one is tried with it.
-ALONE = ("running", "branches")
+ALONE = ("running", "branches", "stuck")
 
 # The same for an agent that answers no prompt.
 WRONG_WITHOUT_PROMPT = ("list", "show", "resume", "elsewhere", "anew", "prefix", "delete", "restore", "doctor", "move")
@@ -189,7 +190,7 @@ def run(rejoin):
     is_right = is_right and list(found) == ["branches"]
     print(f"an agent that sends all branches: {found}")
     found = failing(rejoin, client=without_prompt())
-    is_right = is_right and list(found) == ["torn", "running", "branches"]
+    is_right = is_right and list(found) == ["torn", "running", "branches", "stuck"]
     print(f"without a prompt: {found}")
     for wrong in WRONG_WITHOUT_PROMPT:
         noticed = WRONG[wrong] in failing(rejoin, wrong, without_prompt())

@@ -26,9 +26,9 @@ class World:
         self.client, self.rejoin_program, self.root = client, rejoin, Path(root).resolve()
         self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
-        names = ("first", "second", "third", "fourth", "fifth")
+        names = ("first", "second", "third", "fourth", "fifth", "sixth")
         folders = [self.home / "projects" / name for name in names]
-        self.a, self.b, self.c, self.d, self.e = folders
+        self.a, self.b, self.c, self.d, self.e, self.f = folders
         for folder in *folders, self.starts, self.root / "bin", self.root / "tmp":
             folder.mkdir(parents=True)
         self.model = model.serve()
@@ -117,6 +117,12 @@ class World:
         """What rejoin lists, by id."""
         found = json.loads(self.rejoin("list", "--all", "--json"))["sessions"]
         return {one["id"]: one for one in found if one["agent"] == self.client.agent}
+
+    def contents(self):
+        """Returns the bytes of every file that records a session of the agent."""
+        files = self.client.recorded(self.home)
+        logs = [Path(f"{self.home}/{database}-wal") for database in self.client.rows[:1]]
+        return {path: path.read_bytes() for path in [*files, *logs] if path.is_file()}
 
     def started(self):
         """Returns every start since the last call: its directory and its arguments."""
