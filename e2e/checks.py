@@ -1,8 +1,10 @@
 """What must hold of every agent. A check returns nothing, or raises `Failed` or `Skipped`; the next one goes on from there."""
 
 import json
+import re
 import shutil
 import time
+from pathlib import Path
 
 import model
 import terminal
@@ -21,6 +23,7 @@ class Checks:
         self.world = world
         self.here = Conversation(world, world.a)
         self.there = Conversation(world, world.b)
+        self.rewound = None  # a session with turns that were taken back
         world.started()
 
     def unless_limited(self, check, step):
@@ -257,6 +260,7 @@ class Checks:
         sent = [turns(model.conversation(body)) for body in world.model.requests[asked:]]
         if shown + [last] not in sent:
             raise Failed(f"a resume sent {sent}, and `show --transcript` has {shown}")
+        self.rewound = one
 
     def rewind(self, one, how):
         """Takes turns back in the terminal, and sends the next prompt there."""
@@ -325,6 +329,39 @@ class Checks:
             raise Failed(f"the new session has {self.shown(new, '--transcript')}, not {both(new.words)}")
         self.are_unchanged(original)
 
+    def with_agent(self):
+        """`resume --with` gives another agent the last exchange and a file with the whole conversation"""
+        world = self.world
+        if not world.other:
+            raise Skipped(f"{world.client.briefs} is not installed")
+        one, folder = (self.rewound, world.e) if self.rewound else (Conversation(world, world.g), world.g)
+        if not self.rewound and not world.client.no_prompt:
+            one.resume(folder)
+        said, last = both(one.words), one.words[-1]
+        original = world.contents()
+        other, starts = world.set_up_other()
+        world.started()
+        asked, prompt = len(world.model.requests), one.prompt()
+        world.rejoin("resume", f"{world.client.agent}:{one.id}", "--with", other.agent, "--no-limit", "--prompt", prompt)
+        if world.started():
+            raise Failed("the session's own agent was started")
+        started = [start for start in world.started(starts) if start[1][-1:] != ["--version"]]
+        if [where for where, _ in started] != [str(folder)]:
+            raise Failed(f"{other.agent} was started in {[where for where, _ in started]}, not once in {folder}")
+        texts = [model.conversation(body) for body in world.model.requests[asked:]]
+        first = next((text for text in texts if f"word-{one.words[-1]}" in text), "")
+        missing = [words for words in both([last]) if words not in first]
+        if missing:
+            raise Failed(f"the first request of {other.agent} does not hold {', '.join(missing)}")
+        file = re.search(r"/[^\s\"`\\]+/rejoin/briefings/[^\s\"`\\]+\.md", first)
+        if not file:
+            raise Failed(f"the first request of {other.agent} names no file with the conversation")
+        # The title and other facts come first.
+        messages = Path(file[0]).read_text().partition("\n## ")[2]
+        if turns(messages) != said:
+            raise Failed(f"{file[0]} has {turns(messages)}, not {said}")
+        self.are_unchanged(original)
+
     def are_unchanged(self, original):
         """Holds that every file has the bytes that it had."""
         now = self.world.contents()
@@ -332,7 +369,7 @@ class Checks:
         if changed:
             raise Failed(f"these files changed: {', '.join(changed)}")
 
-    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck]
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck, with_agent]
 
 
 def both(words):

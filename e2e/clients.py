@@ -89,6 +89,7 @@ class Client:
     rewind: Rewind = None
     why_no_branches: str = "rejoin knows no branches of it"
     stuck: str = ""  # `doctor` reports a session that the model refuses, and `rewind` is `made` or `refused`
+    briefs: str = "claude"  # the agent that gets a briefing on its session, by the name of its row
     why_not_running: str = "rejoin finds no process of it, and calls it in use after a recent record only"
 
     def __post_init__(self):
@@ -220,7 +221,7 @@ def claude(name, package, prompts=1, **more):
         terminal=InTerminal(["--resume", "{}"], prepare=answer_claude),
         environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
                      "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
-        store=".claude/projects/*/*.jsonl", torn=True, twin=True, stuck="made",
+        store=".claude/projects/*/*.jsonl", torn=True, twin=True, stuck="made", briefs="codex",
         # From the end of the list to the second prompt, and the first answer to the question what is to be restored.
         rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), prompts=prompts), **more,
     )
@@ -278,7 +279,7 @@ CLIENTS = [
             "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
         store=".gemini/tmp/*/chats/session-*.json*", id_of=gemini_id, torn=True, leaves_stubs=True,
-        indexes=(".gemini/projects.json", ".gemini/tmp/*/logs.json"),
+        indexes=(".gemini/projects.json", ".gemini/tmp/*/logs.json"), briefs="codex",
         rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), arguments=["-m", "gemini-2.5-flash", "--resume", "{}"],
                       other_is_shown=False),
     ),

@@ -26,9 +26,10 @@ WRONG = {
     "process": "running", "start": "running", "waits": "running", "works": "running", "ended": "running",
     "all-branches": "branches", "one-branch": "branches", "same-branch": "branches",
     "unseen": "stuck", "rewind": "stuck", "refused-again": "stuck", "changed": "stuck",
+    "own": "with_agent", "astray": "with_agent", "unbriefed": "with_agent", "half": "with_agent", "touched": "with_agent",
 }
-# These checks take seconds in a terminal: only a rejoin that is wrong about one is tried with it.
-ALONE = ("running", "branches", "stuck")
+# These checks take seconds in a terminal, or need another program: only a rejoin that is wrong about one is tried with it.
+ALONE = ("running", "branches", "stuck", "with_agent")
 
 # The same for an agent that answers no prompt.
 WRONG_WITHOUT_PROMPT = ("list", "show", "resume", "elsewhere", "anew", "prefix", "delete", "restore", "doctor", "move")
@@ -70,7 +71,8 @@ def failing(rejoin, wrong=None, client=None):
         program = str(HERE / "wrong")
     found = {}
     with tempfile.TemporaryDirectory(prefix="rejoin-e2e-") as root:
-        tried = Checks(World(client, HERE / "imitation", program, root))
+        other = next(one for one in CLIENTS if one.name == client.briefs)
+        tried = Checks(World(client, HERE / "imitation", program, root, (other, HERE / "imitation")))
         noticing = WRONG.get(wrong)
         is_tried = lambda check: check.__name__ == noticing if noticing in ALONE else check.__name__ not in ALONE
         for check in Checks.ALL if not wrong else filter(is_tried, Checks.ALL):
