@@ -165,22 +165,22 @@ class Checks:
         screen = world.in_terminal(how.arguments, one.id, world.d)
         try:
             if how.from_prompt:
-                screen.wait_until_quiet(LIMIT)
+                screen.wait_until_quiet(LIMIT, how.ready)
                 if one.id in world.running() and world.running()[one.id]["liveness"] == "live":
                     raise Failed("its process is shown before the first prompt, so that the check can begin with it")
             else:
-                self.shows(one, screen, how.waiting, "before a prompt")
+                self.shows(one, screen, "waiting", "before a prompt")
                 screen.wait_until_quiet(LIMIT)
             asked = len(world.model.requests)
             world.model.goes_on.clear()
             screen.type(one.prompt())
             self.waits_for_model(one, screen, asked)
-            self.shows(one, screen, how.working, "while the model is asked")
+            self.shows(one, screen, "working", "while the model is asked")
             # It is not on its way to another state.
             time.sleep(1)
-            self.shows(one, screen, how.working, "while the model is still asked", is_patient=False)
+            self.shows(one, screen, "working", "while the model is still asked", is_patient=False)
             world.model.goes_on.set()
-            self.shows(one, screen, how.waiting, "after the answer")
+            self.shows(one, screen, "waiting", "after the answer")
         finally:
             world.model.goes_on.set()
             screen.end()

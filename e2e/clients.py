@@ -38,8 +38,7 @@ class InTerminal:
     begins: str = ""  # they begin a session with this id; without, they go on with one
     prepare: object = None  # answers in advance what it would ask at the start; called with the home and the directory
     from_prompt: bool = False  # it shows that it uses a session only from the first prompt on
-    waiting: str = "waiting"  # `unknown` if docs/finding.md says that rejoin does not know it
-    working: str = "working"
+    ready: str = ""  # the text that it shows when it takes a prompt
 
 
 @dataclass
@@ -315,7 +314,7 @@ CLIENTS = [
                                     '[[providers]]\nname = "sample"\napi_base = "{url}/v1"\napi_key_env_var = "SAMPLE_KEY"\n'
                                     'api_style = "openai"\nbackend = "generic"\n[[models]]\n'
                                     f'name = "{MODEL}"\nprovider = "sample"\nalias = "sample"\n'},
-        terminal=InTerminal(["--trust", "--resume", "{}"], waiting="unknown", working="unknown"),
+        terminal=InTerminal(["--trust", "--resume", "{}"]),
         store=".vibe/logs/session/unified/*/meta.json", id_of=folder, grows="*",
     ),
     Client(
@@ -348,7 +347,7 @@ CLIENTS = [
         "gptme", "gptme", node=False, python="3.12", new=["-n", "{}"], again=["-n", "--resume", "{}"],
         environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "MODEL": f"local/{MODEL}"},
         # A session that was begun without a terminal ends at once in one.
-        terminal=InTerminal(["--name", "{}"], begins="in-a-terminal", from_prompt=True),
+        terminal=InTerminal(["--name", "{}"], begins="in-a-terminal", from_prompt=True, ready="waiting for input"),
         store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True,
         replies=3,  # without a terminal it asks twice more for the call of a tool
     ),
@@ -371,8 +370,7 @@ CLIENTS = [
         again=["--provider", "sample", "--model", MODEL, "--continue", "-p", "{}"],
         files={".omp/agent/models.json": json.dumps({"providers": {"sample": {
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}})},
-        terminal=InTerminal(["--provider", "sample", "--model", MODEL, "--resume", "{}"], from_prompt=True, waiting="unknown",
-                            working="unknown"),
+        terminal=InTerminal(["--provider", "sample", "--model", MODEL, "--resume", "{}"], from_prompt=True),
         store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, rewind=Rewind("/tree", TO_FIRST_REPLY), stuck="refused",
     ),
     Client(

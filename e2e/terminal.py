@@ -85,10 +85,11 @@ class Terminal:
             os.write(self.side, key.encode())
             self.wait_until_quiet(LIMIT) if key == ENTER else time.sleep(0.3)
 
-    def wait_until_quiet(self, limit):
-        """Waits until nothing more is shown, as when a program is ready, or until the limit."""
+    def wait_until_quiet(self, limit, shown=""):
+        """Waits until this was shown and nothing more is, as when a program is ready, or until the limit."""
         until, seen, since = time.monotonic() + limit, -1, time.monotonic()
-        while time.monotonic() < until and not (seen > 0 and time.monotonic() - since > 1.5):
+        is_quiet = lambda: seen > 0 and time.monotonic() - since > 1.5 and shown.encode() in self.screen
+        while time.monotonic() < until and not is_quiet():
             if len(self.screen) != seen:
                 seen, since = len(self.screen), time.monotonic()
             time.sleep(0.1)
