@@ -11,6 +11,7 @@ import terminal
 from model import POISON, turns
 from world import Conversation, Failed
 
+ROUNDS, FEWER_ROUNDS = 10, 3  # how often the homes take turns
 LIMIT = 30  # seconds after which `list --running` must show what a program does
 
 
@@ -362,6 +363,46 @@ class Checks:
             raise Failed(f"{file[0]} has {turns(messages)}, not {said}")
         self.are_unchanged(original)
 
+    def synced(self):
+        """`sync` with a shared archive, and `resume` in turn in two homes; then in both at once"""
+        world = self.world
+        if world.client.no_prompt:
+            raise Skipped(world.client.no_prompt.why)
+        if world.client.rows:
+            raise Skipped("only its agent writes into its database")
+        self.unless_limited("synced", self.continue_in_turn)
+
+    def continue_in_turn(self):
+        """Lets two homes continue a session in turn, and then each without the other."""
+        first, second = self.world, self.world.second()
+        archive = first.root / "shared"
+        one = Conversation(first, first.h)
+        sync = lambda world, ending=(0,): world.rejoin_later("sync", "--archive-dir", archive, "--dir", world.h, ending=ending)
+        sync(first)
+        sync(second)
+        here, there = one, Conversation(second, second.h, begun=one.id)
+        there.words = one.words
+        for _ in range(ROUNDS if first.client.agent == "claude" else FEWER_ROUNDS):
+            here, there = there, here
+            here.resume(here.world.h)
+            sync(here.world)
+            sync(there.world)
+            listed = there.world.listed().get(one.id)
+            if not listed or (listed["launch_dir"] or {}).get("path") != str(there.world.h):
+                raise Failed(f"the session is not in {there.world.h} after a sync")
+        there.words = [*one.words]
+        for conversation in here, there:
+            conversation.resume(conversation.world.h)
+        sync(here.world)
+        before = there.world.contents()
+        said = sync(there.world, ending=(3,))
+        if "continued separately" not in said:
+            raise Failed(f"the sync does not name a session that two homes continued: {said}")
+        for path, data in before.items():
+            if one.id in str(path) and path.is_file() and path.read_bytes() != data:
+                raise Failed(f"{path} changed, though both homes continued it")
+        there.resume(there.world.h)
+
     def are_unchanged(self, original):
         """Holds that every file has the bytes that it had."""
         now = self.world.contents()
@@ -369,7 +410,7 @@ class Checks:
         if changed:
             raise Failed(f"these files changed: {', '.join(changed)}")
 
-    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck, with_agent]
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck, with_agent, synced]
 
 
 def both(words):

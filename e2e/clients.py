@@ -316,6 +316,7 @@ CLIENTS = [
                                     f'name = "{MODEL}"\nprovider = "sample"\nalias = "sample"\n'},
         terminal=InTerminal(["--trust", "--resume", "{}"]),
         store=".vibe/logs/session/unified/*/meta.json", id_of=folder, grows="*",
+        limits={"synced": "it cannot rebuild the plugin environment of a session in another home"},
     ),
     Client(
         "kimi", "kimi-cli<1.46", node=False, python="3.13", new=["--print", "-p", "{}"], again=["--print", "--continue", "-p", "{}"],
@@ -334,6 +335,7 @@ CLIENTS = [
                                          'type = "openai"\nbase_url = "{url}/v1"\napi_key = "none"\n'},
         store=".kimi-code/sessions/*/session_*/agents/main/wire.jsonl", id_of=lambda path: path.parents[2].name, torn=True,
         indexes=(".kimi-code/sessions/*/session_*/state.json", ".kimi-code/session_index.jsonl"),
+        limits={"synced": "it finds no session in a directory that it was not started in before"},
     ),
     opencode_like("kilo", "@kilocode/cli-linux-x64@7.7.9", "kilo", {"KILO_DISABLE_AUTOUPDATE": "1"},
                   carried=True),

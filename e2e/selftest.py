@@ -27,9 +27,10 @@ WRONG = {
     "all-branches": "branches", "one-branch": "branches", "same-branch": "branches",
     "unseen": "stuck", "rewind": "stuck", "refused-again": "stuck", "changed": "stuck",
     "own": "with_agent", "astray": "with_agent", "unbriefed": "with_agent", "half": "with_agent", "touched": "with_agent",
+    "sync": "synced",
 }
 # These checks take seconds in a terminal, or need another program: only a rejoin that is wrong about one is tried with it.
-ALONE = ("running", "branches", "stuck", "with_agent")
+ALONE = ("running", "branches", "stuck", "with_agent", "synced")
 
 # The same for an agent that answers no prompt.
 WRONG_WITHOUT_PROMPT = ("list", "show", "resume", "elsewhere", "anew", "prefix", "delete", "restore", "doctor", "move")

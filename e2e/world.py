@@ -25,11 +25,12 @@ class World:
     def __init__(self, client, program, rejoin, root, other=None):
         """Makes the world of an agent. `other` is the agent that gets a briefing, with its program."""
         self.client, self.rejoin_program, self.root, self.other = client, rejoin, Path(root).resolve(), other
+        self.program = program
         self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
-        names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+        names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
         folders = [self.home / "projects" / name for name in names]
-        self.a, self.b, self.c, self.d, self.e, self.f, self.g = folders
+        self.a, self.b, self.c, self.d, self.e, self.f, self.g, self.h = folders
         for folder in *folders, self.starts, self.root / "bin", self.root / "tmp":
             folder.mkdir(parents=True)
         self.model = model.serve()
@@ -61,6 +62,10 @@ class World:
         starts.mkdir()
         self.set_up(client, program, starts)
         return client, starts
+
+    def second(self):
+        """Makes another home in which the same agent is set up, as on another machine."""
+        return World(self.client, self.program, self.rejoin_program, self.root / "second")
 
     def run(self, command, folder, ending=(0,), saying=""):
         """Runs a program and returns what it printed; fails if it does not end, or with another code or without this text."""

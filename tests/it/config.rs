@@ -49,6 +49,7 @@ fn what_holds_is_shown_with_where_it_comes_from() {
 KEY                 VALUE                                       FROM
 pager               less -R                                     line 1
 archive.dir         ~/kept                                      line 2
+sync.map                                                        default
 list.agent          every agent                                 default
 list.since          any time                                    default
 list.limit          3                                           line 4
@@ -60,6 +61,7 @@ cleanup.keep-last   0                                           default
 cleanup.trash-keep  14d                                         default
 cleanup.archive     false                                       default
 hosts.lab           one, ana@two                                line 7
+Briefings: ~/.local/state/rejoin/briefings; cleanup removes them after 30 days
 
 "#]]);
     let without: Config = world.rejoin(["config", "--no-config", "--json"]).code(0).json();

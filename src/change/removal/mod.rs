@@ -229,7 +229,7 @@ impl Summaries {
     pub(crate) fn obstacle(&mut self, sessions: &[usize], going: &HashSet<usize>, pins: &Pins) -> Option<String> {
         let unknown: Vec<usize> = sessions.iter().copied().filter(|at| self.inspection(*at).is_none()).collect();
         self.look_closer(&unknown);
-        let unread = self.unread();
+        let (unread, forks) = (self.unread(), self.forks(going));
         sessions.iter().find_map(|at| {
             let (agent, id) = self.key(*at);
             let inspection = self.inspection(*at);
@@ -241,7 +241,7 @@ impl Summaries {
                 _ if pins.has(agent, id) => format!("it is pinned; run `rejoin unpin {agent}:{id}` first"),
                 _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
                 _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
-                _ => self.dependent(*at, going).map(|fork| {
+                _ => self.dependent(*at, forks.get(&(agent, id))?).map(|fork| {
                     format!("{agent} session {fork} continues it and needs its files; remove that one first, or both at once")
                 })?,
             };
@@ -249,18 +249,24 @@ impl Summaries {
         })
     }
 
-    /// Returns the id of a session that came from another one, needs its files, and stays.
-    fn dependent(&self, at: usize, going: &HashSet<usize>) -> Option<&str> {
-        let (agent, id) = self.key(at);
-        let reader = agent::by_kind(agent)?;
+    /// Returns the copies of sessions that came from another one and stay, by the id of that one.
+    fn forks(&self, going: &HashSet<usize>) -> HashMap<(AgentKind, &str), Vec<&Summary>> {
+        let mut forks: HashMap<(AgentKind, &str), Vec<&Summary>> = HashMap::new();
+        for copy in (0..self.len()).filter(|at| !going.contains(at)).flat_map(|at| self.copies(at)) {
+            if let Some(parent) = copy.parent_id.as_deref().filter(|_| copy.kind != SessionKind::Subagent) {
+                forks.entry((copy.place.agent(), parent)).or_default().push(copy);
+            }
+        }
+        forks
+    }
+
+    /// Returns the id of one of these forks of a session that needs its files.
+    fn dependent<'s>(&'s self, at: usize, forks: &[&'s Summary]) -> Option<&'s str> {
+        let reader = agent::by_kind(self.key(at).0)?;
         let belongings = self.copies(at).iter().filter_map(|copy| reader.belongings(&copy.place).ok());
         let own: HashSet<PathBuf> = belongings.flat_map(|belongings| belongings.own).collect();
-        let others = (0..self.len()).filter(|other| !going.contains(other));
-        others.filter(|other| self.key(*other).0 == agent).flat_map(|other| self.copies(other)).find_map(|copy| {
-            let came_from = copy.parent_id.as_deref() == Some(id) && copy.kind != SessionKind::Subagent;
-            let needs = || reader.companions(&copy.place).iter().any(|path| own.contains(path));
-            (came_from && needs()).then_some(copy.place.id.as_str())
-        })
+        let needs = |copy: &&&Summary| reader.companions(&copy.place).iter().any(|path| own.contains(path));
+        forks.iter().find(needs).map(|copy| copy.place.id.as_str())
     }
 
     /// Returns what a decision needs to know of each session.

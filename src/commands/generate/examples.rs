@@ -86,7 +86,7 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         "rejoin-sync" => &[
             ("rejoin sync --dry-run", "the sessions that would go into the archive, or come from it"),
             (
-                "rejoin sync --archive-dir ~/Sync/rejoin",
+                "rejoin sync --archive-dir ~/shared",
                 "archive what changed here, and bring what another machine continued",
             ),
         ],
