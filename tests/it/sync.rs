@@ -394,6 +394,7 @@ fn a_session_in_a_database_is_archived_and_left_to_its_agent() {
     assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
     let said = machines.sync("bob").code(0).stdout();
     assert!(said.contains("only opencode writes into its database"), "{said}");
+    assert!(said.contains("`rejoin restore opencode:ses_1 --archive-dir"), "{said}");
 }
 
 /// A program in place of ssh: the host is a home, and its shell runs the words.

@@ -62,6 +62,11 @@ impl LeftRow {
         [IN_USE, IN_DATABASE].contains(&self.left.code)
     }
 
+    /// Returns the selector of the session for a shell.
+    fn selector(&self) -> String {
+        shell::word(&format!("{}:{}", self.agent, self.id)).into_owned()
+    }
+
     fn label(&self) -> String {
         let title = self.title.iter().map(|title| format!("  {}", text::truncated(title, TITLE))).collect::<String>();
         format!("{} {}{title}", self.agent, self.id)
@@ -179,29 +184,26 @@ impl Syncing<'_> {
         })
     }
 
-    /// Names the commands that show the other state of the first session that diverged, and that take it.
+    /// Names the commands for the first session that diverged, and for the first that only its agent can bring here.
     fn hint(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let faint = styles.faint;
-        let diverged = self.left.iter().find_map(|row| Some((row, row.left.state?)));
-        let Some((LeftRow { agent, id, .. }, state)) = diverged else { return Ok(()) };
-        let name = format!("{agent}:{id}");
-        let name = shell::word(&name);
-        let dir = if *self.dir == *Archive::default_dir(env) {
-            String::new()
-        } else {
-            format!(" --archive-dir {}", shell::word(&self.dir.to_string_lossy()))
-        };
+        let is_default = *self.dir == *Archive::default_dir(env);
+        let dir = format!(" --archive-dir {}", shell::word(&self.dir.to_string_lossy()));
+        let dir = if is_default { "" } else { &dir };
         let command = |text: String| in_home(&text, &env.invocation.elsewhere).into_owned();
-        let [show, delete, restore] = [
-            format!("rejoin show --archived {name} --state {state}{dir}"),
-            format!("rejoin delete {name}"),
-            format!("rejoin restore {name} --state {state}{dir}"),
-        ]
-        .map(command);
-        writeln!(
-            out,
-            "{faint}`{show}` shows the other state. To continue that one here: `{delete}`, then `{restore}`.{faint:#}"
-        )
+        if let Some((row, state)) = self.left.iter().find_map(|row| Some((row, row.left.state?))) {
+            let name = row.selector();
+            let show = command(format!("rejoin show --archived {name} --state {state}{dir}"));
+            let delete = command(format!("rejoin delete {name}"));
+            let restore = command(format!("rejoin restore {name} --state {state}{dir}"));
+            let here = format!("To continue that one here: `{delete}`, then `{restore}`.");
+            writeln!(out, "{faint}`{show}` shows the other state. {here}{faint:#}")?;
+        }
+        if let Some(row) = self.left.iter().find(|row| row.left.code == IN_DATABASE) {
+            let restore = command(format!("rejoin restore {}{dir}", row.selector()));
+            writeln!(out, "{faint}`{restore}` has its agent take one in.{faint:#}")?;
+        }
+        Ok(())
     }
 
     /// Says in one sentence what was done.
