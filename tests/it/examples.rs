@@ -350,8 +350,8 @@ fn every_example_of_the_documentation_shows_what_happens() {
     snapbox::assert_data_eq!(
         not_run.join("\n"),
         snapbox::str![[r#"
+README.md: $ cargo install --locked --path .: it compiles and installs
 README.md: cargo run -- --home examples/home list: .ci/run does
-README.md: cargo install --locked --path .: it compiles and installs
 CONTRIBUTING.md: cargo build: they build and test for minutes
 CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute
 CONTRIBUTING.md: e2e/run --install           # installs what is missing below ~/.cache/rejoin-e2e, or $REJOIN_E2E_DIR, then tries all: it takes minutes, and --install downloads
@@ -367,13 +367,9 @@ docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newes
 docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader
-docs/moving.md: rejoin move --detect > moves: the file is yours
-docs/moving.md: rejoin move --map /workspace=/home/ana/workspace --yes: it needs sessions from a container
 docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
 docs/performance.md: cargo install claudex-cli agf: it installs other programs
 docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
-docs/reliability.md: .ci/explore                # a million schedules: it builds, and plays for a minute
-docs/reliability.md: cd fuzz: it needs nightly Rust and takes an hour
 docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
 docs/two-machines.md: */15 * * * * rejoin sync --quiet: it is a line of a crontab
 docs/two-machines.md: rejoin sync --host ana@desktop: it needs another machine
