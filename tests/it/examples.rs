@@ -234,8 +234,18 @@ impl Json {
                     let value = value.lines(depth + 1, before + key.len());
                     key + &value
                 };
-                let members: Vec<String> = members.iter().map(member).collect();
-                format!("{{{start}{}{end}}}", members.join(&format!(",{start}")))
+                // Short members share a line.
+                let mut packed: Vec<String> = Vec::new();
+                for member in members.iter().map(member) {
+                    let fits = |line: &&mut String| {
+                        !line.contains('\n') && !member.contains('\n') && before + line.len() + member.len() < WIDTH
+                    };
+                    match packed.last_mut().filter(fits) {
+                        Some(line) => line.push_str(&format!(", {member}")),
+                        None => packed.push(member),
+                    }
+                }
+                format!("{{{start}{}{end}}}", packed.join(&format!(",{start}")))
             }
         }
     }
@@ -384,8 +394,7 @@ fn json_is_broken_where_it_does_not_fit_on_a_line() {
         format!(r#"{{"a":["x, [","y"],"b":[],"c":[{{"d":null,"e":{{}}}},{{"f":"{long}","g":"{long}"}}],"h\"":-1}}"#);
     let expected = format!(
         r#"{{
-  "a": ["x, [", "y"],
-  "b": [],
+  "a": ["x, [", "y"], "b": [],
   "c": [
     {{ "d": null, "e": {{}} }},
     {{
