@@ -369,7 +369,7 @@ CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snaps
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
 docs/finding.md: $ rejoin list --running: it needs a running agent
-docs/fleet.md: rejoin-fleet /mnt/fleet: it takes a place that hosts share
+docs/fleet.md: rejoin-fleet /mnt/fleet         # or store:fleet: it takes a place that hosts share
 docs/fleet.md: cd contrib/fleet/duckdb: it takes files of a fleet
 docs/fleet.md: cd contrib/fleet/clickhouse: it takes a server
 docs/fleet.md: python3 -m venv venv && venv/bin/pip install duckdb chdb: it takes half an hour and 30 GB
