@@ -1,11 +1,14 @@
 """What must hold of every agent. A check returns nothing, or raises `Failed` or `Skipped`; the next one goes on from there."""
 
 import json
+import re
 import shutil
 import time
+from pathlib import Path
 
 import model
 import terminal
+from model import POISON, turns
 from world import Conversation, Failed
 
 LIMIT = 30  # seconds after which `list --running` must show what a program does
@@ -20,6 +23,7 @@ class Checks:
         self.world = world
         self.here = Conversation(world, world.a)
         self.there = Conversation(world, world.b)
+        self.rewound = None  # a session with turns that were taken back
         world.started()
 
     def unless_limited(self, check, step):
@@ -161,27 +165,31 @@ class Checks:
         screen = world.in_terminal(how.arguments, one.id, world.d)
         try:
             if how.from_prompt:
-                screen.wait_until_quiet(LIMIT)
+                screen.wait_until_quiet(LIMIT, how.ready)
                 if one.id in world.running() and world.running()[one.id]["liveness"] == "live":
                     raise Failed("its process is shown before the first prompt, so that the check can begin with it")
             else:
-                self.shows(one, screen, how.waiting, "before a prompt")
+                self.shows(one, screen, "waiting", "before a prompt")
                 screen.wait_until_quiet(LIMIT)
             asked = len(world.model.requests)
             world.model.goes_on.clear()
             screen.type(one.prompt())
             self.waits_for_model(one, screen, asked)
-            self.shows(one, screen, how.working, "while the model is asked")
+            self.shows(one, screen, "working", "while the model is asked")
             # It is not on its way to another state.
             time.sleep(1)
-            self.shows(one, screen, how.working, "while the model is still asked", is_patient=False)
+            self.shows(one, screen, "working", "while the model is still asked", is_patient=False)
             world.model.goes_on.set()
-            self.shows(one, screen, how.waiting, "after the answer")
+            self.shows(one, screen, "waiting", "after the answer")
         finally:
             world.model.goes_on.set()
             screen.end()
+        self.waits_until_unused(one)
+
+    def waits_until_unused(self, one):
+        """Waits until rejoin lists no process of a session; fails if it still does after a while."""
         until = time.monotonic() + LIMIT
-        while world.running().get(one.id, {}).get("liveness") == "live":
+        while self.world.running().get(one.id, {}).get("liveness") == "live":
             if time.monotonic() > until:
                 raise Failed("the session is in use after its process ended")
             time.sleep(0.5)
@@ -219,4 +227,151 @@ class Checks:
             return f"the process started at {right}, not at {started}"
         return None if process["state"] == state else f"it is shown as {process['state']}, not as {state}"
 
-    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running]
+    def branches(self):
+        """after a rewind in the agent, `show` has the messages that a resume sends, and the other branch"""
+        world, how = self.world, self.world.client.rewind
+        if world.client.no_prompt:
+            raise Skipped(world.client.no_prompt.why)
+        if not how:
+            raise Skipped(world.client.why_no_branches)
+        one = Conversation(world, world.e)
+        one.resume(world.e)
+        one.resume(world.e)
+        taken_back, one.words = one.words[1:], one.words[:1]
+        if how.adds:
+            how.adds(world.client.files_of(world.home)[one.id][0])
+            one.resume(world.e)
+        else:
+            self.rewind(one, how)
+        kept, others = both(one.words), both(taken_back)
+        shown = self.shown(one, "--transcript")
+        if shown != kept:
+            raise Failed(f"`show --transcript` has {shown}, not {kept}")
+        if how.other_is_shown:
+            listed = json.loads(world.rejoin("show", one.id, "--branches", "--json"))["branches"]
+            if [branch["active"] for branch in listed] != [True, False]:
+                raise Failed(f"`show --branches` lists {len(listed)} branches, not the active one and another")
+            other = self.shown(one, "--branch", "2", "--transcript")
+            if other != both(one.words[:1]) + others:
+                raise Failed(f"`show --branch 2` has {other}, not the first turn and {others}")
+        asked = len(world.model.requests)
+        one.resume(world.e)
+        last = f"word-{one.words[-1]}"
+        sent = [turns(model.conversation(body)) for body in world.model.requests[asked:]]
+        if shown + [last] not in sent:
+            raise Failed(f"a resume sent {sent}, and `show --transcript` has {shown}")
+        self.rewound = one
+
+    def rewind(self, one, how):
+        """Takes turns back in the terminal, and sends the next prompt there."""
+        world, client = self.world, self.world.client
+        arguments, prepare = (how.arguments, how.prepare) if how.arguments else (client.terminal.arguments, client.terminal.prepare)
+        if prepare:
+            prepare(world.home, world.e)
+        screen = world.in_terminal(arguments, one.id, world.e)
+        try:
+            screen.wait_until_quiet(LIMIT)
+            screen.type(how.types)
+            screen.wait_until_quiet(LIMIT)
+            screen.press(how.keys)
+            for _ in range(how.prompts):
+                asked = len(world.model.requests)
+                screen.type(one.prompt())
+                self.waits_for_model(one, screen, asked)
+                screen.wait_until_quiet(LIMIT)
+            # The reply is written later than it is shown.
+            until = time.monotonic() + LIMIT
+            while not any(f"heard-{one.words[-1]}".encode() in path.read_bytes() for path in client.files_of(world.home)[one.id]):
+                if time.monotonic() > until or screen.has_ended():
+                    raise Failed(f"the reply after the rewind was not recorded; the terminal shows: {screen.text()[-300:]}")
+                time.sleep(0.2)
+        finally:
+            screen.end()
+        self.waits_until_unused(one)
+
+    def shown(self, one, *options):
+        """Returns the words of the prompts and replies that `show` prints."""
+        messages = json.loads(self.world.rejoin("show", one.id, *options, "--json"))["messages"]
+        return turns("\n".join(message["text"] for message in messages if message["role"] in ("user", "assistant")))
+
+    def stuck(self):
+        """`doctor` reports a session that the model refuses, and `rewind` makes one that it answers"""
+        world = self.world
+        if world.client.no_prompt:
+            raise Skipped(world.client.no_prompt.why)
+        if not world.client.stuck:
+            raise Skipped("rejoin does not know the errors that it records")
+        one = Conversation(world, world.f)
+        for prompt in f"Please read the {POISON}", "And after that?":
+            asked = len(world.model.requests)
+            world.rejoin("resume", one.id, "--no-limit", "--prompt", prompt, ending=range(256))
+            if not any(POISON in model.conversation(body) for body in world.model.requests[asked:]):
+                raise Failed("the agent left the refused prompt out by itself")
+        original = world.contents()
+        answer = json.loads(world.rejoin("doctor", "--check", "stuck-session", "--json", ending=(0, 4)))
+        found = [session["id"] for finding in answer["findings"] for session in finding["sessions"]]
+        if found != [one.id]:
+            raise Failed(f"`doctor` reports {found} as stuck, not {one.id}")
+        if world.client.stuck == "refused":
+            world.rejoin("rewind", one.id, ending=(7,), saying="go back in the conversation with the agent's own command")
+            return self.are_unchanged(original)
+        before = world.sessions()
+        made = json.loads(world.rejoin("rewind", one.id, "--json"))["items"][0]["id"]
+        if world.sessions().keys() - before.keys() != {made}:
+            raise Failed(f"`rewind` made {world.sessions().keys() - before.keys()}, and names {made}")
+        new = Conversation(world, world.f, made)
+        new.words = list(one.words)
+        asked = len(world.model.requests)
+        new.resume(world.f)
+        if any(POISON in model.conversation(body) for body in world.model.requests[asked:]):
+            raise Failed("the new session still holds the refused prompt")
+        if self.shown(new, "--transcript") != both(new.words):
+            raise Failed(f"the new session has {self.shown(new, '--transcript')}, not {both(new.words)}")
+        self.are_unchanged(original)
+
+    def with_agent(self):
+        """`resume --with` gives another agent the last exchange and a file with the whole conversation"""
+        world = self.world
+        if not world.other:
+            raise Skipped(f"{world.client.briefs} is not installed")
+        one, folder = (self.rewound, world.e) if self.rewound else (Conversation(world, world.g), world.g)
+        if not self.rewound and not world.client.no_prompt:
+            one.resume(folder)
+        said, last = both(one.words), one.words[-1]
+        original = world.contents()
+        other, starts = world.set_up_other()
+        world.started()
+        asked, prompt = len(world.model.requests), one.prompt()
+        world.rejoin("resume", f"{world.client.agent}:{one.id}", "--with", other.agent, "--no-limit", "--prompt", prompt)
+        if world.started():
+            raise Failed("the session's own agent was started")
+        started = [start for start in world.started(starts) if start[1][-1:] != ["--version"]]
+        if [where for where, _ in started] != [str(folder)]:
+            raise Failed(f"{other.agent} was started in {[where for where, _ in started]}, not once in {folder}")
+        texts = [model.conversation(body) for body in world.model.requests[asked:]]
+        first = next((text for text in texts if f"word-{one.words[-1]}" in text), "")
+        missing = [words for words in both([last]) if words not in first]
+        if missing:
+            raise Failed(f"the first request of {other.agent} does not hold {', '.join(missing)}")
+        file = re.search(r"/[^\s\"`\\]+/rejoin/briefings/[^\s\"`\\]+\.md", first)
+        if not file:
+            raise Failed(f"the first request of {other.agent} names no file with the conversation")
+        # The title and other facts come first.
+        messages = Path(file[0]).read_text().partition("\n## ")[2]
+        if turns(messages) != said:
+            raise Failed(f"{file[0]} has {turns(messages)}, not {said}")
+        self.are_unchanged(original)
+
+    def are_unchanged(self, original):
+        """Holds that every file has the bytes that it had."""
+        now = self.world.contents()
+        changed = [path.name for path, data in original.items() if now.get(path) != data]
+        if changed:
+            raise Failed(f"these files changed: {', '.join(changed)}")
+
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck, with_agent]
+
+
+def both(words):
+    """Returns the words of the prompts and of the replies to them."""
+    return [f"{kind}-{word}" for word in words for kind in ("word", "heard")]

@@ -15,6 +15,7 @@ from glob import glob
 from pathlib import Path
 
 from model import MODEL
+from terminal import DOWN, ENTER, ERASE_LINE, UP
 
 URL = "http://127.0.0.1:{port}"
 
@@ -37,8 +38,19 @@ class InTerminal:
     begins: str = ""  # they begin a session with this id; without, they go on with one
     prepare: object = None  # answers in advance what it would ask at the start; called with the home and the directory
     from_prompt: bool = False  # it shows that it uses a session only from the first prompt on
-    waiting: str = "waiting"  # `unknown` if docs/finding.md says that rejoin does not know it
-    working: str = "working"
+    ready: str = ""  # the text that it shows when it takes a prompt
+
+
+@dataclass
+class Rewind:
+    """How the second and the third turn of a session of three are taken back, so that the next prompt begins a branch."""
+    types: str = ""  # the command that is typed in the terminal first
+    keys: tuple = ()  # the keys that are pressed then
+    arguments: list = None  # start the terminal; without, those of `InTerminal`
+    prepare: object = None
+    adds: object = None  # or writes the record that does it; called with the file
+    prompts: int = 1  # the number of prompts that are sent on the new branch
+    other_is_shown: bool = True  # rejoin shows what was taken back as a branch
 
 
 @dataclass
@@ -73,6 +85,10 @@ class Client:
     twin: bool = False  # a second copy beside a session of another directory is a duplicate
     elsewhere: str = ""  # or one in this folder of the store
     terminal: InTerminal = None
+    rewind: Rewind = None
+    why_no_branches: str = "rejoin knows no branches of it"
+    stuck: str = ""  # `doctor` reports a session that the model refuses, and `rewind` is `made` or `refused`
+    briefs: str = "claude"  # the agent that gets a briefing on its session, by the name of its row
     why_not_running: str = "rejoin finds no process of it, and calls it in use after a recent record only"
 
     def __post_init__(self):
@@ -198,20 +214,48 @@ def trust_copilot(home, folder):
     (home / ".copilot" / "config.json").write_text(json.dumps({"trustedFolders": [str(folder)]}))
 
 
-def claude(name, package, **more):
+def claude(name, package, prompts=1, **more):
     return Client(
         name, package, agent="claude", new=["-p", "{}"], again=["-p", "--continue", "{}"],
         terminal=InTerminal(["--resume", "{}"], prepare=answer_claude),
         environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
                      "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
-        store=".claude/projects/*/*.jsonl", torn=True, twin=True, **more,
+        store=".claude/projects/*/*.jsonl", torn=True, twin=True, stuck="made", briefs="codex",
+        # From the end of the list to the second prompt, and the first answer to the question what is to be restored.
+        rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), prompts=prompts), **more,
     )
+
+
+def take_back_turns(file):
+    """Writes Codex's record that the last two turns do not count."""
+    last = json.loads(file.read_text().splitlines()[-1])
+    record = {"timestamp": last["timestamp"], "type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 2}}
+    if "ordinal" in last:
+        record["ordinal"] = last["ordinal"] + 1
+    with open(file, "a") as writer:
+        writer.write(json.dumps(record) + "\n")
+
+
+def rewind_qwen(file):
+    """Writes Qwen Code's record of a `/rewind` to the second prompt."""
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    second = [record for record in records if record["type"] == "user"][1]
+    kept = {name: second[name] for name in ("sessionId", "cwd", "version") if name in second}
+    record = kept | {"uuid": str(uuid.uuid4()), "parentUuid": second["parentUuid"], "timestamp": records[-1]["timestamp"],
+                     "type": "system", "subtype": "rewind", "systemPayload": {"truncatedCount": 4}}
+    with open(file, "a") as writer:
+        writer.write(json.dumps(record) + "\n")
+
+
+# From the last reply in a list of all messages to the reply of the first turn, and no summary of what is left.
+TO_FIRST_REPLY = (UP, UP, UP, UP, ENTER, ENTER)
 
 
 CLIENTS = [
     claude("claude", "@anthropic-ai/claude-code"),
-    # The last version that runs with Node 20, which `npm install` takes there; it looks in one project alone.
-    claude("claude-old", "@anthropic-ai/claude-code@2.1.197", not_newest="it is tried because it is old"),
+    # The last version that runs with Node 20, which `npm install` takes there; it looks in one project alone. It records the first
+    # reply after a rewind only with the next prompt.
+    claude("claude-old", "@anthropic-ai/claude-code@2.1.197", prompts=2, not_newest="it is tried because it is old"),
     Client(
         "codex", "@openai/codex", new=["exec", "--skip-git-repo-check", "{}"],
         again=["exec", "--skip-git-repo-check", "resume", "--last", "{}"], environment={"SAMPLE_KEY": "none"},
@@ -220,7 +264,8 @@ CLIENTS = [
                                      'wire_api = "responses"\nrequest_max_retries = 1\nstream_max_retries = 1\n'},
         terminal=InTerminal(["resume", "{}"]),
         store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, elsewhere=".codex/sessions/2027/01/05",
-        indexes=(".codex/session_index.jsonl", ".codex/state_*.sqlite"),
+        indexes=(".codex/session_index.jsonl", ".codex/state_*.sqlite"), rewind=Rewind(adds=take_back_turns),
+        stuck="refused",
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
@@ -233,7 +278,9 @@ CLIENTS = [
             "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
         store=".gemini/tmp/*/chats/session-*.json*", id_of=gemini_id, torn=True, leaves_stubs=True,
-        indexes=(".gemini/projects.json", ".gemini/tmp/*/logs.json"),
+        indexes=(".gemini/projects.json", ".gemini/tmp/*/logs.json"), briefs="codex",
+        rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), arguments=["-m", "gemini-2.5-flash", "--resume", "{}"],
+                      other_is_shown=False),
     ),
     Client(
         "qwen", "@qwen-code/qwen-code", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -242,7 +289,7 @@ CLIENTS = [
             "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
         terminal=InTerminal(["--resume", "{}"]),
-        store=".qwen/projects/*/chats/*.jsonl", torn=True, mended=True, twin=True,
+        store=".qwen/projects/*/chats/*.jsonl", torn=True, mended=True, twin=True, rewind=Rewind(adds=rewind_qwen),
     ),
     Client(
         "copilot", "@github/copilot", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -258,6 +305,7 @@ CLIENTS = [
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}}),
             ".pi/agent/settings.json": json.dumps({"defaultProvider": "sample", "defaultModel": MODEL})},
         store=".pi/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, twin=True,
+        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--session", "{}"]), stuck="refused",
     ),
     Client(
         "vibe", "mistral-vibe", node=False, python="3.12", new=["--trust", "-p", "{}"], again=["--trust", "--continue", "-p", "{}"],
@@ -266,7 +314,7 @@ CLIENTS = [
                                     '[[providers]]\nname = "sample"\napi_base = "{url}/v1"\napi_key_env_var = "SAMPLE_KEY"\n'
                                     'api_style = "openai"\nbackend = "generic"\n[[models]]\n'
                                     f'name = "{MODEL}"\nprovider = "sample"\nalias = "sample"\n'},
-        terminal=InTerminal(["--trust", "--resume", "{}"], waiting="unknown", working="unknown"),
+        terminal=InTerminal(["--trust", "--resume", "{}"]),
         store=".vibe/logs/session/unified/*/meta.json", id_of=folder, grows="*",
     ),
     Client(
@@ -299,7 +347,7 @@ CLIENTS = [
         "gptme", "gptme", node=False, python="3.12", new=["-n", "{}"], again=["-n", "--resume", "{}"],
         environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "MODEL": f"local/{MODEL}"},
         # A session that was begun without a terminal ends at once in one.
-        terminal=InTerminal(["--name", "{}"], begins="in-a-terminal", from_prompt=True),
+        terminal=InTerminal(["--name", "{}"], begins="in-a-terminal", from_prompt=True, ready="waiting for input"),
         store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True,
         replies=3,  # without a terminal it asks twice more for the call of a tool
     ),
@@ -322,9 +370,8 @@ CLIENTS = [
         again=["--provider", "sample", "--model", MODEL, "--continue", "-p", "{}"],
         files={".omp/agent/models.json": json.dumps({"providers": {"sample": {
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}})},
-        terminal=InTerminal(["--provider", "sample", "--model", MODEL, "--resume", "{}"], from_prompt=True, waiting="unknown",
-                            working="unknown"),
-        store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True,
+        terminal=InTerminal(["--provider", "sample", "--model", MODEL, "--resume", "{}"], from_prompt=True),
+        store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, rewind=Rewind("/tree", TO_FIRST_REPLY), stuck="refused",
     ),
     Client(
         "grok", "@xai-official/grok", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -332,6 +379,7 @@ CLIENTS = [
         files={".grok/config.toml": '[cli]\nauto_update = false\n[features]\ntelemetry = false\n[models]\ndefault = "sample"\n'
                                     f'[model.sample]\nmodel = "{MODEL}"\nbase_url = "{{url}}/v1"\napi_key = "none"\n'},
         store=".grok/sessions/*/*/updates.jsonl", id_of=folder, torn=True,
+        rewind=Rewind("/rewind", (DOWN, ENTER, ENTER, ERASE_LINE), arguments=["--resume", "{}"]),
     ),
     Client(
         # With 1.45.0 of that package it does not start.
@@ -343,6 +391,7 @@ CLIENTS = [
             ".commandcode/settings.json": json.dumps({"model": MODEL, "modelProvider": "sample", "tasteLearning": False})},
         store=".commandcode/projects/*/*-*-*-*-????????????.jsonl", torn=True, mended=True, twin=True,
         indexes=(".commandcode/projects/*/*.meta.json",),
+        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--trust", "--skip-onboarding", "--resume", "{}"]), stuck="refused",
     ),
     Client(
         "qoder", "@qoder-ai/qodercli", program="qodercli", new=[], again=["-p", "--continue", "{}"],

@@ -14,11 +14,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MODEL = "sample-model"
 WORD = re.compile(r"word-([0-9a-f]{8})")
+POISON = "poisoned-text"  # a request that holds it is refused
+REFUSED = {"type": "error", "error": {"type": "invalid_request_error", "code": "invalid_request",
+                                      "message": f"messages: the {POISON} cannot be modified"}}
 
 
 def conversation(body):
     """Returns the part of a request that holds the messages."""
     return json.dumps(body.get("messages") or body.get("input") or body.get("contents") or "", ensure_ascii=False)
+
+
+def turns(text):
+    """Returns the words that a text holds, in their order: `word-1a2b3c4d` for a prompt, `heard-1a2b3c4d` for a reply."""
+    return list(dict.fromkeys(re.findall(r"(?:word|heard)-[0-9a-f]{8}", text)))
 
 
 def example(schema):
@@ -82,6 +90,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if path.endswith(("/count_tokens", ":countTokens")):
                 self.give({"input_tokens": 42, "totalTokens": 42})
+            elif POISON in conversation(body):
+                self.give(REFUSED, 400)
             elif path.endswith("/messages"):
                 self.as_claude(body)
             elif path.endswith("/chat/completions"):

@@ -24,7 +24,12 @@ WRONG = {
     "list": "named", "show": "read", "resume": "by_id", "elsewhere": "by_id", "twice": "by_id", "anew": "by_id", "prefix": "by_id",
     "delete": "restored", "restore": "restored", "doctor": "duplicate", "move": "moved", "nothing": "named",
     "process": "running", "start": "running", "waits": "running", "works": "running", "ended": "running",
+    "all-branches": "branches", "one-branch": "branches", "same-branch": "branches",
+    "unseen": "stuck", "rewind": "stuck", "refused-again": "stuck", "changed": "stuck",
+    "own": "with_agent", "astray": "with_agent", "unbriefed": "with_agent", "half": "with_agent", "touched": "with_agent",
 }
+# These checks take seconds in a terminal, or need another program: only a rejoin that is wrong about one is tried with it.
+ALONE = ("running", "branches", "stuck", "with_agent")
 
 # The same for an agent that answers no prompt.
 WRONG_WITHOUT_PROMPT = ("list", "show", "resume", "elsewhere", "anew", "prefix", "delete", "restore", "doctor", "move")
@@ -66,10 +71,11 @@ def failing(rejoin, wrong=None, client=None):
         program = str(HERE / "wrong")
     found = {}
     with tempfile.TemporaryDirectory(prefix="rejoin-e2e-") as root:
-        tried = Checks(World(client, HERE / "imitation", program, root))
-        # A terminal takes seconds: only a program that is wrong about it is tried there, and nowhere else.
-        in_terminal = WRONG.get(wrong) == "running"
-        for check in Checks.ALL if not wrong else [one for one in Checks.ALL if (one is Checks.running) == in_terminal]:
+        other = next(one for one in CLIENTS if one.name == client.briefs)
+        tried = Checks(World(client, HERE / "imitation", program, root, (other, HERE / "imitation")))
+        noticing = WRONG.get(wrong)
+        is_tried = lambda check: check.__name__ == noticing if noticing in ALONE else check.__name__ not in ALONE
+        for check in Checks.ALL if not wrong else filter(is_tried, Checks.ALL):
             try:
                 check(tried)
             except Skipped as why:
@@ -182,8 +188,11 @@ def run(rejoin):
         noticed = check in found
         is_right = is_right and noticed
         print(f"wrong ({wrong}): " + (f"{check} failed: {found[check][:100]}" if noticed else f"NOT NOTICED by {check}"), flush=True)
+    found = failing(rejoin, client=replace(imitated(), environment=imitated().environment | {"IMITATION_SENDS_ALL": "1"}))
+    is_right = is_right and list(found) == ["branches"]
+    print(f"an agent that sends all branches: {found}")
     found = failing(rejoin, client=without_prompt())
-    is_right = is_right and list(found) == ["torn", "running"]
+    is_right = is_right and list(found) == ["torn", "running", "branches", "stuck"]
     print(f"without a prompt: {found}")
     for wrong in WRONG_WITHOUT_PROMPT:
         noticed = WRONG[wrong] in failing(rejoin, wrong, without_prompt())

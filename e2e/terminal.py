@@ -13,6 +13,10 @@ import time
 from datetime import datetime
 from fcntl import ioctl
 
+LIMIT = 20  # seconds that a program may take to show what a key does
+ENTER, UP, DOWN = "\r", "\x1b[A", "\x1b[B"
+ERASE_LINE = "\x05\x15"  # to the end of the line, and erase to its start
+
 # What programs ask a terminal at their start, and what one answers: where the cursor is, and what it can do.
 ANSWERS = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[c": b"\x1b[?62;22c", b"\x1b[0c": b"\x1b[?62;22c", b"\x1b[5n": b"\x1b[0n",
            b"\x1b]11;?": b"\x1b]11;rgb:0000/0000/0000\x1b\\", b"\x1b]10;?": b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\"}
@@ -75,10 +79,17 @@ class Terminal:
         time.sleep(0.5)
         os.write(self.side, b"\r")
 
-    def wait_until_quiet(self, limit):
-        """Waits until nothing more is shown, as when a program is ready, or until the limit."""
+    def press(self, keys):
+        """Presses keys one after the other. Enter may show something else, in which the next key counts."""
+        for key in keys:
+            os.write(self.side, key.encode())
+            self.wait_until_quiet(LIMIT) if key == ENTER else time.sleep(0.3)
+
+    def wait_until_quiet(self, limit, shown=""):
+        """Waits until this was shown and nothing more is, as when a program is ready, or until the limit."""
         until, seen, since = time.monotonic() + limit, -1, time.monotonic()
-        while time.monotonic() < until and not (seen > 0 and time.monotonic() - since > 1.5):
+        is_quiet = lambda: seen > 0 and time.monotonic() - since > 1.5 and shown.encode() in self.screen
+        while time.monotonic() < until and not is_quiet():
             if len(self.screen) != seen:
                 seen, since = len(self.screen), time.monotonic()
             time.sleep(0.1)

@@ -22,29 +22,45 @@ class Failed(Exception):
 
 
 class World:
-    def __init__(self, client, program, rejoin, root):
-        self.client, self.rejoin_program, self.root = client, rejoin, Path(root).resolve()
+    def __init__(self, client, program, rejoin, root, other=None):
+        """Makes the world of an agent. `other` is the agent that gets a briefing, with its program."""
+        self.client, self.rejoin_program, self.root, self.other = client, rejoin, Path(root).resolve(), other
         self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
-        self.a, self.b, self.c, self.d = (self.home / "projects" / name for name in ("first", "second", "third", "fourth"))
-        for folder in self.a, self.b, self.c, self.d, self.starts, self.root / "bin", self.root / "tmp":
+        names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+        folders = [self.home / "projects" / name for name in names]
+        self.a, self.b, self.c, self.d, self.e, self.f, self.g = folders
+        for folder in *folders, self.starts, self.root / "bin", self.root / "tmp":
             folder.mkdir(parents=True)
         self.model = model.serve()
+        self.environment = {
+            "HOME": str(self.home), "PATH": f"{self.root}/bin:{installed.path()}", "TMPDIR": str(self.root / "tmp"),
+            "TERM": "xterm-256color", "LANG": "C.UTF-8", "USER": "ana", "SHELL": "/bin/sh",
+        }
+        self.set_up(client, program, self.starts)
+
+    def set_up(self, client, program, starts):
+        """Sets an agent up for the model server, and puts it on the PATH."""
         url = f"http://127.0.0.1:{self.model.server_address[1]}"
         for path, text in client.files.items():
             file = self.home / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text.replace("{url}", url))
-        self.environment = {
-            "HOME": str(self.home), "PATH": f"{self.root}/bin:{installed.path()}", "TMPDIR": str(self.root / "tmp"),
-            "TERM": "xterm-256color", "LANG": "C.UTF-8", "USER": "ana", "SHELL": "/bin/sh",
-        } | {name: value.replace("{url}", url) for name, value in client.environment.items()}
+        self.environment |= {name: value.replace("{url}", url) for name, value in client.environment.items()}
         # In the agent's place on the PATH: it notes where and how it was started, and becomes the agent.
         doorway = self.root / "bin" / client.program
         doorway.write_text(
-            f'#!/bin/sh\n{{ pwd -P; printf "%s\\n" "$@"; }} >{shlex.quote(str(self.starts))}/$$\n'
+            f'#!/bin/sh\n{{ pwd -P; printf "%s\\n" "$@"; }} >{shlex.quote(str(starts))}/$$\n'
             f'exec {shlex.quote(str(program))} "$@"\n')
         doorway.chmod(0o755)
+
+    def set_up_other(self):
+        """Sets up the agent that gets a briefing. Returns it, and the folder of its starts."""
+        client, program = self.other
+        starts = self.root / "starts-of-the-other"
+        starts.mkdir()
+        self.set_up(client, program, starts)
+        return client, starts
 
     def run(self, command, folder, ending=(0,), saying=""):
         """Runs a program and returns what it printed; fails if it does not end, or with another code or without this text."""
@@ -116,10 +132,16 @@ class World:
         found = json.loads(self.rejoin("list", "--all", "--json"))["sessions"]
         return {one["id"]: one for one in found if one["agent"] == self.client.agent}
 
-    def started(self):
+    def contents(self):
+        """Returns the bytes of every file that records a session of the agent."""
+        files = self.client.recorded(self.home)
+        logs = [Path(f"{self.home}/{database}-wal") for database in self.client.rows[:1]]
+        return {path: path.read_bytes() for path in [*files, *logs] if path.is_file()}
+
+    def started(self, starts=None):
         """Returns every start since the last call: its directory and its arguments."""
         found = []
-        for file in sorted(self.starts.iterdir(), key=lambda file: file.stat().st_mtime_ns):
+        for file in sorted((starts or self.starts).iterdir(), key=lambda file: file.stat().st_mtime_ns):
             lines = file.read_text().splitlines()
             found.append((lines[0], lines[1:]))
             file.unlink()

@@ -58,6 +58,11 @@ impl Turns {
         self.live.push(line);
     }
 
+    /// Returns the number of turns that count.
+    pub(super) fn count(&self) -> usize {
+        self.live.len()
+    }
+
     /// Takes back all but the first turns.
     pub(super) fn truncate(&mut self, count: usize) {
         self.live.truncate(count);

@@ -135,8 +135,9 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
         roots.extend(found);
     }
     let mut families = summaries.with_subagents(&roots);
+    let going: HashSet<usize> = families.iter().flatten().copied().collect();
     for members in &families {
-        if let Some(why) = summaries.obstacle(members, &pins) {
+        if let Some(why) = summaries.obstacle(members, &going, &pins) {
             let refusal = refuse(why);
             return Err(match summaries.agent_that_removes(members) {
                 Some(agent) if !via_agent => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::contract::{Agent, Compared, Details, Kind, Liveness, ResumePlan, Session, SessionList};
-use crate::fixtures::{Codex, CodexNames, START, id, make_fifo, put};
+use crate::fixtures::{Codex, CodexNames, Fixture as _, START, id, make_fifo, put};
 use crate::world::{Answer, World, tries_every_case};
 
 fn listed(world: &World) -> Vec<Session> {
@@ -721,4 +721,74 @@ fn nothing_is_written_to_the_store() {
     world.rejoin(["show", &id(1), "--transcript"]).code(0);
     plan(&world, [&id(1)]);
     assert_eq!(state(), before);
+}
+
+const SEGMENT: &str = "01a219ed-6272-7800-abe1-2fe326b863ec";
+
+/// Writes a thread of three turns that was rewound to its first one, and continued in a segment; returns its rollouts.
+fn rewound(world: &World) -> [PathBuf; 2] {
+    let base = world.add(
+        Codex::session(id(1)).in_dir("/usr/bin").turn("first", "one").turn("second", "two").turn("later", "three"),
+    );
+    let elsewhere = world.dir("elsewhere/parts");
+    let start = Codex::session(id(1)).in_dir("/usr/bin").turn("first", "one").write_to(&elsewhere);
+    let end = start.metadata().expect("a file").len();
+    assert_eq!(std::fs::read(&base).expect("a file")[..end as usize], std::fs::read(&start).expect("a file"));
+    let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 5, "end_byte_offset": end});
+    let segment = Codex::session(id(1)).in_dir("/usr/bin").meta("history_base", history).turn("fourth", "four");
+    let written = segment.write_to(&elsewhere);
+    let path = base.with_file_name(format!("rollout-2026-02-01T11-00-00-{}_{SEGMENT}.jsonl", id(1)));
+    std::fs::rename(written, &path).expect("a move");
+    [base, path]
+}
+
+#[test]
+fn a_thread_that_was_rewound_is_one_session() {
+    let world = World::with_agents();
+    let files = rewound(&world);
+    let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert_eq!(listed.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(1)]);
+    assert!(listed[0].health.is_empty(), "{:?}", listed[0].health);
+    assert_eq!(listed[0].first_prompt.as_ref().map(String::as_str), Some("first"));
+    let said = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
+    assert!(said.contains("first") && said.contains("four") && !said.contains("second"), "{said}");
+    let shown: Details = world.rejoin(["show", &id(1), "--counts", "--json"]).code(0).json();
+    assert_eq!((shown.session.prompts, shown.session.replies), (Some(2), Some(2)));
+    let other = world.rejoin(["show", &id(1), "--transcript", "--branch", "2"]).code(0).stdout();
+    assert!(other.contains("second") && other.contains("three") && !other.contains("fourth"), "{other}");
+    let found = world.rejoin(["search", "later", "--json"]).code(0).stdout();
+    assert!(found.contains("\"branch\":2"), "{found}");
+    // Everything goes, is archived and comes back together.
+    world.rejoin(["archive", &id(1)]).code(0);
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    assert!(files.iter().all(|file| !file.exists()));
+    world.rejoin(["restore", &id(1)]).code(0);
+    assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), said);
+    // A part that is missing is named.
+    std::fs::remove_file(&files[0]).expect("a removal");
+    let said = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(said.contains("the rollout that it continues") && said.contains("is missing"), "{said}");
+}
+
+#[test]
+fn a_session_that_a_fork_reads_is_not_removed_before_the_fork() {
+    let world = World::with_agents();
+    let base = world.add(Codex::session(id(1)).in_dir("/usr/bin").turn("first", "one").turn("second", "two"));
+    let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 9, "end_byte_offset": base.metadata().expect("a file").len()});
+    let fork = Codex::session(id(2)).in_dir("/usr/bin").fork_of(&id(1)).meta("history_base", history);
+    let fork = world.add(fork.turn("fork it", "forked"));
+    let said = world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout();
+    assert!(said.contains("second") && said.contains("forked"), "{said}");
+    let refused = world.rejoin(["delete", &id(1), "--yes"]).code(7).stderr();
+    assert!(refused.contains(&format!("codex session {} continues it and needs its files", id(2))), "{refused}");
+    world.rejoin(["pin", &id(2)]).code(0);
+    world.rejoin(["cleanup", "--older-than", "1d", "--yes", "--allow-all"]).code(0);
+    assert!(base.exists() && fork.exists());
+    world.rejoin(["unpin", &id(2)]).code(0);
+    // The fork is archived with the part that it needs.
+    world.rejoin(["archive", &id(2)]).code(0);
+    world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
+    assert!(!base.exists() && !fork.exists());
+    world.rejoin(["restore", &id(2)]).code(0);
+    assert_eq!(world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout(), said);
 }

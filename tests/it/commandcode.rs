@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::contract::{Details, Kind, ResumePlan};
+use crate::contract::{Details, DoctorReport, Kind, ResumePlan};
 use crate::fixtures::{age_tree, lines, put};
 use crate::world::World;
 
@@ -83,6 +83,31 @@ fn answers_of_tools_and_messages_of_the_program_are_not_prompts() {
     world.install("command-code", "");
     let plan: ResumePlan = world.rejoin(["resume", ID, "--prompt", "-x", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["command-code", "--resume", ID, "--print=-x"]);
+}
+
+#[test]
+fn an_error_of_the_api_is_not_a_prompt() {
+    let world = World::new();
+    let error = "Error: 400 Invalid_request_error too many images\n\nType \"continue\" to try again.";
+    let refused =
+        |minute| message(minute, "user", &json!([{"type": "text", "text": error}]), &json!({"messageId": "x"}));
+    let records = [
+        header(Path::new("/usr/bin")),
+        said(0, "user", "Error: in what order?"),
+        said(1, "assistant", "By name."),
+        said(2, "user", "look at these"),
+        refused(3),
+        said(4, "user", "continue"),
+        refused(5),
+    ];
+    write(&world, Path::new("/usr/bin"), &records);
+    let shown: Details = world.rejoin(["show", ID, "--transcript", "--json"]).code(0).json();
+    assert_eq!((shown.session.prompts, shown.session.replies), (Some(3), Some(1)));
+    let errors: Vec<bool> = shown.messages.expect("messages").iter().map(|message| message.error).collect();
+    assert_eq!(errors, [false, false, false, true, false, true]);
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "stuck-session", "--json"]).json();
+    assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
+    assert!(report.findings[0].evidence.contains("The last 2 replies"), "{}", report.findings[0].evidence);
 }
 
 #[test]

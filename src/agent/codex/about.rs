@@ -6,7 +6,7 @@ use crate::agent::command::NewSession;
 pub(crate) const ABOUT: About = About {
     title: "Codex",
     sessions: "`~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` and `archived_sessions/`, each also as \
-        `.jsonl.zst`; the same below `$CODEX_HOME`",
+        `.jsonl.zst`; after a rewind also `rollout-<time>-<id>_<segment>.jsonl`; the same below `$CODEX_HOME`",
     launch_dir: "where the last turn worked, else where the session was started",
     elsewhere: "works; `exec` then works in the current directory and the session stays there, a terminal asks. Anything \
         but a full id that it knows starts a new session without a word",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -30,10 +31,21 @@ pub(crate) struct Meta {
     pub forked_from: Option<String>,
     /// The session that made it.
     pub parent: Option<String>,
+    /// The part of an earlier rollout that it continues.
+    pub base: Option<HistoryBase>,
     /// The branch at the start.
     pub branch: Option<String>,
     /// The commit at the start, and the remote.
     pub repository: Repository,
+}
+
+/// The part of an earlier rollout that a rollout continues.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct HistoryBase {
+    /// The last id in the name of that rollout.
+    pub thread_id: String,
+    /// The number of its bytes that count.
+    pub end_byte_offset: u64,
 }
 
 /// How a session was started, as far as it matters.
@@ -139,6 +151,7 @@ impl<'de> Visitor<'de> for Body<'_> {
                 "timestamp" => self.0.created_at = map.next_value::<Text<'de>>()?.get().and_then(instant),
                 "cwd" => self.0.cwd = owned(&map.next_value()?),
                 "source" => self.0.source = source(map.next_value()?),
+                "history_base" => self.0.base = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok(),
                 "forked_from_id" => self.0.forked_from = owned(&map.next_value()?),
                 "parent_thread_id" => self.0.parent = owned(&map.next_value()?),
                 "git" => git(map.next_value()?, self.0),

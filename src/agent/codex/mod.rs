@@ -1,4 +1,5 @@
-//! Codex: `<CODEX_HOME>/sessions/YYYY/MM/DD/rollout-<local time>-<uuid>.jsonl`, archived ones in `archived_sessions/`.
+//! Codex: `<CODEX_HOME>/sessions/YYYY/MM/DD/rollout-<local time>-<uuid>.jsonl`, archived ones in `archived_sessions/`; see [`thread`]
+//! for threads in several rollouts.
 //!
 //! Facts: measured on 0.169.0 and 0.57.0; openai/codex 28345fe3 (deleting), 3846901e (packed rollouts).
 
@@ -9,6 +10,7 @@ mod ends;
 mod meta;
 mod rollbacks;
 mod rollouts;
+mod thread;
 mod threads;
 mod usage;
 
@@ -43,7 +45,8 @@ use crate::system::links;
 use crate::system::process::{self, Lock, Locks, Presence, StartTime};
 use meta::Meta;
 use records::{Daemon, Prompt, Record, named};
-use rollouts::{is_archived, locate, packed_twin};
+use rollouts::{is_archived, is_segment, locate, of_thread, packed_twin};
+use thread::Thread;
 
 /// What is read of the end at once: most turns fit.
 const TAIL: usize = 64 * 1024;
@@ -111,6 +114,8 @@ impl Agent for Codex {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        // The beginning of a fork is the other thread's, and a list does without.
+        let thread = if is_segment(&place.path) { Some(Thread::chain(&place)?) } else { None };
         let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
         let path = place.path.clone();
         let mut copy = Copy::new(place);
@@ -119,7 +124,17 @@ impl Agent for Codex {
             file.len() + packed_twin(&path).and_then(|twin| twin.metadata().ok()).map_or(0, |twin| twin.len());
         let (modified, changed) = (file.modified(), file.changed());
 
-        let mut ends = read_start(&mut file)?;
+        let mut ends = match &thread {
+            Some(thread) => {
+                let others = thread.parts.iter().filter(|part| !part.is_foreign && *part.path != *path);
+                let others = others.filter_map(|part| part.path.metadata().ok());
+                copy.size_bytes += others.map(|other| other.len()).sum::<u64>();
+                let mut ends = read_start(&mut Jsonl::open(thread.root())?)?;
+                ends.is_whole = false;
+                ends
+            }
+            None => read_start(&mut file)?,
+        };
         context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
         file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
@@ -146,6 +161,10 @@ impl Agent for Codex {
             copy.notes.push(format!("Codex's list says that it is {list}, and by its place it is {place}"));
         }
 
+        if let Some(lacks) = thread.and_then(|thread| thread.lacks) {
+            copy.health.insert(Health::InvalidContent);
+            copy.notes.push(lacks);
+        }
         copy.title = context.notes.names.get(&copy.place.id).cloned();
         copy.set_active_by_file(modified);
         context.bound_activity(&mut copy, changed);
@@ -174,19 +193,20 @@ impl Agent for Codex {
     }
 
     fn repository(&self, copy: &Copy) -> Repository {
-        let start = Jsonl::open(&copy.place.path).and_then(|mut file| read_start(&mut file));
+        let start = Thread::of(&copy.place).and_then(|thread| read_start(&mut Jsonl::open(thread.root())?));
         start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let (mut typed, mut sent, mut replies, mut has_bad_lines) = (0_u64, 0_u64, 0_u64, false);
-        let (mut is_first, mut number, mut hidden) = (true, 0, 0_u64);
-        let branches = rollbacks::branches(&copy.place.path)?;
-        each_line(&copy.place.path, &mut |line| {
+        let (mut number, mut hidden) = (0, 0_u64);
+        let thread = Thread::of(&copy.place)?;
+        let branches = rollbacks::branches(&thread)?;
+        thread.each_line(&mut |line| {
             // The first line may be too long to be read; that is not an error.
-            let is_meta = std::mem::take(&mut is_first) && line.is_none_or(|line| Meta::parse(line).is_some());
-            match line.and_then(Record::parse) {
-                _ if is_meta => {}
+            let is_meta = line.is_first && line.bytes.is_none_or(|line| Meta::parse(line).is_some());
+            match line.bytes.and_then(Record::parse) {
+                _ if is_meta || line.is_foreign => {}
                 None => has_bad_lines = true,
                 Some(record) if branches.other(number).is_some() => {
                     let is_typed = matches!(record.prompt(), Some(Prompt::Typed(_)));
@@ -208,6 +228,11 @@ impl Agent for Codex {
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         note_branches(copy, &branches, hidden, None);
+        if thread.parts.iter().any(|part| part.is_foreign) {
+            copy.notes.push(
+                "it is a fork; the messages before the fork are those of its parent, and are not counted".to_owned(),
+            );
+        }
         Ok(())
     }
 
@@ -224,6 +249,11 @@ impl Agent for Codex {
         })
     }
 
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        let parts = Thread::chain(place).map(|thread| thread.parts).unwrap_or_default();
+        parts.into_iter().filter(|part| part.is_foreign).map(|part| part.path).collect()
+    }
+
     fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
     }
@@ -237,7 +267,7 @@ impl Agent for Codex {
     }
 
     fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
-        rollbacks::branches(&copy.place.path)
+        rollbacks::branches(&Thread::of(&copy.place)?)
     }
 
     fn messages_on(
@@ -246,15 +276,16 @@ impl Agent for Codex {
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
-        let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(()) };
+        let thread = Thread::of(&copy.place)?;
+        let Some(mut file) = Jsonl::open_if_present(thread.root())? else { return Ok(()) };
         let lacks_events = read_start(&mut file)?.lacks_events();
-        let branches = rollbacks::branches(&copy.place.path)?;
+        let branches = rollbacks::branches(&thread)?;
         let mut number = 0;
-        each_line(&copy.place.path, &mut |line| {
+        thread.each_line(&mut |line| {
             // The first line holds what is told of the session, which may be too much to be read.
-            let (at, is_meta) = (number, number == 0);
+            let (at, is_meta) = (number, line.is_first);
             number += 1;
-            match line {
+            match line.bytes {
                 _ if !branches.has(at, wanted) => ControlFlow::Continue(()),
                 None if is_meta => ControlFlow::Continue(()),
                 None => see(too_long().on(branches.other(at))),
@@ -266,7 +297,11 @@ impl Agent for Codex {
 
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(None) };
-        let lacks_events = read_start(&mut file)?.lacks_events();
+        let start = read_start(&mut file)?;
+        if start.meta.as_ref().is_some_and(|meta| meta.base.is_some()) {
+            return Ok(None);
+        }
+        let lacks_events = start.lacks_events();
         let mut has_rollback = false;
         let last = last_messages(&copy.place.path, count, |line| {
             has_rollback |= rollbacks::taken_back(line).is_some();
@@ -355,7 +390,11 @@ fn writer(lock: &Path, table: &Locks) -> Option<Liveness> {
 }
 
 fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
-    let own = std::iter::once(place.path.to_path_buf()).chain(packed_twin(&place.path));
+    let files = if is_segment(&place.path) { of_thread(place) } else { vec![place.path.to_path_buf()] };
+    let own = files.into_iter().flat_map(|path| {
+        let twin = packed_twin(&path);
+        std::iter::once(path).chain(twin)
+    });
     let (root, id) = (&place.store.root, &place.id);
     // The lock is left: who takes it away from a process that is just starting lets two write.
     let capabilities = root.join("tui-thread-reference-capabilities").join(id);

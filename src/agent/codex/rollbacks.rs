@@ -1,17 +1,16 @@
 //! Turns that Codex took back: a resume leaves them out.
 //!
-//! Facts: measured on 0.169.0, by what a resume sent to the model after a `thread_rolled_back`.
+//! Facts: measured on 0.169.0, by the requests of a resume after a `thread_rolled_back`, and after a rewind in the terminal.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use memchr::memmem;
 use serde::Deserialize;
 
 use super::records::{Prompt, Record};
+use super::thread::Thread;
 use crate::agent::tree::Turns;
 use crate::error::PathError;
-use crate::format::jsonl::each_line;
 use crate::session::branches::Branches;
 
 /// The type of the event.
@@ -36,20 +35,32 @@ pub(super) fn taken_back(line: &[u8]) -> Option<usize> {
     (event.payload.kind.as_bytes() == EVENT).then_some(event.payload.num_turns)
 }
 
-/// Reads the branches of a rollout: the turns that count, and those that were taken back.
-pub(super) fn branches(rollout: &Path) -> Result<Branches, PathError> {
-    let mut is_any = false;
-    each_line(rollout, &mut |line| {
-        is_any |= line.and_then(taken_back).is_some();
-        if is_any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+/// Reads the branches of a thread: the turns that count, and those that were taken back.
+pub(super) fn branches(thread: &Thread) -> Result<Branches, PathError> {
+    let mut is_any = thread.is_rewound();
+    if !is_any {
+        thread.each_line(&mut |line| {
+            is_any |= line.bytes.and_then(taken_back).is_some();
+            if is_any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+    }
     if !is_any {
         return Ok(Branches::default());
     }
     // A turn begins with the prompt that was sent to the model or, in older rollouts, with the event of a typed prompt.
     let (mut sent, mut typed, mut has_sent, mut lines) = (Turns::new(), Turns::new(), false, 0);
-    each_line(rollout, &mut |line| {
-        if let Some(line) = line {
+    let mut beyond = None;
+    thread.each_line(&mut |line| {
+        match (line.is_taken_back, beyond) {
+            (true, None) => beyond = Some((sent.count(), typed.count())),
+            (false, Some((sent_before, typed_before))) => {
+                sent.truncate(sent_before);
+                typed.truncate(typed_before);
+                beyond = None;
+            }
+            _ => {}
+        }
+        if let Some(line) = line.bytes {
             match taken_back(line) {
                 Some(count) => {
                     sent.take_back(count);

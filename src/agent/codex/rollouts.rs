@@ -1,4 +1,4 @@
-//! Where rollouts lie, and what their names say.
+//! The places and the names of rollouts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,37 @@ use crate::session::{Located, Store};
 
 /// `sessions/YYYY/MM/DD`.
 const MAX_DEPTH: usize = 3;
-/// Where Codex puts what it archives.
+/// The directory of archived rollouts.
 pub(super) const ARCHIVE: &str = "archived_sessions";
 
-/// Finds the rollouts of a store by name.
+/// Finds the threads of a store by the names of their rollouts. The place of a thread in several rollouts is the newest one.
 pub(super) fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
-    let mut found = rollouts(store, &store.root.join("sessions"), MAX_DEPTH, &is_wanted);
-    found.extend(rollouts(store, &store.root.join(ARCHIVE), 0, &is_wanted));
+    let mut found = every(store, &is_wanted);
+    let segments = found.places.iter().filter(|place| is_segment(&place.path));
+    let mut heads: BTreeMap<String, Arc<Path>> = BTreeMap::new();
+    for place in segments {
+        let head = heads.entry(place.id.clone()).or_insert_with(|| Arc::clone(&place.path));
+        if place.path.file_name() > head.file_name() {
+            *head = Arc::clone(&place.path);
+        }
+    }
+    if !heads.is_empty() {
+        found.places.retain(|place| heads.get(&place.id).is_none_or(|head| *head == place.path));
+    }
+    found
+}
+
+/// Returns every rollout of the thread of a place, the oldest first.
+pub(super) fn of_thread(place: &Located) -> Vec<PathBuf> {
+    let found = every(&place.store, &|id| id == place.id);
+    let mut paths: Vec<PathBuf> = found.places.iter().map(|place| place.path.to_path_buf()).collect();
+    paths.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+    paths
+}
+
+fn every(store: &Arc<Store>, is_wanted: &(impl Fn(&str) -> bool + Sync)) -> Found {
+    let mut found = rollouts(store, &store.root.join("sessions"), MAX_DEPTH, is_wanted);
+    found.extend(rollouts(store, &store.root.join(ARCHIVE), 0, is_wanted));
     found
 }
 
@@ -35,7 +59,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
         }
     }
     for (name, (path, is_file)) in &files {
-        // Of a plain and a packed one the plain one counts, as it does for Codex.
+        // Codex prefers the plain one to the packed one.
         let has_plain = name.strip_suffix(".zst").is_some_and(|plain| files.contains_key(plain));
         let Some(id) = rollout_id(name).filter(|_| !has_plain) else { continue };
         if !is_file {
@@ -51,11 +75,44 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
     found
 }
 
-/// Returns the id at the end of a rollout's name.
+/// Returns the id of the thread in a rollout's name.
 fn rollout_id(name: &str) -> Option<&str> {
+    Some(ids_in(name)?.0)
+}
+
+/// Returns the ids at the end of a rollout's name: of the thread, and of the segment if it is one.
+fn ids_in(name: &str) -> Option<(&str, Option<&str>)> {
     let stem = name.strip_suffix(".zst").unwrap_or(name).strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
-    let (_, id) = stem.split_at_checked(stem.len().checked_sub(36)?)?;
-    Some(id).filter(|id| is_uuid(id))
+    let (rest, id) = split_id(stem)?;
+    let thread = rest.strip_suffix('_').and_then(split_id).map(|(_, thread)| thread);
+    Some(thread.map_or((id, None), |thread| (thread, Some(id))))
+}
+
+fn split_id(text: &str) -> Option<(&str, &str)> {
+    text.split_at_checked(text.len().checked_sub(36)?).filter(|(_, id)| is_uuid(id))
+}
+
+fn ids(path: &Path) -> Option<(&str, Option<&str>)> {
+    ids_in(path.file_name()?.to_str()?)
+}
+
+/// Returns the id of the thread in the name of a rollout.
+pub(super) fn thread_id(path: &Path) -> Option<&str> {
+    Some(ids(path)?.0)
+}
+
+/// Returns whether a rollout continues an earlier one of its thread.
+pub(super) fn is_segment(path: &Path) -> bool {
+    ids(path).is_some_and(|(_, segment)| segment.is_some())
+}
+
+/// Finds the rollout whose name ends with this id: mostly it is in the same directory as the one that continues it.
+pub(super) fn find(place: &Located, id: &str) -> Option<PathBuf> {
+    let is_meant = |path: &Path| ids(path).is_some_and(|(thread, segment)| segment.unwrap_or(thread) == id);
+    let dir = place.path.parent()?;
+    let near = rollouts(&place.store, dir, 0, &|_: &str| true).places;
+    let meant = |places: Vec<Located>| places.into_iter().find(|it| is_meant(&it.path)).map(|it| it.path.to_path_buf());
+    meant(near).or_else(|| meant(every(&place.store, &|_: &str| true).places))
 }
 
 /// Returns the packed form beside a plain rollout, which Codex removes with it.
@@ -78,6 +135,9 @@ mod tests {
         for name in [format!("rollout-2026-02-01T10-00-00-{id}.jsonl"), format!("rollout-x-{id}.jsonl.zst")] {
             assert_eq!(rollout_id(&name), Some(id), "{name}");
         }
+        let segment = "01a219ed-6272-7800-abe1-2fe326b863ec";
+        let name = format!("rollout-2026-02-01T10-00-00-{id}_{segment}.jsonl");
+        assert_eq!(ids_in(&name), Some((id, Some(segment))));
         for other in [
             format!("rollout-{id}.json"),
             format!("other-{id}.jsonl"),

@@ -19,7 +19,7 @@ pub(crate) const ABOUT: About = About {
     // Measured on 1.64.0: the record after it, and with that everything before, is lost to it.
     half_line: HalfLine::WrittenOn,
     is_state: |name| name.ends_with("meta.json"),
-    api_error: Some("errorMessage"),
+    api_error: Some("\"Error: "),
     new_session: NewSession::NONE.in_terminal(&["command-code"], &[]).without_terminal(&["command-code"], &["-p"]),
     ..About::NONE
 };

@@ -16,7 +16,7 @@ use crate::agent::tree::{self, Link};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Flag, Text, members, record};
+use crate::format::json::{Flag, Text, member, members, record};
 use crate::format::turn::Turn;
 use crate::session::branches::{Branches, Id, Parent, Part, hash};
 use crate::session::{Message, Role};
@@ -66,6 +66,13 @@ impl Body<'_> {
     fn is_made(&self) -> bool {
         let flags = members(self.meta, ["isMeta", "isAutomated", "isSummary"]);
         flags.into_iter().flatten().any(|flag| flag.get() == "true")
+    }
+
+    /// Returns whether a message of the user is an error of the API: Command Code 1.64.0 writes it without the mark `source`, and
+    /// knows it again by its first word.
+    fn is_api_error(&self, text: &str) -> bool {
+        let has_marks = self.meta.is_some_and(|meta| meta.get().starts_with('{'));
+        has_marks && member(self.meta, "source").is_none() && text.starts_with("Error:")
     }
 }
 
@@ -123,9 +130,12 @@ impl Record<'_> {
                 // The task that oh-my-pi gives to a sub-agent is no prompt; an image alone is one without a text. Command Code
                 // answers calls of tools in messages of the user.
                 let answers: Vec<String> = blocks(body.content).into_iter().filter_map(Block::into_result).collect();
-                turn.counts = body.attribution.get() != Some("agent") && !body.is_made() && answers.is_empty();
-                let role = if body.is_made() { Role::System } else { role };
-                turn.messages.push(Message::new(role, plain_text(body.content), turn.at));
+                let text = plain_text(body.content);
+                let is_error = body.is_api_error(&text);
+                let is_made = is_error || body.is_made();
+                turn.counts = body.attribution.get() != Some("agent") && !is_made && answers.is_empty();
+                let message = Message::new(if is_made { Role::System } else { role }, text, turn.at);
+                turn.messages.push(if is_error { message.into_error() } else { message });
                 answers.into_iter().for_each(|answer| turn.tool(format!("→ {answer}")));
             }
             (Role::Assistant, _) => {

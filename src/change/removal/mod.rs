@@ -225,8 +225,8 @@ impl Summaries {
         roots.iter().map(family).collect()
     }
 
-    /// Inspects named sessions, and returns why the first obstacle prevents their removal.
-    pub(crate) fn obstacle(&mut self, sessions: &[usize], pins: &Pins) -> Option<String> {
+    /// Inspects named sessions, and returns why the first obstacle prevents their removal; `going` are all that are to be removed.
+    pub(crate) fn obstacle(&mut self, sessions: &[usize], going: &HashSet<usize>, pins: &Pins) -> Option<String> {
         let unknown: Vec<usize> = sessions.iter().copied().filter(|at| self.inspection(*at).is_none()).collect();
         self.look_closer(&unknown);
         let unread = self.unread();
@@ -241,9 +241,25 @@ impl Summaries {
                 _ if pins.has(agent, id) => format!("it is pinned; run `rejoin unpin {agent}:{id}` first"),
                 _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
                 _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
-                _ => return None,
+                _ => self.dependent(*at, going).map(|fork| {
+                    format!("{agent} session {fork} continues it and needs its files; remove that one first, or both at once")
+                })?,
             };
             Some(format!("{agent} session {id} cannot be removed: {why}"))
+        })
+    }
+
+    /// Returns the id of a session that came from another one, needs its files, and stays.
+    fn dependent(&self, at: usize, going: &HashSet<usize>) -> Option<&str> {
+        let (agent, id) = self.key(at);
+        let reader = agent::by_kind(agent)?;
+        let belongings = self.copies(at).iter().filter_map(|copy| reader.belongings(&copy.place).ok());
+        let own: HashSet<PathBuf> = belongings.flat_map(|belongings| belongings.own).collect();
+        let others = (0..self.len()).filter(|other| !going.contains(other));
+        others.filter(|other| self.key(*other).0 == agent).flat_map(|other| self.copies(other)).find_map(|copy| {
+            let came_from = copy.parent_id.as_deref() == Some(id) && copy.kind != SessionKind::Subagent;
+            let needs = || reader.companions(&copy.place).iter().any(|path| own.contains(path));
+            (came_from && needs()).then_some(copy.place.id.as_str())
         })
     }
 
