@@ -378,7 +378,6 @@ docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader
 docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
-docs/performance.md: cargo install claudex-cli agf: it installs other programs
 docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
 docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
 docs/two-machines.md: */15 * * * * rejoin sync --quiet: it is a line of a crontab
