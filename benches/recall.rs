@@ -1,6 +1,6 @@
 //! Measures recall: the rank at which `search` lists the right session, by kind of query and by agent.
 //!
-//! `cargo bench --bench recall` prints the tables of docs/finding.md. `-- --check FILE` compares the figures with those of a
+//! `cargo bench --bench recall` prints the figures of docs/finding.md. `-- --check FILE` compares the figures with those of a
 //! file, which `-- --keep FILE` writes; the same seed always gives the same figures. `-- --program PATH`
 //! searches with another program, `-- --agents NAMES` for sessions of these agents, `-- --size N` in N sessions, `-- --queries N` for N queries of each kind, and `-- --missed`
 //! prints the queries whose session was not first. Without `--bench`, which only

@@ -1,4 +1,4 @@
-//! Description of an agent: the rows of its table in docs/agents.md, and facts that the program asks for.
+//! Description of an agent: its part of docs/agents.md, and facts that the program asks for.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::system::env::Env;
 /// Finds the package of an installed program.
 pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
 
-/// Description of an agent. The texts up to `facts` are Markdown, each the rest of a row.
+/// Description of an agent. The texts up to `facts` are Markdown, each the rest of a line.
 #[derive(Clone, std::marker::Copy, Debug)]
 pub(crate) struct About {
     /// Its name as its makers write it.
@@ -129,7 +129,7 @@ impl About {
         versions.max_by_key(|word| version::parts(word))
     }
 
-    /// Returns the rows, each with its head.
+    /// Returns the lines of docs/agents.md, each with its head.
     pub(crate) fn rows(&self) -> [(&'static str, &'static str); 8] {
         [
             ("sessions", self.sessions),

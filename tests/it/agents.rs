@@ -48,8 +48,10 @@ fn the_readme_names_every_agent() {
     };
     let mut titles: Vec<String> = names().iter().map(title).collect();
     titles.sort();
-    let last = titles.pop().expect("an agent");
-    assert_part("README.md", "agents", &format!("It knows {} and {last}.", titles.join(", ")));
+    let rows = titles.chunks(6).map(|row| format!("| {} |\n", row.join(" | ")));
+    let table: Vec<String> = rows.collect();
+    let rule = format!("|{}\n", " --- |".repeat(6));
+    assert_part("README.md", "agents", &[&table[..1], &[rule], &table[1..]].concat().concat());
 }
 
 /// Agents whose sessions this build cannot read.

@@ -840,9 +840,8 @@ fn every_check_is_in_the_documents_with_its_severities() {
     for check in listed.checks {
         let severities: Vec<String> =
             check.severities.iter().map(|severity| format!("{severity:?}").to_lowercase()).collect();
-        let row = format!("| `{}` | {} | {} |", check.code, severities.join(", "), check.meaning);
-        assert!(page.contains(&row), "docs/doctor.md has no row {row}");
-        assert!(page.contains(&format!("### {}\n", check.code)), "docs/doctor.md has no section for {}", check.code);
+        let item = format!("* **`{}`** ({}): ", check.code, severities.join(", "));
+        assert!(page.contains(&item), "docs/doctor.md has no item {item}");
     }
 }
 

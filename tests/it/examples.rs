@@ -234,8 +234,18 @@ impl Json {
                     let value = value.lines(depth + 1, before + key.len());
                     key + &value
                 };
-                let members: Vec<String> = members.iter().map(member).collect();
-                format!("{{{start}{}{end}}}", members.join(&format!(",{start}")))
+                // Short members share a line.
+                let mut packed: Vec<String> = Vec::new();
+                for member in members.iter().map(member) {
+                    let fits = |line: &&mut String| {
+                        !line.contains('\n') && !member.contains('\n') && before + line.len() + member.len() < WIDTH
+                    };
+                    match packed.last_mut().filter(fits) {
+                        Some(line) => line.push_str(&format!(", {member}")),
+                        None => packed.push(member),
+                    }
+                }
+                format!("{{{start}{}{end}}}", packed.join(&format!(",{start}")))
             }
         }
     }
@@ -350,8 +360,8 @@ fn every_example_of_the_documentation_shows_what_happens() {
     snapbox::assert_data_eq!(
         not_run.join("\n"),
         snapbox::str![[r#"
+README.md: $ cargo install --locked --path .: it compiles and installs
 README.md: cargo run -- --home examples/home list: .ci/run does
-README.md: cargo install --locked --path .: it compiles and installs
 CONTRIBUTING.md: cargo build: they build and test for minutes
 CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute
 CONTRIBUTING.md: e2e/run --install           # installs what is missing below ~/.cache/rejoin-e2e, or $REJOIN_E2E_DIR, then tries all: it takes minutes, and --install downloads
@@ -359,7 +369,7 @@ CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snaps
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
 docs/finding.md: $ rejoin list --running: it needs a running agent
-docs/fleet.md: rejoin-fleet /mnt/fleet: it takes a place that hosts share
+docs/fleet.md: rejoin-fleet /mnt/fleet         # or store:fleet: it takes a place that hosts share
 docs/fleet.md: cd contrib/fleet/duckdb: it takes files of a fleet
 docs/fleet.md: cd contrib/fleet/clickhouse: it takes a server
 docs/fleet.md: python3 -m venv venv && venv/bin/pip install duckdb chdb: it takes half an hour and 30 GB
@@ -367,13 +377,8 @@ docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newes
 docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader
-docs/moving.md: rejoin move --detect > moves: the file is yours
-docs/moving.md: rejoin move --map /workspace=/home/ana/workspace --yes: it needs sessions from a container
 docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
-docs/performance.md: cargo install claudex-cli agf: it installs other programs
 docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
-docs/reliability.md: .ci/explore                # a million schedules: it builds, and plays for a minute
-docs/reliability.md: cd fuzz: it needs nightly Rust and takes an hour
 docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
 docs/two-machines.md: */15 * * * * rejoin sync --quiet: it is a line of a crontab
 docs/two-machines.md: rejoin sync --host ana@desktop: it needs another machine
@@ -388,8 +393,7 @@ fn json_is_broken_where_it_does_not_fit_on_a_line() {
         format!(r#"{{"a":["x, [","y"],"b":[],"c":[{{"d":null,"e":{{}}}},{{"f":"{long}","g":"{long}"}}],"h\"":-1}}"#);
     let expected = format!(
         r#"{{
-  "a": ["x, [", "y"],
-  "b": [],
+  "a": ["x, [", "y"], "b": [],
   "c": [
     {{ "d": null, "e": {{}} }},
     {{

@@ -10,12 +10,25 @@ use crate::cli::Cli;
 const HEAD: &str = "\
 # Options
 
-This table is made by `.ci/generate` from the definitions of the commands. An option has one meaning in every command, and a
-meaning has one option; `src/cli/tests.rs` checks that and lists the exceptions. `rejoin help COMMAND` says more about each.
+`.ci/generate` makes this page from the definitions of the commands. An option has one meaning in every command, and a meaning has
+one option; `src/cli/tests.rs` checks that and lists the exceptions. `rejoin help COMMAND` and the man pages say more about each.
+
+## Options of several commands
 
 | option | meaning | commands |
 | --- | --- | --- |
 ";
+
+/// The text above the second table.
+const OF_ONE: &str = "
+## Options of one command
+
+| command | options |
+| --- | --- |
+";
+
+/// The commands of a global option.
+const EVERY: &str = "every command";
 
 /// Returns the page.
 pub(super) fn page() -> String {
@@ -35,12 +48,19 @@ pub(super) fn page() -> String {
         }
     }
     for arg in command.get_arguments().filter(|arg| arg.get_help_heading().is_some()) {
-        rows.extend(row(arg).map(|row| (row, vec!["every command".to_owned()])));
+        rows.extend(row(arg).map(|row| (row, vec![EVERY.to_owned()])));
     }
-    let lines = rows.into_iter().map(|((_, option, meaning), commands)| {
+    let (single, shared): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|(_, commands)| commands.len() == 1 && commands[0] != EVERY);
+    let lines = shared.into_iter().map(|((_, option, meaning), commands)| {
         format!("| {} | {} | {} |\n", cell(&option), cell(&meaning), commands.join(", "))
     });
-    HEAD.to_owned() + &lines.collect::<String>()
+    let mut of_one: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for ((_, option, _), commands) in single {
+        of_one.entry(commands.concat()).or_default().push(cell(&option));
+    }
+    let singles = of_one.into_iter().map(|(command, options)| format!("| {command} | {} |\n", options.join(", ")));
+    [HEAD.to_owned(), lines.collect(), OF_ONE.to_owned(), singles.collect()].concat()
 }
 
 /// Returns the name of an option for the order, the option as it is typed, and its meaning.

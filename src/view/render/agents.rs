@@ -1,11 +1,34 @@
-//! The table of an agent in docs/agents.md.
+//! The part of docs/agents.md about one agent.
+
+use std::fmt::Write as _;
 
 use crate::agent;
 use crate::session::AgentKind;
 
-/// Returns the part about one agent: its name, and a table with a row for each thing that is said.
+/// Texts that most agents share. The head of the page has them, so that they are left out below it.
+const USUAL: [&str; 3] = [
+    "nothing",
+    "it keeps no lock: a record of the last two minutes means maybe",
+    "it keeps no lock: a change of the last two minutes means maybe",
+];
+
+/// Returns the part about one agent: its title, and a list of facts.
 pub(crate) fn markdown(kind: AgentKind) -> String {
     let about = agent::about(kind);
-    let rows = about.rows().map(|(head, text)| format!("| {head} | {text} |\n")).concat();
-    format!("## {}\n\n| | `{kind}` |\n| --- | --- |\n{rows}", about.title)
+    let mut list = String::new();
+    for (head, text) in about.rows().into_iter().filter(|(_, text)| !USUAL.contains(text)) {
+        // Deletions by the agent and writes of this program share a line.
+        let follows =
+            head == "rejoin writes" && list.lines().last().is_some_and(|line| line.starts_with("* **deletes"));
+        let start = if follows {
+            "; "
+        } else if list.is_empty() {
+            "* "
+        } else {
+            "\n* "
+        };
+        let name = if head == "sessions" { format!("`{kind}` ") } else { String::new() };
+        let _ = write!(list, "{start}**{name}{head}**: {text}");
+    }
+    format!("## {}\n{list}\n", about.title)
 }
