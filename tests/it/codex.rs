@@ -749,7 +749,7 @@ fn a_thread_that_was_rewound_is_one_session() {
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert_eq!(listed.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(1)]);
     assert!(listed[0].health.is_empty(), "{:?}", listed[0].health);
-    assert_eq!(listed[0].first_prompt.as_ref().map(String::as_str), Some("first"));
+    assert_eq!(listed[0].first_prompt.as_deref(), Some("first"));
     let said = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
     assert!(said.contains("first") && said.contains("four") && !said.contains("second"), "{said}");
     let shown: Details = world.rejoin(["show", &id(1), "--counts", "--json"]).code(0).json();
