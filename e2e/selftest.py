@@ -193,7 +193,7 @@ def run(rejoin):
     is_right = is_right and list(found) == ["branches"]
     print(f"an agent that sends all branches: {found}")
     found = failing(rejoin, client=without_prompt())
-    is_right = is_right and list(found) == ["torn", "running", "branches", "stuck"]
+    is_right = is_right and list(found) == ["torn", "running", "branches", "stuck", "synced"]
     print(f"without a prompt: {found}")
     for wrong in WRONG_WITHOUT_PROMPT:
         noticed = WRONG[wrong] in failing(rejoin, wrong, without_prompt())
