@@ -31,8 +31,8 @@ pub(crate) struct Meta {
     pub forked_from: Option<String>,
     /// The session that made it.
     pub parent: Option<String>,
-    /// The part of an earlier rollout that it continues.
-    pub base: Option<HistoryBase>,
+    /// The part of an earlier rollout that it continues; an error if it is in an unknown form.
+    pub base: Option<Result<HistoryBase, UnknownBase>>,
     /// The branch at the start.
     pub branch: Option<String>,
     /// The commit at the start, and the remote.
@@ -47,6 +47,10 @@ pub(crate) struct HistoryBase {
     /// The number of its bytes that count.
     pub end_byte_offset: u64,
 }
+
+/// A part of an earlier rollout in an unknown form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnknownBase;
 
 /// How a session was started, as far as it matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,7 +155,11 @@ impl<'de> Visitor<'de> for Body<'_> {
                 "timestamp" => self.0.created_at = map.next_value::<Text<'de>>()?.get().and_then(instant),
                 "cwd" => self.0.cwd = owned(&map.next_value()?),
                 "source" => self.0.source = source(map.next_value()?),
-                "history_base" => self.0.base = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok(),
+                "history_base" => {
+                    let base: Result<Option<HistoryBase>, _> =
+                        serde_json::from_str(map.next_value::<&RawValue>()?.get());
+                    self.0.base = base.map_err(|_| UnknownBase).transpose();
+                }
                 "forked_from_id" => self.0.forked_from = owned(&map.next_value()?),
                 "parent_thread_id" => self.0.parent = owned(&map.next_value()?),
                 "git" => git(map.next_value()?, self.0),

@@ -228,6 +228,7 @@ impl Agent for Codex {
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         note_branches(copy, &branches, hidden, None);
+        copy.notes.extend(thread.lacks.filter(|lacks| !copy.notes.contains(lacks)));
         if thread.parts.iter().any(|part| part.is_foreign) {
             copy.notes.push(
                 "it is a fork; the messages before the fork are those of its parent, and are not counted".to_owned(),
@@ -390,7 +391,7 @@ fn writer(lock: &Path, table: &Locks) -> Option<Liveness> {
 }
 
 fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
-    let files = if is_segment(&place.path) { of_thread(place) } else { vec![place.path.to_path_buf()] };
+    let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
     let own = files.into_iter().flat_map(|path| {
         let twin = packed_twin(&path);
         std::iter::once(path).chain(twin)

@@ -49,7 +49,7 @@ impl Thread {
     pub(super) fn of(place: &Located) -> Result<Self, PathError> {
         let mut thread = Self::chain(place)?;
         if is_segment(&place.path) {
-            for path in of_thread(place) {
+            for path in of_thread(place, &place.id) {
                 if thread.parts.iter().all(|part| part.path != path) {
                     thread.parts.push(Part { path, end: 0, is_foreign: false });
                 }
@@ -59,26 +59,45 @@ impl Thread {
         Ok(thread)
     }
 
-    /// Finds the rollouts that a resume continues.
+    /// Finds the rollouts that a resume continues. If one cannot be found or understood, those that are known are returned.
     pub(super) fn chain(place: &Located) -> Result<Self, PathError> {
         let own = thread_id(&place.path);
-        let mut thread = Self {
-            parts: vec![Part { path: place.path.to_path_buf(), end: u64::MAX, is_foreign: false }],
-            lacks: None,
-        };
-        let mut base = base_of(&place.path)?;
-        while let Some(HistoryBase { thread_id: id, end_byte_offset: end }) = base {
+        let mut parts = vec![Part { path: place.path.to_path_buf(), end: u64::MAX, is_foreign: false }];
+        let mut lacks = None;
+        let mut start = start_of(&place.path)?;
+        loop {
+            let HistoryBase { thread_id: id, end_byte_offset: end } = match start.base {
+                Some(Ok(base)) => base,
+                None if parts.len() > 1 || !is_segment(&place.path) => break,
+                _ => {
+                    lacks =
+                        Some("its first record does not name the part that it continues in a known form".to_owned());
+                    // Any rollout of the parent may be a part of a fork.
+                    let parent = start.forked_from.filter(|id| Some(id.as_str()) != own);
+                    let files = parent.map(|id| of_thread(place, &id)).unwrap_or_default();
+                    parts.extend(files.into_iter().map(|path| Part { path, end: 0, is_foreign: true }));
+                    break;
+                }
+            };
             let Some(path) = find(place, &id) else {
-                thread.lacks = Some(format!("the rollout that it continues, of {id}, is missing"));
+                lacks = Some(format!("the rollout that it continues, of {id}, is missing"));
                 break;
             };
-            if thread.parts.iter().any(|part| part.path == path) {
+            if parts.iter().any(|part| part.path == path) {
                 break;
             }
-            base = base_of(&path)?;
             let is_foreign = thread_id(&path) != own;
-            thread.parts.push(Part { path, end, is_foreign });
+            let next = start_of(&path);
+            parts.push(Part { path, end, is_foreign });
+            match next {
+                Ok(next) => start = next,
+                Err(error) => {
+                    lacks = Some(error.to_string());
+                    break;
+                }
+            }
         }
+        let mut thread = Self { parts, lacks };
         thread.sort();
         Ok(thread)
     }
@@ -118,13 +137,13 @@ impl Thread {
     }
 }
 
-/// Reads the part of an earlier rollout that a rollout continues.
-fn base_of(path: &Path) -> Result<Option<HistoryBase>, PathError> {
+/// Reads the first record of a rollout.
+fn start_of(path: &Path) -> Result<Meta, PathError> {
     let mut file = Jsonl::open(path)?;
     let mut meta = None;
     file.lines_forward(|line| {
         meta = Meta::parse(line);
         true
     })?;
-    Ok(meta.or_else(|| Meta::parse(file.beginning())).and_then(|meta| meta.base))
+    Ok(meta.or_else(|| Meta::parse(file.beginning())).unwrap_or_default())
 }
