@@ -47,6 +47,8 @@ pub(crate) struct Item<'a> {
     pub done: ItemResult,
     /// Which state of it is the newest in the archive; `None` when none is.
     pub number: Option<u64>,
+    /// The SHA-256 of the manifest of that state; `None` in a plan.
+    pub digest: Option<String>,
     /// How many files it has.
     pub files: usize,
     /// Their bytes.

@@ -120,12 +120,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), InventoryError> {
+    /// Puts a manifest in place, and returns its SHA-256.
+    pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> Result<String, InventoryError> {
         let mut bytes = serde_json::to_vec(manifest).map_err(|error| InventoryError::Failed(error.to_string()))?;
         bytes.push(b'\n');
         let dir = self.archive.session_dir(manifest.agent, &manifest.id);
         self.write(&dir.join(manifest_name(manifest.number, &bytes)), &bytes)?;
-        Ok(self.sync()?)
+        self.sync()?;
+        Ok(digest(&bytes))
     }
 }
 

@@ -67,17 +67,19 @@ impl<'a> Writer<'a> {
             session,
             done: ItemResult::Unchanged,
             number: before.map(|snapshot| snapshot.manifest.number),
+            digest: before.map(|snapshot| snapshot.digest().to_owned()),
             files: 0,
             size_bytes: 0,
             stored_bytes: 0,
         };
         match self.capture(session, before, env, find) {
-            Ok((manifest, is_new)) => {
+            Ok((manifest, new)) => {
                 item.number = Some(manifest.number);
                 item.files = manifest.files().count();
                 item.size_bytes = manifest.size_bytes();
-                if is_new {
+                if let Some(digest) = new {
                     item.done = ItemResult::Done;
+                    item.digest = digest;
                 }
                 self.remove_held(session, &manifest, &known);
             }
@@ -104,20 +106,21 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Copies a session until it is the same before and after; returns its manifest, and whether that is a new one.
+    /// Copies a session until it is the same before and after; returns its manifest, and if that is a new one its
+    /// digest, which a plan does not know.
     fn capture(
         &mut self,
         session: &Session,
         before: Option<&Snapshot>,
         env: &Env,
         find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
-    ) -> Result<(Manifest, bool), InventoryError> {
+    ) -> Result<(Manifest, Option<Option<String>>), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
         let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.clock.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
         if let Some(previous) = previous.filter(|previous| self.has_rows_of(session, agent, previous)) {
-            return Ok((previous.clone(), false));
+            return Ok((previous.clone(), None));
         }
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
         if self.options.is_dry_run {
@@ -137,12 +140,12 @@ impl<'a> Writer<'a> {
         }
         if let Some(previous) = previous {
             if manifest.is_same(previous) {
-                return Ok((previous.clone(), false));
+                return Ok((previous.clone(), None));
             }
             manifest.number = previous.number + 1;
         }
         if self.options.is_dry_run {
-            return Ok((manifest, true));
+            return Ok((manifest, Some(None)));
         }
         let mut copy = session.copy().clone();
         // What cannot be counted is archived all the same.
@@ -150,8 +153,8 @@ impl<'a> Writer<'a> {
             manifest.facts.count(&copy);
         }
         self.sync()?;
-        self.write_manifest(&manifest)?;
-        Ok((manifest, true))
+        let digest = self.write_manifest(&manifest)?;
+        Ok((manifest, Some(Some(digest))))
     }
 
     /// Copies what was seen, but for files that are in the archive as they are.

@@ -70,7 +70,7 @@ fn stored_bytes(report: &Report<'_>) -> u64 {
 
 /// Puts a session that is archived into the contract's form.
 pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
-    let Item { session, done, number, files, size_bytes, stored_bytes } = item;
+    let Item { session, done, number, files, size_bytes, stored_bytes, .. } = item;
     let (in_use, state, files, stored_bytes) = (in_use(session), *number, *files, *stored_bytes);
     ItemJson {
         size_bytes: *size_bytes,
