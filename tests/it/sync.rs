@@ -183,6 +183,13 @@ fn sessions_of_a_store_that_is_gone_are_not_taken_for_deleted() {
     machines.sync("bob").code(0);
     assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_null());
     assert!(!store.exists(), "nothing is brought to where a store may be mounted again");
+    // Another store of the agent that can be read does not matter.
+    let elsewhere = machines.home("bob").join("settings");
+    std::fs::create_dir_all(elsewhere.join("projects")).expect("a store");
+    let archive = machines.archive();
+    let sync = ["sync", "--archive-dir", archive.to_str().expect("a path")];
+    machines.0.with("HOME", machines.home("bob")).with("CLAUDE_CONFIG_DIR", &elsewhere).rejoin(sync).code(0);
+    assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_null());
     std::fs::rename(&away, &store).expect("a move");
     let said = machines.sync("bob").code(0).stdout();
     assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");

@@ -42,6 +42,11 @@ impl<'a> Shared<'a> {
         self.holdings.sessions.get(&(agent, id.to_owned())).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns a state of a session, if the archive has it.
+    pub(crate) fn state(&self, agent: AgentKind, id: &str, digest: &str) -> Option<&'a Manifest> {
+        by_digest(self.states(agent, id), digest).map(|snapshot| &snapshot.manifest)
+    }
+
     /// Returns the states that other machines are in, each once.
     fn heads(&self, agent: AgentKind, id: &str) -> Vec<Head<'a>> {
         let states = self.states(agent, id);
@@ -165,6 +170,11 @@ impl<'a> Shared<'a> {
                 continue;
             };
             let (Some(ours), Some(theirs)) = (base.manifest.rows(), snapshot.manifest.rows()) else { continue };
+            // Rows that cannot be read are not other ones.
+            if let Some(fault) = ours.1.iter().chain(theirs.1).find_map(|chunk| self.archive.chunk(chunk).err()) {
+                decision.left = Some(Left::new(INCOMPLETE, format!("a chunk of its rows cannot be read: {fault}")));
+                continue;
+            }
             let host = self.label(head);
             if rows::are_within(theirs, ours, self.archive) {
                 continue;

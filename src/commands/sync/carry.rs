@@ -50,14 +50,9 @@ pub(super) fn carry_out<'s>(
     drop(progress);
     for item in sent.items.iter().filter(|item| matches!(item.done, ItemResult::Done | ItemResult::Unchanged)) {
         let (kind, id) = key(item.session);
-        let known = archive.snapshots(kind, &id);
-        let (newest, stamp) = (known.newest(kind, &id), plan.sent.get(&(kind, id.clone())));
-        if let Some((newest, stamp)) = newest.zip(stamp) {
-            own.set(
-                kind,
-                &id,
-                Held { state: newest.digest().to_owned(), stamp: Some(stamp.clone()), deleted_at: None },
-            );
+        let stamp = plan.sent.get(&(kind, id.clone())).cloned();
+        if let Some(state) = item.digest.clone() {
+            own.set(kind, &id, Held { state, stamp, deleted_at: None });
         }
     }
     // During the run, a session that is named without a stamp may be here or not.
@@ -73,9 +68,19 @@ pub(super) fn carry_out<'s>(
         let Some((kind, id)) = item.about.session().filter(|_| *done == ItemResult::Done) else { continue };
         came.insert((kind, id.to_owned()));
     }
-    let followed = if came.is_empty() { None } else { follow(plan, &came, state_dir, env, ui)? };
-    for (key, held) in settled(plan, &own, &came, env) {
-        own.set(key.0, &key.1, held);
+    let mut followed = None;
+    if !came.is_empty() {
+        let agents: Vec<AgentKind> =
+            came.iter().map(|(agent, _)| *agent).collect::<BTreeSet<_>>().into_iter().collect();
+        let read = || scan::locate(env, &agents).read_all(env, Wanted { sizes: false, ..Wanted::GLANCE }).sessions;
+        let mut sessions = read();
+        followed = follow(plan, &came, &sessions, state_dir, env, ui)?;
+        if followed.is_some() {
+            sessions = read();
+        }
+        for (key, held) in settled(plan, &came, &sessions) {
+            own.set(key.0, &key.1, held);
+        }
     }
     save(own, Some(&written), archive, env)?;
     Ok(Done { sent, outcome: Some(outcome), followed })
@@ -101,6 +106,7 @@ fn save(own: Machine, before: Option<&Machine>, archive: &Archive, env: &Env) ->
 fn follow(
     plan: &Plan<'_>,
     came: &BTreeSet<Key>,
+    sessions: &[Session],
     state_dir: &StateDir,
     env: &Env,
     ui: &mut Ui,
@@ -108,11 +114,8 @@ fn follow(
     if plan.mapping.pairs().is_empty() {
         return Ok(None);
     }
-    let agents: Vec<AgentKind> = came.iter().map(|(agent, _)| *agent).collect::<BTreeSet<_>>().into_iter().collect();
-    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-    let scan = scan::locate(env, &agents).read_all(env, wanted);
     let wish = Wish { mapping: plan.mapping, only: came, all_references: false };
-    let planned = relocation::plan(&scan.sessions, wish, env)?;
+    let planned = relocation::plan(sessions, wish, env)?;
     for left in &planned.left {
         ui.warn(&format!("{} keeps the directory of the other machine: {}", left.about, left.reason));
     }
@@ -129,23 +132,18 @@ fn follow(
 }
 
 /// Returns the entries of the sessions that came here.
-fn settled(plan: &Plan<'_>, own: &Machine, came: &BTreeSet<Key>, env: &Env) -> Vec<(Key, Held)> {
-    let agents: Vec<AgentKind> = came.iter().map(|(agent, _)| *agent).collect::<BTreeSet<_>>().into_iter().collect();
-    if agents.is_empty() {
-        return Vec::new();
-    }
-    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-    let scan = scan::locate(env, &agents).read_all(env, wanted);
-    let here = scan.sessions.iter().filter(|session| came.contains(&key(session)));
-    let here: Vec<&Session> = here.collect();
+fn settled(plan: &Plan<'_>, came: &BTreeSet<Key>, sessions: &[Session]) -> Vec<(Key, Held)> {
+    let here: Vec<&Session> = sessions.iter().filter(|session| came.contains(&key(session))).collect();
     let find = agent::belongings_of(here.iter().flat_map(|session| &session.copies).map(|copy| &copy.place));
     let held = here.into_iter().filter_map(|session| {
         let key = key(session);
-        let before = || own.session(key.0, &key.1).map(|held| held.state.clone());
-        let state = plan.states.get(&key).cloned().or_else(before)?;
+        let state = plan.states.get(&key)?.clone();
+        // Its agent may have continued it already. Without a stamp, the next sync compares its content.
+        let row = plan.brought.iter().find(|row| (row.session.agent, row.session.id()) == (key.0, &*key.1))?;
+        let is_as_it_came = row.session.active_at() == session.active_at();
         let look = Here::look(session, agent::by_kind(session.agent)?, &find).ok();
         // Files that only this machine has go into the archive with the next sync.
-        let stamp = look.map(|here| here.stamp()).filter(|_| !plan.has_more.contains(&key));
+        let stamp = look.map(|here| here.stamp()).filter(|_| is_as_it_came && !plan.has_more.contains(&key));
         Some((key, Held { state, stamp, deleted_at: None }))
     });
     held.collect()

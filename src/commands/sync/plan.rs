@@ -1,6 +1,6 @@
 //! Decides about every session: here, in the archive, or both.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent};
@@ -188,8 +188,6 @@ impl<'a> Plan<'a> {
         problems: &[Problem],
     ) {
         let env = shared.env;
-        let mut stores: BTreeMap<AgentKind, bool> = BTreeMap::new();
-        let mut is_readable = |kind: AgentKind| *stores.entry(kind).or_insert_with(|| is_readable(kind, problems, env));
         let gone: Vec<(AgentKind, String, Held)> = shared
             .own
             .sessions()
@@ -203,9 +201,12 @@ impl<'a> Plan<'a> {
                 self.own.forget(kind, &id);
                 continue;
             }
-            self.deleted += usize::from(elsewhere.contains(&(kind, id.clone())));
-            if held.deleted_at.is_none() && is_readable(kind) {
-                self.own.set(kind, &id, Held { deleted_at: Some(env.clock.now), ..held });
+            let was_deleted = held.deleted_at.is_some();
+            if was_deleted || is_gone(kind, shared.state(kind, &id, &held.state), problems, env) {
+                self.deleted += usize::from(elsewhere.contains(&(kind, id.clone())));
+                if !was_deleted {
+                    self.own.set(kind, &id, Held { deleted_at: Some(env.clock.now), ..held });
+                }
             }
         }
         let mut absent: Vec<Key> = elsewhere
@@ -260,12 +261,17 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Returns whether a session that is missing in the stores of an agent is gone for certain.
-fn is_readable(kind: AgentKind, problems: &[Problem], env: &Env) -> bool {
-    let Some(agent) = agent::by_kind(kind) else { return false };
+/// Returns whether a session that is missing in the stores of an agent is gone for certain: the store that it was in is one that the
+/// agent has now, and it can be read.
+fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env: &Env) -> bool {
+    let Some((agent, state)) = agent::by_kind(kind).zip(state) else { return false };
+    let roots = state.roots_here(env);
     let stores = agent.stores(env);
-    let is_sound = |store: &Store| problems.iter().all(|problem| !problem.path.starts_with(&store.root));
-    stores.iter().any(|store| reach::is_dir(&store.root) == Some(true)) && stores.iter().all(is_sound)
+    let store = stores.iter().find(|store| roots.contains(&store.root));
+    store.is_some_and(|store| {
+        reach::is_dir(&store.root) == Some(true)
+            && problems.iter().all(|problem| !problem.path.starts_with(&store.root))
+    })
 }
 
 /// Maps directories of other machines as options and the config file say, else each home to the one here.
