@@ -1,6 +1,6 @@
 //! Puts an archived session back: made ready beside the journal and checked there, then moved to where nothing is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +33,10 @@ pub(crate) struct Restore<'a> {
     ready: PathBuf,
     /// How many sessions were added.
     sessions: usize,
+    /// The directories that are made for them.
+    made: HashSet<PathBuf>,
+    /// The entry that goes to each path, with the number of its item.
+    placed: HashMap<PathBuf, (usize, &'a Entry)>,
 }
 
 /// An entry that is made ready at a path.
@@ -50,7 +54,16 @@ impl<'a> Restore<'a> {
     /// Begins a plan that puts back nothing yet.
     pub(crate) fn new(verb: &'static str, archive: &'a Archive, env: &'a Env) -> Self {
         let change = Change::new(verb, Vec::new());
-        Self { change, archive, clock: &env.clock, parts: Vec::new(), ready: env.state_dir().join(READY), sessions: 0 }
+        Self {
+            change,
+            archive,
+            clock: &env.clock,
+            parts: Vec::new(),
+            ready: env.state_dir().join(READY),
+            sessions: 0,
+            made: HashSet::new(),
+            placed: HashMap::new(),
+        }
     }
 
     /// Adds a session, to be put where the layout says; a store without a root is left out.
@@ -65,10 +78,9 @@ impl<'a> Restore<'a> {
         present: Option<Present<'_>>,
     ) -> Result<bool, Vec<String>> {
         let ready = self.ready.join(self.sessions.to_string());
-        let earlier = self.change.items.iter().flat_map(|item| &item.steps);
-        let mut made: Vec<PathBuf> =
-            earlier.filter(|step| matches!(step, Step::MakeDir { .. })).map(|step| step.path().to_owned()).collect();
         let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut made, mut placed, mut needs): (HashSet<PathBuf>, Vec<(PathBuf, &Entry)>, _) =
+            (HashSet::new(), Vec::new(), None);
         // What the agent looks for comes last, so that it never finds a part.
         let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
         // Nobody but their owner puts rows into a database.
@@ -90,12 +102,21 @@ impl<'a> Restore<'a> {
             }
             match standing(root, &target, entry) {
                 Occupancy::Free { missing } => {
+                    if let Some((item, earlier)) = self.placed.get(&target) {
+                        if entry.role == Role::Companion || earlier.node == entry.node {
+                            // Another session brings it.
+                            needs = Some(*item);
+                        } else {
+                            in_the_way.push(format!("another session brings {}", target.display()));
+                        }
+                        continue;
+                    }
                     for dir in missing {
-                        if !made.contains(&dir) {
-                            steps.push(Step::MakeDir { path: dir.clone() });
-                            made.push(dir);
+                        if !self.made.contains(&dir) && made.insert(dir.clone()) {
+                            steps.push(Step::MakeDir { path: dir });
                         }
                     }
+                    placed.push((target.clone(), entry));
                     steps.push(Step::Put { from: part.ready.clone(), path: target.clone() });
                     parts.push(part);
                     put = Some(target);
@@ -119,17 +140,20 @@ impl<'a> Restore<'a> {
         if !in_the_way.is_empty() {
             return Err(in_the_way);
         }
-        if steps.is_empty() {
+        if steps.is_empty() && needs.is_none() {
             return Ok(false);
         }
         self.sessions += 1;
         self.parts.append(&mut parts);
+        self.made.extend(made);
+        let item = self.change.items.len();
+        self.placed.extend(placed.into_iter().map(|(target, entry)| (target, (item, entry))));
         let about = About::Session(manifest.agent, manifest.id.as_str().into());
         let reason = format!("state {}, archived at {}", manifest.number, self.clock.shown(manifest.archived_at));
         let code = if present.is_some() { "continued-elsewhere" } else { "archived" };
         let seen = present.map(|present| present.seen).into_iter().collect();
         let title = manifest.facts.title.as_deref().map(Into::into);
-        self.change.items.push(Item { seen, title, ..Item::new(about, code, reason, steps) });
+        self.change.items.push(Item { seen, title, needs, ..Item::new(about, code, reason, steps) });
         Ok(true)
     }
 }

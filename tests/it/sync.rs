@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::contract::SessionList;
 use crate::contract::changes::Sync;
 use crate::faults::{failing_at_every_point, killed_at_every_point};
-use crate::fixtures::{Claude, Fixture, OpenCode, claude_slug, id, put};
+use crate::fixtures::{Claude, Codex, Fixture, Gemini, OpenCode, claude_slug, id, put};
 use crate::world::{Answer, World};
 
 /// Two machines with an archive that both can read.
@@ -494,4 +494,25 @@ fn objects_of_another_machine_are_checked_before_they_are_kept() {
         call.fed(["sync", "--serve", "exchange", "--archive-dir", dir], format!("{line}\n")).code(1);
         assert!(content() == before, "{line}");
     }
+}
+
+#[test]
+fn sessions_with_a_common_file_come_in_one_sync() {
+    let machines = Machines::new();
+    let (ana, app) = (machines.home("ana"), machines.home("ana").join("app"));
+    for number in 2..5 {
+        Gemini::session(id(number)).in_dir(&app).turn("look", "ok").write_to(&ana);
+    }
+    let base = Codex::session(id(7)).in_dir(&app).turn("first", "one").write_to(&ana);
+    let length = base.metadata().expect("a file").len();
+    let history = json!({"thread_id": id(7), "end_ordinal_exclusive": 5, "end_byte_offset": length});
+    let fork = Codex::session(id(6)).in_dir(&app).fork_of(&id(7)).meta("history_base", history);
+    fork.turn("fork it", "forked").write_to(&ana);
+    machines.sync("ana").code(0);
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("6 new here"), "{said}");
+    let said = machines.on("bob", &["show", &id(6), "--transcript"]).code(0).stdout();
+    assert!(said.contains("first") && said.contains("forked"), "{said}");
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("0 archived, 0 new here, 0 updated, 6 unchanged"), "{said}");
 }
