@@ -126,6 +126,7 @@ impl Answer for Syncing<'_> {
             if !not_done(out, styles, &label, &item.done)? {
                 row(
                     out,
+                    env,
                     styles,
                     if is_plan { "would archive" } else { "archived" },
                     item.session,
@@ -143,7 +144,7 @@ impl Answer for Syncing<'_> {
                 (false, false) => "updated",
             };
             if is_done {
-                row(out, styles, verb, &brought.session, &format!("from {}", brought.machine))?;
+                row(out, env, styles, verb, &brought.session, &format!("from {}", brought.machine))?;
             }
         }
         self.left_text(out, styles)?;
@@ -233,9 +234,9 @@ impl Syncing<'_> {
     }
 }
 
-fn row(out: &mut impl Write, styles: &Styles, verb: &str, session: &Session, more: &str) -> io::Result<()> {
+fn row(out: &mut impl Write, env: &Env, styles: &Styles, verb: &str, session: &Session, more: &str) -> io::Result<()> {
     let faint = styles.faint;
     let (label, title) = (format!("{} {}", session.agent, session.id()), table::title(session));
-    let title = text::truncated(&title, TITLE);
+    let title = text::truncated(&title, env.terminal.room(TITLE));
     writeln!(out, "{verb}  {}  {title}  {faint}({}){faint:#}", text::one_line(&label), text::one_line(more))
 }
