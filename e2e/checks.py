@@ -248,14 +248,14 @@ class Checks:
         shown = self.shown(one, "--transcript")
         if shown != kept:
             raise Failed(f"`show --transcript` has {shown}, not {kept}")
-        if how.other_is_shown:
-            listed = json.loads(world.rejoin("show", one.id, "--branches", "--json"))["branches"]
-            if [branch["active"] for branch in listed] != [True, False]:
-                raise Failed(f"`show --branches` lists {len(listed)} branches, not the active one and another")
-            other = self.shown(one, "--branch", "2", "--transcript")
-            if other != both(one.words[:1]) + others:
-                raise Failed(f"`show --branch 2` has {other}, not the first turn and {others}")
+        listed = json.loads(world.rejoin("show", one.id, "--branches", "--json"))["branches"]
+        if [branch["active"] for branch in listed] != [True, False]:
+            raise Failed(f"`show --branches` lists {len(listed)} branches, not the active one and another")
+        other = self.shown(one, "--branch", "2", "--transcript")
+        if other != both(one.words[:1]) + others:
+            raise Failed(f"`show --branch 2` has {other}, not the first turn and {others}")
         asked = len(world.model.requests)
+        one.may_shrink = not how.prompts
         one.resume(world.e)
         last = f"word-{one.words[-1]}"
         sent = [turns(model.conversation(body)) for body in world.model.requests[asked:]]
@@ -271,10 +271,12 @@ class Checks:
             prepare(world.home, world.e)
         screen = world.in_terminal(arguments, one.id, world.e)
         try:
-            screen.wait_until_quiet(LIMIT)
-            screen.type(how.types)
-            screen.wait_until_quiet(LIMIT)
+            screen.wait_until_quiet(LIMIT, how.ready)
+            if how.types:
+                screen.type(how.types)
+                screen.wait_until_quiet(LIMIT)
             screen.press(how.keys)
+            screen.wait_until_quiet(LIMIT)
             for _ in range(how.prompts):
                 asked = len(world.model.requests)
                 screen.type(one.prompt())
@@ -282,7 +284,7 @@ class Checks:
                 screen.wait_until_quiet(LIMIT)
             # The reply is written later than it is shown.
             until = time.monotonic() + LIMIT
-            while not any(f"heard-{one.words[-1]}".encode() in path.read_bytes() for path in client.files_of(world.home)[one.id]):
+            while how.prompts and not any(f"heard-{one.words[-1]}".encode() in path.read_bytes() for path in client.files_of(world.home)[one.id]):
                 if time.monotonic() > until or screen.has_ended():
                     raise Failed(f"the reply after the rewind was not recorded; the terminal shows: {screen.text()[-300:]}")
                 time.sleep(0.2)

@@ -48,9 +48,9 @@ class Rewind:
     keys: tuple = ()  # the keys that are pressed then
     arguments: list = None  # start the terminal; without, those of `InTerminal`
     prepare: object = None
+    ready: str = ""  # the text that it shows when it takes a command
     adds: object = None  # or writes the record that does it; called with the file
-    prompts: int = 1  # the number of prompts that are sent on the new branch
-    other_is_shown: bool = True  # rejoin shows what was taken back as a branch
+    prompts: int = 1  # the number of prompts that are sent on the new branch; with 0 it has begun none yet
 
 
 @dataclass
@@ -201,6 +201,10 @@ def opencode_like(name, package, folder_of_data, environment, **more):
     )
 
 
+# The keys of `/undo`, twice. Messages that were taken back are deleted at the next prompt.
+UNDO = Rewind(keys=("\x18", "u", "\x18", "u"), arguments=["--session", "{}"], ready="Sample", prompts=0)
+
+
 def answer_claude(home, folder):
     """Answers the questions of the first start: the theme, the key, and the trust in the directory."""
     file = home / ".claude.json"
@@ -269,7 +273,7 @@ CLIENTS = [
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
-                  carried=True),
+                  carried=True, rewind=UNDO),
     Client(
         "gemini", "@google/gemini-cli", new=["-m", "gemini-2.5-flash", "-p", "{}"],
         again=["-m", "gemini-2.5-flash", "--resume", "latest", "-p", "{}"],
@@ -279,8 +283,7 @@ CLIENTS = [
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
         store=".gemini/tmp/*/chats/session-*.json*", id_of=gemini_id, torn=True, leaves_stubs=True,
         indexes=(".gemini/projects.json", ".gemini/tmp/*/logs.json"), briefs="codex",
-        rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), arguments=["-m", "gemini-2.5-flash", "--resume", "{}"],
-                      other_is_shown=False),
+        rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), arguments=["-m", "gemini-2.5-flash", "--resume", "{}"]),
     ),
     Client(
         "qwen", "@qwen-code/qwen-code", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -338,7 +341,7 @@ CLIENTS = [
         limits={"synced": "it finds no session in a directory that it was not started in before"},
     ),
     opencode_like("kilo", "@kilocode/cli-linux-x64@7.7.9", "kilo", {"KILO_DISABLE_AUTOUPDATE": "1"},
-                  carried=True),
+                  carried=True, rewind=UNDO),
     Client(
         "hermes", "hermes-agent", node=False, python="3.12", new=["chat", "-Q", "-q", "{}"],
         why_not_again="it goes on with the newest session of all directories", by_hand=True,

@@ -80,10 +80,10 @@ class Terminal:
         os.write(self.side, b"\r")
 
     def press(self, keys):
-        """Presses keys one after the other. Enter may show something else, in which the next key counts."""
+        """Presses keys one after the other. Enter or a letter may show something else, in which the next key counts."""
         for key in keys:
             os.write(self.side, key.encode())
-            self.wait_until_quiet(LIMIT) if key == ENTER else time.sleep(0.3)
+            self.wait_until_quiet(LIMIT) if key == ENTER or key.isalpha() else time.sleep(0.3)
 
     def wait_until_quiet(self, limit, shown=""):
         """Waits until this was shown and nothing more is, as when a program is ready, or until the limit."""

@@ -156,6 +156,8 @@ class World:
 class Conversation:
     """A session with what was said in it."""
 
+    may_shrink = False  # the agent may delete messages at the next prompt
+
     def __init__(self, world, folder, begun=None):
         """Makes a session of one turn, unless the one that has this id will be begun."""
         self.world, self.words, self.id = world, [], begun
@@ -204,7 +206,7 @@ class Conversation:
             self.words.pop()
             world.has_only_found = True
             return
-        if after[self.id][1] <= before[self.id][1]:
+        if after[self.id][1] <= before[self.id][1] and not self.may_shrink:
             raise Failed("the session did not grow")
         changed = [one for one in before if one != self.id and before[one] != after[one]]
         if changed:

@@ -140,6 +140,19 @@ impl Branches {
         Self { starts, numbers, forks: Vec::new(), lines: usize::MAX }
     }
 
+    /// Divides a conversation whose end was taken back: the messages from a place on are branch 2.
+    pub(crate) fn without_end(from: usize, messages: usize) -> Self {
+        if from >= messages {
+            return Self::default();
+        }
+        let (starts, numbers, fork) = if from == 0 {
+            (vec![0], vec![ACTIVE + 1], None)
+        } else {
+            (vec![0, from], vec![ACTIVE, ACTIVE + 1], Some(0))
+        };
+        Self { starts, numbers, forks: vec![fork], lines: messages }
+    }
+
     /// Returns how many branches there are.
     pub(crate) fn count(&self) -> u16 {
         u16::try_from(self.forks.len()).unwrap_or(u16::MAX).saturating_add(1)
@@ -327,6 +340,18 @@ mod tests {
             assert_eq!((0..7).filter(|line| branches.has(*line, wanted)).collect::<Vec<_>>(), [0, 3, 4, 6]);
         }
         assert_eq!(branches.count(), 1);
+    }
+
+    #[test]
+    fn an_end_that_was_taken_back_is_branch_2() {
+        let branches = Branches::without_end(2, 4);
+        let on = |branches: &Branches, wanted| (0..4).filter(|line| branches.has(*line, wanted)).collect::<Vec<_>>();
+        assert_eq!(on(&branches, BranchFilter::Active), [0, 1]);
+        assert_eq!(on(&branches, BranchFilter::Number(2)), [0, 1, 2, 3]);
+        assert_eq!((branches.other(1), branches.other(2), branches.count()), (None, Some(2), 2));
+        let whole = Branches::without_end(0, 4);
+        assert!(on(&whole, BranchFilter::Active).is_empty() && on(&whole, BranchFilter::Number(2)).len() == 4);
+        assert_eq!(Branches::without_end(4, 4).count(), 1);
     }
 
     #[test]

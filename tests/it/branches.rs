@@ -6,7 +6,7 @@ use crate::contract::DoctorReport;
 use crate::contract::changes::Cleanup;
 use crate::contract::search::Search;
 use crate::contract::{Details, Kind, Severity};
-use crate::fixtures::{Claude, Codex, Pi, Qwen, id, put};
+use crate::fixtures::{Claude, Codex, Gemini, OpenCode, Pi, Qwen, id, opencode_id, put};
 use crate::terminal::Seat;
 use crate::world::World;
 
@@ -117,6 +117,59 @@ fn dedupe_quotes_the_messages_of_another_branch() {
     seat.shows("only there: 2 messages, from \"only here\" to \"2\"");
     seat.types("n\r");
     assert_eq!(seat.ends().0, Some(1));
+}
+
+#[test]
+fn messages_undone_in_opencode_are_another_branch() {
+    let world = World::new();
+    let session =
+        || OpenCode::session(opencode_id(1)).in_dir("/usr").turn("one", "1").turn("two", "2").turn("three", "3");
+    let texts_of = |session: OpenCode, args: &[&str]| {
+        world.add(session);
+        let id = opencode_id(1);
+        texts(&world, &[&[id.as_str()], args].concat())
+    };
+    assert_eq!(texts_of(session(), &["-t"]).len(), 6);
+    assert_eq!(texts_of(session().undone_from(2), &["-t"]), ["one", "1"]);
+    assert_eq!(texts_of(session().undone_from(2), &["--branch", "2"]).len(), 6);
+    assert_eq!(texts_of(session().undone_from(0), &["--branch", "2"]).len(), 6);
+    assert_eq!(texts_of(session().undone_within(3), &["-t"]), ["one", "1", "two", "2"]);
+    assert_eq!(texts_of(session().undone_from(77), &["-t"]).len(), 6, "an unknown message takes nothing back");
+
+    world.add(session().undone_from(2));
+    let shown = details(&world, &[&opencode_id(1), "--branches"]);
+    assert_eq!((shown.session.prompts, shown.session.replies), (Some(1), Some(1)));
+    let note = "4 more messages are on another branch; --branches lists them; its agent deletes them at the next prompt, and /redo \
+                brings them back";
+    assert_eq!(shown.notes, [note]);
+    assert_eq!(shown.branches.expect("branches")[1].first.as_deref(), Some("two"));
+    let found: Search = world.rejoin(["search", "three", "--json"]).code(0).json();
+    assert!(found.sessions[0].messages.iter().all(|hit| hit.branch == Some(2)));
+
+    // A session whose messages are all taken back is not empty.
+    world.add(session().undone_from(0));
+    let plan: Cleanup = world.rejoin(["cleanup", "--empty", "--any-age", "--dry-run", "--json"]).code(0).json();
+    assert!(plan.items.is_empty());
+    let shown = details(&world, &[&opencode_id(1)]);
+    assert_eq!((shown.session.kind, shown.session.health.len()), (Kind::Main, 0));
+}
+
+#[test]
+fn messages_rewound_in_gemini_are_another_branch() {
+    let world = World::new();
+    let message = |session: Gemini, id, text| session.message_of(id, "user", &json!({"content": text}));
+    let session = Gemini::session(id(1)).turn("one", "1");
+    let session = message(message(session, "b", "two"), "c", "three").record(json!({"$rewindTo": "b"}));
+    world.add(session.turn("four", "4"));
+    assert_eq!(texts(&world, &[&id(1), "-t"]), ["one", "1", "four", "4"]);
+    let other = said(&world, &[&id(1), "--branch", "2"]);
+    assert_eq!(other.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>(), ["one", "1", "two", "three"]);
+    assert_eq!((other[1].1, other[2].1), (None, Some(2)));
+    let shown = details(&world, &[&id(1), "--branches"]);
+    assert_eq!(shown.notes, ["2 more messages are on another branch; --branches lists them"]);
+    assert_eq!(shown.branches.expect("branches")[1].after.as_deref(), Some("1"));
+    let found: Search = world.rejoin(["search", "three", "--json"]).code(0).json();
+    assert!(found.sessions[0].messages.iter().all(|hit| hit.branch == Some(2)));
 }
 
 #[test]

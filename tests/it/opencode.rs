@@ -338,7 +338,7 @@ fn version_2_is_read_from_its_own_tables_and_what_it_did_not_take_over_from_the_
             "CREATE TABLE session_v2 AS SELECT *, NULL AS fork_session_id FROM session LIMIT 1;
              UPDATE session_v2 SET title = 'fresh';
              INSERT INTO session_v2 SELECT 'ses_fork', project_id, NULL, slug, directory, title, version, model,
-                time_created, time_updated, NULL, id FROM session_v2;
+                time_created, time_updated, NULL, NULL, id FROM session_v2;
              CREATE TABLE session_message (id text, session_id text, type text, seq integer, time_created integer, data text);",
         )
         .expect("tables");

@@ -63,6 +63,7 @@ impl Schema for Sessions {
             sizes: &[("messages", "parts")],
             time: "created_at",
             says_last_use: true,
+            taken_back: None,
         };
         let version =
             database::version(db, "goose_db_version", "version_id").filter(|version| day_of(*version) > NEWEST);

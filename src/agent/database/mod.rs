@@ -11,12 +11,14 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::engine::Engine;
+use super::tree::note_branches;
 use super::{Found, Keeper, ReadContext, StoreNotes, unknown_format};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
 use crate::format::text;
 use crate::format::turn::Turn;
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::Cost;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
@@ -28,6 +30,8 @@ mod reader;
 
 /// What takes more than this many bytes in one field is an image or worse, and is left in the database.
 pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
+/// How OpenCode treats messages that were taken back (1.18.34, measured), the only agent with [`TableSql::taken_back`].
+const TAKEN_BACK: Option<&str> = Some("its agent deletes them at the next prompt, and /redo brings them back");
 /// How many messages are in memory at a time. Reading also stops after `PAGE_BYTES`.
 const PAGE: usize = 100;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -77,27 +81,39 @@ impl Engine for Database {
         })
     }
 
-    /// Shows the messages that can be read, in batches; the error says that there are others.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        self.messages_on(copy, BranchFilter::Active, see)
+    }
+
+    fn has_branches(&self) -> bool {
+        true
+    }
+
+    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+        sqlite::read(&copy.place.path, |db| Ok(self.session(db, &copy.place.id)?.branches))
+    }
+
+    /// Shows the messages that can be read, in batches; the error says that there are others.
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
         let place = &copy.place;
-        let (keys, mut is_damaged) = sqlite::read(&place.path, |db| {
-            let mut reader = Reader::new(self.schema, db)?;
-            let keys = match reader.session(&place.id, true, &mut |_| ())? {
-                Some(table) => reader.all_keys(table, &place.id)?,
-                None => Vec::new(),
-            };
-            Ok((keys, reader.is_damaged))
-        })?;
+        let Rows { keys, branches, mut is_damaged } = sqlite::read(&place.path, |db| self.session(db, &place.id))?;
+        let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, wanted));
+        let keys: Vec<_> = keys.map(|(at, key)| (branches.other(at), key)).collect();
         let mut rest = keys.as_slice();
         while !rest.is_empty() {
             let (turns, count, is_part_damaged) = sqlite::read(&place.path, |db| {
                 let mut reader = Reader::new(self.schema, db)?;
                 let (mut turns, mut bytes) = (Vec::new(), 0);
-                for (table, key) in rest.iter().take(PAGE) {
+                for (branch, (table, key)) in rest.iter().take(PAGE) {
                     let turn = reader.turn(*table, *key)?;
                     bytes +=
                         turn.iter().flat_map(|turn| &turn.messages).map(|message| message.text.len()).sum::<usize>();
-                    turns.push(turn);
+                    turns.push((*branch, turn));
                     if bytes > PAGE_BYTES {
                         break;
                     }
@@ -107,8 +123,9 @@ impl Engine for Database {
             })?;
             rest = &rest[count..];
             is_damaged |= is_part_damaged;
-            for turn in turns.into_iter().flatten() {
-                if turn.messages.into_iter().try_for_each(&mut *see).is_break() {
+            for (branch, turn) in turns {
+                let messages = turn.into_iter().flat_map(|turn| turn.messages);
+                if messages.map(|message| message.on(branch)).try_for_each(&mut *see).is_break() {
                     return Ok(());
                 }
             }
@@ -147,6 +164,27 @@ impl Engine for Database {
         tally.note_in(copy);
         copy.mark_if(is_damaged, Health::BadLines);
         Ok(())
+    }
+}
+
+/// The rows of a session's messages.
+#[derive(Default)]
+struct Rows {
+    /// The table and the row of each message.
+    keys: Vec<(usize, i64)>,
+    branches: Branches,
+    is_damaged: bool,
+}
+
+impl Database {
+    fn session(&self, db: &Db, id: &str) -> Result<Rows, QueryError> {
+        let mut reader = Reader::new(self.schema, db)?;
+        let Some(table) = reader.session(id, true, &mut |_| ())? else {
+            return Ok(Rows { is_damaged: reader.is_damaged, ..Rows::default() });
+        };
+        let keys = reader.all_keys(table, id)?;
+        let branches = reader.branches(table, id, &keys)?;
+        Ok(Rows { keys, branches, is_damaged: reader.is_damaged })
     }
 }
 
@@ -344,9 +382,15 @@ fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Copy) -
 
 fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, QueryError> {
     let mut tally = Tally::default();
-    for (table, key) in reader.all_keys(table, id)? {
-        if let Some(turn) = reader.turn(table, key)? {
-            tally.add(&turn);
+    let keys = reader.all_keys(table, id)?;
+    tally.branches = reader.branches(table, id, &keys)?;
+    for (at, (table, key)) in keys.into_iter().enumerate() {
+        match reader.turn(table, key)? {
+            Some(turn) if tally.branches.other(at).is_some() => {
+                tally.hidden += u64::from(turn.prompt().is_some() || turn.is_reply());
+            }
+            Some(turn) => tally.add(&turn),
+            None => {}
         }
     }
     tally.bytes = reader.size(table, id)?;
@@ -362,6 +406,9 @@ pub(super) struct Tally {
     rows: u64,
     bytes: u64,
     model: Option<String>,
+    branches: Branches,
+    /// Prompts and replies on other branches.
+    hidden: u64,
 }
 
 impl Tally {
@@ -382,7 +429,8 @@ impl Tally {
         if copy.model.is_none() {
             copy.model = self.model.map(|model| Fact::new(model, "message"));
         }
-        match self.prompts + self.replies {
+        note_branches(copy, &self.branches, self.hidden, TAKEN_BACK);
+        match self.prompts + self.replies + self.hidden {
             0 if self.rows > 0 => {
                 let rows = text::count(self.rows, "message");
                 unknown_format::mark(copy, format!("{rows} of its database could not be understood"));

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::Schema;
 use crate::format::sqlite::{Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
+use crate::session::branches::Branches;
 use crate::session::{Copy, Fact};
 
 /// How often to look for rows between damaged pages.
@@ -63,6 +64,8 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) time: &'a str,
     /// Whether a session's own row says when it was last used.
     pub(in crate::agent) says_last_use: bool,
+    /// The query for the row of the first message that was taken back in the session `?1`, and 1 if a part of it was kept.
+    pub(in crate::agent) taken_back: Option<String>,
 }
 
 /// The queries of a table of sessions.
@@ -81,6 +84,7 @@ pub(in crate::agent) struct Table<'db> {
     turn: Query<'db>,
     sizes: Vec<Query<'db>>,
     newest: Option<Query<'db>>,
+    taken_back: Option<Query<'db>>,
     says_last_use: bool,
 }
 
@@ -122,6 +126,7 @@ impl<'db> Table<'db> {
             } else {
                 None
             },
+            taken_back: sql.taken_back.as_deref().map(|sql| db.prepare(sql)).transpose()?,
             says_last_use: sql.says_last_use,
         })
     }
@@ -327,6 +332,17 @@ impl<'db> Reader<'db> {
         let mut keys: Vec<(usize, i64)> = self.keys(table, id, None)?.into_iter().map(|key| (table, key)).collect();
         keys.extend(self.later(table, id)?.into_iter().map(|key| (table + 1, key)));
         Ok(keys)
+    }
+
+    /// Divides the messages of [`Reader::all_keys`].
+    pub(super) fn branches(&mut self, table: usize, id: &str, keys: &[(usize, i64)]) -> Result<Branches, QueryError> {
+        let Some(query) = &mut self.queries.tables[table].taken_back else { return Ok(Branches::default()) };
+        let mut first = None;
+        let looked = query.rows(&[id], |row| first = row.int(0).map(|key| (key, row.int(1) == Some(1))));
+        self.is_damaged |= !is_whole(looked)?;
+        let from = first
+            .and_then(|(key, is_kept)| Some(keys.iter().position(|one| *one == (table, key))? + usize::from(is_kept)));
+        Ok(from.map_or_else(Branches::default, |from| Branches::without_end(from, keys.len())))
     }
 
     fn later(&mut self, table: usize, id: &str) -> Result<Vec<i64>, QueryError> {

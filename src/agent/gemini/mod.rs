@@ -29,12 +29,14 @@ use super::{
 use crate::agent::ids::consists_of;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
+use crate::agent::tree::note_branches;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Located, Message, SessionKind, Store};
@@ -45,9 +47,9 @@ use projects::{hash, registry, slug};
 use reader::{each, fill, read_document, read_lines, show, whole};
 use records::{message, record};
 
-/// How much of a document is searched for its id, which comes first.
 /// Keys that only messages and lists of them have.
 const MESSAGE: [&[u8]; 2] = [b"\"content\"", b"\"messages\""];
+/// The bytes of a document that are searched for its id, which comes first.
 const MAX_ID: u64 = 4 * 1024;
 
 /// The older generation of its sessions (0.25.0).
@@ -126,6 +128,7 @@ impl Agent for Gemini {
         copy.prompts = Some(sum.prompts());
         copy.replies = Some(sum.replies());
         copy.note_bad_lines(sum.has_bad_lines);
+        note_branches(copy, &sum.branches(), sum.hidden(), None);
         fill(copy, &sum, true);
         Ok(())
     }
@@ -170,6 +173,19 @@ impl Agent for Gemini {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        self.messages_on(copy, BranchFilter::Active, see)
+    }
+
+    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+        Ok(whole(&copy.place)?.branches())
+    }
+
+    fn messages_on(
+        &self,
+        copy: &Copy,
+        wanted: BranchFilter,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
         if is_document(&copy.place) {
             let (file, _) = fsio::open_regular(&copy.place.path)?;
             each(&copy.place, file, &mut |field| match field {
@@ -181,7 +197,7 @@ impl Agent for Gemini {
             return Ok(());
         }
         let sum = whole(&copy.place)?;
-        show(&copy.place.path, &sum.entries, see)
+        show(&copy.place.path, &sum.on(wanted), see)
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {

@@ -139,21 +139,22 @@ pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
 /// Shows messages in their order, each from the line that it was written in last.
 pub(super) fn show(
     path: &Path,
-    entries: &[Entry],
+    entries: &[(&Entry, Option<u16>)],
     see: &mut dyn FnMut(Message) -> ControlFlow<()>,
 ) -> Result<(), PathError> {
     let file = Jsonl::open(path)?;
-    for group in entries.chunk_by(|a, b| a.place.start == b.place.start) {
-        let Place { start, length, .. } = group[0].place;
+    for group in entries.chunk_by(|(a, _), (b, _)| a.place.start == b.place.start) {
+        let Place { start, length, .. } = group[0].0.place;
         let line = file.again(start, length)?;
         // The file may have been replaced in the meantime; then the line is gone.
         let Some(record) = record(&line) else { continue };
         let change = record.change();
         let list = change.as_ref().unwrap_or(&record).checkpoint().unwrap_or_default();
-        for entry in group {
+        for (entry, branch) in group {
             let listed = entry.place.nth.and_then(|nth| list.get(nth)).and_then(|raw| message(raw));
             let found = if entry.place.nth.is_some() { listed.as_ref() } else { Some(&record) };
-            if found.into_iter().flat_map(|found| found.in_words()).try_for_each(&mut *see).is_break() {
+            let messages = found.into_iter().flat_map(|found| found.in_words()).map(|message| message.on(*branch));
+            if messages.into_iter().try_for_each(&mut *see).is_break() {
                 return Ok(());
             }
         }

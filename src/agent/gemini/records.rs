@@ -5,8 +5,8 @@
 //! conversation. Facts: measured on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document); its
 //! chatRecordingService.ts (016443b5) for how a line changes the lines before it.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use jiff::Timestamp;
@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use crate::format::content::{Block, is_injected};
 use crate::format::json::{self, Text};
 use crate::format::parts::{parts, tool_call};
+use crate::session::branches::{BranchFilter, Branches, Id, Node, Parent, Part, hash};
 use crate::session::{Message, Role};
 
 /// A line, or an object inside of one: the keys tell what it is.
@@ -199,8 +200,18 @@ pub(crate) struct Entry {
     pub place: Place,
     digest: u64,
     id: String,
+    /// The number of messages that were first written before it.
+    order: usize,
+    /// The message before it.
+    parent: Option<Id>,
     is_prompt: bool,
     is_reply: bool,
+}
+
+impl Entry {
+    fn is_spoken(&self) -> bool {
+        self.is_prompt || self.is_reply
+    }
 }
 
 /// The sum of the lines that were seen.
@@ -223,6 +234,10 @@ pub(crate) struct Conversation {
     /// Whether a prompt or a reply was seen, though a later line may take it back.
     pub has_spoken: bool,
     by_id: HashMap<String, usize>,
+    /// The messages that a step back dropped.
+    taken_back: Vec<Entry>,
+    /// [`Entry::order`] of every message.
+    orders: HashMap<Id, usize>,
     /// The first prompt and the first command, each with its place.
     first: [Option<(usize, String)>; 2],
 }
@@ -240,7 +255,8 @@ impl Conversation {
         self.newest = self.newest.max(record.newest_time());
         if let Some(id) = record.rewind_to.get() {
             // If that message does not exist, nothing is left (chatRecordingService.ts).
-            self.cut(self.by_id.get(id).copied().unwrap_or_default());
+            let dropped = self.cut(self.by_id.get(id).copied().unwrap_or_default());
+            self.taken_back.extend(dropped);
         } else if record.id.get().is_some() {
             self.take_message(record, place);
         } else if let Some(change) = record.change() {
@@ -278,17 +294,21 @@ impl Conversation {
         let prompt = message.prompt_in(&content);
         self.has_spoken |= prompt.is_some() || message.is_reply_in(&content);
         // One without an id cannot be written again.
-        let id = message.id.get().map_or_else(|| format!("#{}", self.entries.len()), str::to_owned);
+        let count = self.orders.len();
+        let id = message.id.get().map_or_else(|| format!("#{count}"), str::to_owned);
         let entry = Entry {
             place,
             digest: digest(message, &content),
             id: id.clone(),
+            order: *self.orders.entry(hash(&id)).or_insert(count),
+            parent: self.entries.last().map(|last| hash(&last.id)),
             is_prompt: prompt.is_some(),
             is_reply: message.is_reply_in(&content),
         };
         let at = match self.by_id.entry(id) {
             Slot::Occupied(slot) => {
-                self.entries[*slot.get()] = entry;
+                let parent = self.entries[*slot.get()].parent;
+                self.entries[*slot.get()] = Entry { parent, ..entry };
                 *slot.get()
             }
             Slot::Vacant(slot) => {
@@ -304,14 +324,53 @@ impl Conversation {
         }
     }
 
-    /// Drops every message from a place on.
-    fn cut(&mut self, from: usize) {
-        for entry in self.entries.drain(from..) {
+    /// Drops every message from a place on, and returns them.
+    fn cut(&mut self, from: usize) -> Vec<Entry> {
+        let dropped = self.entries.split_off(from);
+        for entry in &dropped {
             self.by_id.remove(&entry.id);
         }
         for first in &mut self.first {
             first.take_if(|(at, _)| *at >= from);
         }
+        dropped
+    }
+
+    /// Returns the branches, in which the line of a message is its place among [`Conversation::on`] all of them, counted from 1.
+    pub(crate) fn branches(&self) -> Branches {
+        if self.taken_back.is_empty() {
+            return Branches::default();
+        }
+        let all = self.all();
+        let root = Node { line: 0, id: None, parent: Parent::None, part: Part::Silent };
+        let root_id = hash("");
+        let nodes = all.iter().zip(1..).map(|(entry, line)| {
+            let part = if entry.is_spoken() { Part::Message } else { Part::Silent };
+            Node { line, id: Some(hash(&entry.id)), parent: Parent::Record(entry.parent.unwrap_or(root_id)), part }
+        });
+        let nodes: Vec<Node> = [Node { id: Some(root_id), ..root }].into_iter().chain(nodes).collect();
+        let last = self.entries.last().and_then(|last| all.iter().position(|entry| entry.order == last.order));
+        Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len())
+    }
+
+    /// Returns the messages on some branches in the order in which they were first written, each with the number of its branch unless that
+    /// is the active one.
+    pub(crate) fn on(&self, wanted: BranchFilter) -> Vec<(&Entry, Option<u16>)> {
+        let branches = self.branches();
+        let all = self.all().into_iter().zip(1..).filter(|(_, line)| branches.has(*line, wanted));
+        all.map(|(entry, line)| (entry, branches.other(line))).collect()
+    }
+
+    /// Returns the number of prompts and replies on other branches.
+    pub(crate) fn hidden(&self) -> u64 {
+        self.on(BranchFilter::All).iter().filter(|(entry, branch)| branch.is_some() && entry.is_spoken()).count() as u64
+    }
+
+    fn all(&self) -> Vec<&Entry> {
+        // A checkpoint may bring a message back.
+        let is_gone = |entry: &&Entry| !self.by_id.contains_key(&entry.id);
+        let by_order = self.taken_back.iter().filter(is_gone).chain(&self.entries).map(|entry| (entry.order, entry));
+        by_order.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
     /// Takes what the fields of a document say outside of its messages.
@@ -335,7 +394,7 @@ impl Conversation {
 
     /// Returns a digest of each prompt and each reply, to compare the conversation with that of another copy.
     pub(crate) fn said(&self) -> Vec<u64> {
-        self.entries.iter().filter(|entry| entry.is_prompt || entry.is_reply).map(|entry| entry.digest).collect()
+        self.entries.iter().filter(|entry| entry.is_spoken()).map(|entry| entry.digest).collect()
     }
 
     /// Counts what a person typed.
@@ -407,6 +466,29 @@ mod tests {
         assert_eq!(counted(&[&a, &b, &c, r#"{"$rewindTo":"b"}"#]), (1, 0, Some("one".to_owned())));
         assert_eq!(counted(&[&a, &b, r#"{"$rewindTo":"x"}"#, &c]), (1, 0, Some("three".to_owned())));
         assert_eq!(counted(&[&a, r#"{"$rewindTo":"a"}"#, &b]), (1, 0, Some("two".to_owned())));
+    }
+
+    #[test]
+    fn messages_that_were_taken_back_are_another_branch() {
+        let (a, b, c, d) = (user("a", "one"), user("b", "two"), user("c", "three"), user("d", "four"));
+        let on = |lines: &[&str], wanted| {
+            let sum = conversation(lines);
+            let on = sum.on(wanted);
+            on.iter().map(|(entry, branch)| format!("{}{}", entry.id, branch.unwrap_or(1))).collect::<Vec<_>>()
+        };
+        let lines = [&a, &b, r#"{"$rewindTo":"b"}"#, &c, r#"{"$rewindTo":"c"}"#, &d];
+        assert_eq!(on(&lines, BranchFilter::All), ["a1", "b3", "c2", "d1"]);
+        assert_eq!(on(&lines, BranchFilter::Active), ["a1", "d1"]);
+        assert_eq!(on(&lines, BranchFilter::Number(3)), ["a1", "b3"]);
+        assert_eq!(conversation(&lines).hidden(), 2);
+        let all_taken_back = [a.as_str(), &b, r#"{"$rewindTo":"x"}"#];
+        assert_eq!(on(&all_taken_back, BranchFilter::All), ["a2", "b2"]);
+        assert!(on(&all_taken_back, BranchFilter::Active).is_empty());
+        // A resume writes the history once more, which does not make a branch.
+        let again = format!(r#"{{"$set":{{"messages":[{a},{c}]}}}}"#);
+        assert_eq!(on(&[&a, &b, r#"{"$rewindTo":"b"}"#, &c, &again, &d], BranchFilter::All), ["a1", "b2", "c1", "d1"]);
+        let restored = format!(r#"{{"$set":{{"messages":[{a},{b}]}}}}"#);
+        assert_eq!(on(&[&a, &b, r#"{"$rewindTo":"b"}"#, &restored], BranchFilter::All), ["a1", "b1"]);
     }
 
     #[test]

@@ -71,6 +71,7 @@ impl Schema for Sessions {
             sizes: &[("messages", "content_json")],
             time: "created_timestamp",
             says_last_use: true,
+            taken_back: None,
         };
         Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }

@@ -77,6 +77,7 @@ impl Schema for Sessions {
             sizes: &sizes[..1 + usize::from(has_calls)],
             time: "timestamp",
             says_last_use: false,
+            taken_back: None,
         };
         Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }

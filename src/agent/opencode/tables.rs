@@ -44,6 +44,7 @@ impl Schema for Tables {
                 sizes: &[("session_message", "data")],
                 time: "time_created",
                 says_last_use: true,
+                taken_back: taken_back(db, "session_v2", "session_message")?,
             };
             tables.push(Table::new(db, &sql)?);
         }
@@ -67,6 +68,7 @@ impl Schema for Tables {
                 sizes: &sizes[..1 + usize::from(db.columns("part")?.contains("session_id"))],
                 time: "time_created",
                 says_last_use: true,
+                taken_back: taken_back(db, "session", "message")?,
             };
             tables.push(Table::new(db, &sql)?);
         }
@@ -94,6 +96,20 @@ impl Schema for Tables {
             format::add_part(turn, &part);
         }
     }
+}
+
+/// Returns the query for [`TableSql::taken_back`]: `/undo` writes `{"messageID": …}` into `session.revert`, and with a `partID` keeps the parts
+/// before that one.
+fn taken_back(db: &Db, sessions: &str, messages: &str) -> Result<Option<String>, QueryError> {
+    if !db.columns(sessions)?.contains("revert") || !db.columns(messages)?.contains("id") {
+        return Ok(None);
+    }
+    let member = |name: &str| format!("CASE WHEN json_valid(s.revert) THEN json_extract(s.revert, '$.{name}') END");
+    Ok(Some(format!(
+        "SELECT m.rowid, {} IS NOT NULL FROM {sessions} AS s JOIN {messages} AS m ON m.session_id = s.id AND m.id = {} WHERE s.id = ?1",
+        member("partID"),
+        member("messageID")
+    )))
 }
 
 fn bounded(column: &str) -> String {
