@@ -366,7 +366,7 @@ class Checks:
         self.are_unchanged(original)
 
     def synced(self):
-        """`sync` with a shared archive, and `resume` in turn in two homes; then in both at once"""
+        """`sync` with one archive on two machines, and `resume` in turn in two homes; then in both at once"""
         world = self.world
         if world.client.no_prompt:
             raise Skipped(world.client.no_prompt.why)
@@ -377,9 +377,15 @@ class Checks:
     def continue_in_turn(self):
         """Lets two homes continue a session in turn, and then each without the other."""
         first, second = self.world, self.world.second()
-        archive = first.root / "shared"
+        archive = {first: first.root / "shared", second: second.root / "shared"}
         one = Conversation(first, first.h)
-        sync = lambda world, ending=(0,): world.rejoin_later("sync", "--archive-dir", archive, "--dir", world.h, ending=ending)
+
+        def sync(world, ending=(0,)):
+            """Syncs after the other archive was fetched."""
+            other = first if world is second else second
+            world.fetch(archive[other], archive[world])
+            return world.rejoin_later("sync", "--archive-dir", archive[world], "--dir", world.h, ending=ending)
+
         sync(first)
         sync(second)
         here, there = one, Conversation(second, second.h, begun=one.id)

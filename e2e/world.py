@@ -2,8 +2,10 @@
 
 import json
 import os
+import pwd
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import uuid
@@ -25,7 +27,7 @@ class World:
     def __init__(self, client, program, rejoin, root, other=None):
         """Makes the world of an agent. `other` is the agent that gets a briefing, with its program."""
         self.client, self.rejoin_program, self.root, self.other = client, rejoin, Path(root).resolve(), other
-        self.program = program
+        self.program, self.user = program, None
         self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
         names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -64,8 +66,39 @@ class World:
         return client, starts
 
     def second(self):
-        """Makes another home in which the same agent is set up, as on another machine."""
-        return World(self.client, self.program, self.rejoin_program, self.root / "second")
+        """Makes another home in which the same agent is set up, as on another machine: the home of another user, if root runs this and
+        the agent is one file that another user can start."""
+        program, rejoin = self.program.resolve(), self.rejoin_program
+        is_one_file = program.open("rb").read(4) == b"\x7fELF"
+        if os.geteuid() != 0 or not is_one_file:
+            return World(self.client, self.program, rejoin, self.root / "second")
+        folder = self.root / "programs"
+        folder.mkdir()
+        program, rejoin = [Path(shutil.copy(one, folder / name)) for one, name in ((program, self.client.program), (rejoin, "rejoin"))]
+        second = World(self.client, program, str(rejoin), self.root / "second")
+        second.user = pwd.getpwnam("nobody")
+        second.own(second.root)
+        self.root.chmod(0o711)
+        self.home.chmod(0o700)
+        return second
+
+    def identity(self):
+        """Returns the options that start a process as the user of this world."""
+        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
+
+    def own(self, folder):
+        """Gives everything in a folder to the user of this world."""
+        if self.user:
+            subprocess.run(["chown", "-R", f"{self.user.pw_uid}:{self.user.pw_gid}", folder], check=True)
+
+    def fetch(self, there, here):
+        """Copies what is missing here or older than there, as a program does that keeps folders of two machines the same."""
+        for file in filter(Path.is_file, there.rglob("*")):
+            copy = here / file.relative_to(there)
+            if not copy.exists() or copy.stat().st_mtime_ns < file.stat().st_mtime_ns:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(file, copy)
+        self.own(here)
 
     def run(self, command, folder, ending=(0,), saying=""):
         """Runs a program and returns what it printed; fails if it does not end, or with another code or without this text."""
@@ -73,7 +106,7 @@ class World:
         environment = self.environment | {"PWD": str(folder)}
         try:
             done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                                  text=True, errors="replace", timeout=LIMIT)
+                                  text=True, errors="replace", timeout=LIMIT, **self.identity())
         except subprocess.TimeoutExpired:
             raise Failed(f"`{said}` had not ended after {LIMIT} seconds") from None
         if done.returncode not in ending or saying not in done.stdout + done.stderr:
