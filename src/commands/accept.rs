@@ -34,7 +34,7 @@ fn load(env: &Env) -> Result<Accepted, String> {
     state_file::read(&SYSTEM, &file(env)).map_err(|why| format!("no finding counts as accepted: {why}"))
 }
 
-/// Accepts the findings of a code, in one run that `undo` takes back.
+/// Accepts the findings of a code, in one run that `undo` can reverse.
 pub(super) fn run(code: Code, findings: &[Finding], args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let refuse =
         |why: String| Refusal::new(Exit::Failure, RefusalCode::BadState, why).hint("fix the file or move it away");

@@ -1,4 +1,4 @@
-//! `rejoin archive`, and what `list` and `show` say of the archive.
+//! `rejoin archive`, and the archive in `list` and `show`.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
 }
 
-/// Reads the sessions that are meant, each with the sub-agents that it made.
+/// Reads the wanted sessions, each with its sub-agents.
 fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
     let named = FilterArgs { place: args.place.clone(), older_than: args.older_than, ..FilterArgs::default() };
     let filter = super::filter(&named, true, env)?;
@@ -125,7 +125,7 @@ fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyh
     Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 
-/// A volume that is not mounted must not be taken for an empty one.
+/// Refuses an archive directory that is missing: an unmounted volume must not be taken for an empty one.
 pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal> {
     let root = archive.root();
     if reach::is_dir(root) == Some(true) || (*root == *Archive::default_dir(env) && reach::answers(root)) {
@@ -173,7 +173,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     Ok(Exit::Ok)
 }
 
-/// Shows an archived session from its manifest, and its messages from a copy that is unpacked for as long.
+/// Shows an archived session from its manifest, and its messages from a temporary copy.
 pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();

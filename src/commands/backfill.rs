@@ -62,7 +62,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     Ok(if outcome.done.iter().any(|result| result.why().is_some()) { Exit::Partial } else { Exit::Ok })
 }
 
-/// Reads every Amplifier session that a person would resume.
+/// Reads every Amplifier session that a user would resume.
 fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
     let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, Wanted::THOROUGH);
     super::warn_of_problems(ui, &scan.problems);
@@ -98,9 +98,9 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
         .collect()
 }
 
-/// Makes the next resume stable after one whose directory was found from evidence.
+/// Records the directory of a session after a resume that found it from evidence, for the next resume.
 pub(super) fn after_resume(session: &Session, item: &Item, env: &Env, ui: &mut Ui) {
-    // Whoever resumes wants the agent, not to wait for another run.
+    // The user wants the agent, and not to wait for another run.
     let outcome = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
     let why = match &outcome {
         Ok(outcome) => outcome.done.iter().find_map(ItemResult::why).map(str::to_owned),

@@ -1,4 +1,4 @@
-//! The branches of a conversation in numbers, and the note on those that are left out.
+//! The branches of a conversation with their counts, and the note about hidden ones.
 
 use std::ops::ControlFlow;
 
@@ -8,10 +8,10 @@ use crate::scan::off_branch::OffBranch;
 use crate::session::branches::{ACTIVE, Branch, BranchFilter};
 use crate::session::{Copy, Message};
 
-/// The most branches whose fork is looked for, which takes one more pass over the transcript each.
+/// Maximum branches whose fork is searched for; each takes one more pass over the transcript.
 const MOST_FORKS: usize = 50;
 
-/// Returns every branch with its messages in numbers, the active one first.
+/// Returns every branch with the counts of its messages, the active one first.
 pub(super) fn all(copy: &Copy) -> Result<Vec<Branch>, PathError> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(Vec::new()) };
     let count = agent.branches(copy)?.count();

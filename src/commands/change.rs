@@ -25,7 +25,7 @@ pub(super) fn carry_out(
     Ok(exit(outcome.as_ref()))
 }
 
-/// Prints a plan, or what came of it.
+/// Prints a plan, or its outcome.
 pub(super) fn print(
     change: &Change,
     outcome: Option<&Outcome>,
@@ -41,7 +41,7 @@ pub(super) fn apply(change: &Change, args: &ChangeArgs, env: &Env) -> anyhow::Re
     apply_with(change, args, env, |patience| run::run(change, env, patience))
 }
 
-/// Applies a change as [`apply`] does, in a way of its own.
+/// Like [`apply`], with another function to carry the change out.
 pub(super) fn apply_with(
     change: &Change,
     args: &ChangeArgs,
@@ -69,7 +69,7 @@ pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs, env: &Env) -
     }
 }
 
-/// Returns how applying went.
+/// Returns the exit status of an outcome.
 pub(super) fn exit(outcome: Option<&Outcome>) -> Exit {
     if outcome.is_none_or(Outcome::is_whole) { Exit::Ok } else { Exit::Partial }
 }

@@ -1,4 +1,4 @@
-//! `rejoin config`, and what the config file says to other verbs.
+//! `rejoin config`, and the config file for other commands.
 
 use crate::archive::Archive;
 use crate::cli::{ConfigArgs, Format, ListArgs};
@@ -11,10 +11,10 @@ use crate::system::own_file::{self, Unread};
 use crate::view::render::config::{Holding, Setting, Source};
 use crate::view::ui::Ui;
 
-/// Nobody writes a longer one by hand.
+/// Maximum size of a file that is written by hand.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Shows what holds, and from where.
+/// Shows the settings, and the source of each.
 pub(crate) fn run(args: &ConfigArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut settings = Vec::new();
     for key in KEYS.iter().filter(|key| !key.is_for_many()) {
@@ -77,7 +77,8 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     Ok(if env.foreign_home { config.of_another_home() } else { config })
 }
 
-/// Fills in what the file says of a table of sessions, and says which filters it adds. What a pipe gets does not depend on it.
+/// Adds the config file's settings for a table of sessions, and returns a note on the filters that it adds. Output to a
+/// pipe does not depend on the file.
 pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
     let (mut args, config) = (args.clone(), &env.config.list);
     if args.format.for_list(env.terminal.stdout) != Format::Table {
@@ -91,7 +92,7 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
     }
     let mut added = Vec::new();
     let filter = &mut args.filter;
-    // Words look for something: it may be anywhere.
+    // A search for words has no time limit: the session may be old.
     if args.words.is_empty() && filter.since.is_none() && filter.older_than.is_none() && config.since.is_some() {
         filter.since = config.since;
         added.push("list.since");

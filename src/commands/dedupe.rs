@@ -17,7 +17,7 @@ use crate::session::{Comparison, Copy, Message, Session};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-/// The most columns of a message that a question quotes.
+/// Maximum columns of a message that a question quotes.
 const QUOTED: usize = 40;
 
 pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -42,10 +42,10 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     super::change::carry_out(&change, &args.change, args.format, env, ui)
 }
 
-/// Puts the copy first that is named, or that the user chooses at the terminal.
+/// Moves the copy to the front that the option names, or that the user chooses at the terminal.
 fn with_the_kept_copy(mut session: Session, args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Session> {
     let named = |mut refusal: Refusal| {
-        // The option of this command has another name than that of the others.
+        // This command has another name for the option than other commands.
         refusal.candidates.iter_mut().for_each(|one| one.select = one.select.replace(" --copy ", " --keep "));
         refusal
     };
@@ -80,7 +80,7 @@ fn descriptions(session: &Session, env: &Env) -> HashMap<String, String> {
     copies.into_iter().filter_map(described).collect()
 }
 
-/// Asks before removing a copy that has something that the kept one lacks.
+/// Asks before removing a copy that has data which the kept one lacks.
 fn ask(session: &Session, described: &HashMap<String, String>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let (kept, others) = (session.copy(), &session.copies[1..]);
     let compared = |copy| agent::by_kind(session.agent)?.compare(kept, copy);

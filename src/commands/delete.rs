@@ -17,7 +17,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     args.sessions.iter().try_for_each(removal::refuse_latest)?;
     let filter = super::place_filter(&args.place, env)?;
     if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
-        // What is refused anyway is no matter of a yes.
+        // If the plan is refused anyway, that reason is reported: `--yes` would not help.
         let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;
         removal::plan(&named, args.removal.via_agent, env)?;
         return Err(nobody.into());
@@ -32,10 +32,10 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 
     let (mut outcome, mut failed) = (None, Vec::new());
     if !args.removal.change.dry_run {
-        // One lock until the trash is purged: nobody comes in between.
+        // One lock until the trash is purged, so that no other process intervenes.
         let lock = args.removal.change.lock;
         let state_dir = StateDir::open(env, "delete", lock.lock_timeout)?;
-        // First what may fail as a whole, as long as nothing has been changed.
+        // Steps that can fail as a whole come first, before any change.
         let (_, handed) = via_agent::carry_out(&change.handed, &Archive::of(env, None), lock, &state_dir, env, ui)?;
         let outcome = outcome.insert(Outcome::default());
         if !change.items.is_empty() {

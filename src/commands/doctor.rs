@@ -74,12 +74,12 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let counts = |severity| severity != Severity::Info || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));
-    // As in `list`: giving each session's memory back takes longer than it is worth.
+    // As in `list`: freeing the memory of each session takes longer than it is worth.
     std::mem::forget(survey);
     Ok(if has_found { Exit::Findings } else { Exit::Ok })
 }
 
-/// Repairs what can be repaired without losing anything, and lists the rest.
+/// Makes the lossless repairs, and lists the other findings.
 fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let repairs = repair::of_findings(&findings, survey);
     let change = ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), lock: args.lock };
@@ -101,7 +101,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     })
 }
 
-/// Returns the runs of this program that were cut off; the one that is going on now is none of them.
+/// Returns the runs of rejoin that were interrupted, without one that is still running.
 fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError> {
     if state_dir::is_busy(env) {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! `rejoin hook`: the events that agents send, and the settings that have them sent.
+//! `rejoin hook`: the events that agents send, and the settings that make agents send them.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -23,7 +23,7 @@ use crate::system::links;
 use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
 use crate::view::ui::Ui;
 
-/// Returns whether an event is answered and nothing else is asked for, which is how agents call this program.
+/// Returns the event if the command line has nothing else, as agents call it.
 pub(crate) fn plain_event(args: &[OsString]) -> Option<Hook> {
     let [_, hook, agent] = args else { return None };
     match agent.to_str()? {
@@ -34,7 +34,7 @@ pub(crate) fn plain_event(args: &[OsString]) -> Option<Hook> {
     }
 }
 
-/// Answers an event. Whatever happens, the agent goes on: what went wrong is one line.
+/// Answers an event. The agent continues in any case: a failure is one line.
 pub(crate) fn event(event: &Hook, ui: &mut Ui) -> Exit {
     let outcome = match event {
         Hook::Amplifier => {
@@ -49,9 +49,9 @@ pub(crate) fn event(event: &Hook, ui: &mut Ui) -> Exit {
     Exit::Ok
 }
 
-/// Answers for arguments that make no sense, if the caller is one that must go on; returns whether it is.
+/// Answers invalid arguments if the caller is an agent, which must continue; returns whether it is.
 ///
-/// To Claude Code the exit code 2 of a hook is a veto, and settings may be older or newer than this program.
+/// For Claude Code the exit code 2 of a hook is a veto, and settings may be older or newer than rejoin.
 pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error) -> bool {
     let has = |word: &str| args.iter().any(|arg| arg == word);
     let calls = |agent: &str| args.windows(2).any(|pair| pair[0] == "hook" && pair[1] == agent);
@@ -102,7 +102,7 @@ fn say(answer: &str, ui: &mut Ui) -> anyhow::Result<()> {
     writeln!(ui.data(), "{answer}").and_then(|()| ui.flush()).context("cannot answer the event")
 }
 
-/// Sets the hooks up, takes them out, or says where they are.
+/// Installs or removes the hooks, or shows their state.
 pub(crate) fn run(args: &HookArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match &args.what {
         Hook::Install(args) => change(args, true, env, ui),
@@ -144,7 +144,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
         }
         match files::apply(&old, new.as_deref(), reason, env, end.saturating_duration_since(Instant::now())) {
             Ok(run) => break (old, new, run),
-            // Another one was faster; what it wrote is read and changed in turn.
+            // Another process was faster; read its file and change that.
             Err(_) if Instant::now() < end && files::read(&path).is_ok_and(|now| now != old) => {}
             Err(error) => return Err(error),
         }
@@ -209,7 +209,7 @@ fn settings_file(scope: HookScope, env: &Env) -> Result<PathBuf, Refusal> {
     })
 }
 
-/// Refuses settings of a project that lie elsewhere: it may be a repository that others made, with links of theirs.
+/// Refuses settings of a project that are elsewhere: the repository may come from others, with their links.
 fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> {
     let project = env.cwd.as_ref().filter(|_| scope != HookScope::User);
     match project.and_then(|project| links::out_of(project, path)) {
@@ -223,8 +223,8 @@ fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> 
     }
 }
 
-/// Returns the command that the client runs: by its bare name where that is found, and for a project that others
-/// share; else by the path of this very program.
+/// Returns the command that the client runs: the bare name if it is found on PATH, or for a project that others share;
+/// else the path of the running program.
 fn command(scope: HookScope, env: &Env) -> String {
     let own = env::own_program().filter(|own| own.file_name() == Some(OsStr::new("rejoin")));
     let program = match (env.find_program("rejoin"), own) {

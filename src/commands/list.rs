@@ -73,13 +73,13 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
     }
     from_config.iter().for_each(|note| ui.note(note));
-    // The process ends here; giving back each session's memory by itself would take longer than printing it.
+    // The process ends here; freeing each session's memory would take longer than printing it.
     std::mem::forget(listing);
     std::mem::forget(sessions);
     Ok(Exit::Ok)
 }
 
-/// Returns how many sessions are shown where these are those that were active last, and nothing is said of the others.
+/// Returns the limit if only the most recently active sessions are shown and nothing is reported about the rest.
 fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
     let is_plain = args.words.is_empty()
         && args.order() == SortKey::Active
@@ -90,9 +90,9 @@ fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
     args.limit.filter(|_| is_plain && is_bare)
 }
 
-/// Finds the directories that hold the same work as these: where they were before, and their git worktrees.
+/// Finds the directories with the same work as these: their earlier paths, and their git worktrees.
 fn kin(dirs: &[PathBuf], env: &Env) -> Vec<(PathBuf, Kin)> {
-    // What cannot be read is a problem that the scan tells of.
+    // The scan reports an unreadable file.
     let moves = if dirs.is_empty() { Relocated::default() } else { Relocated::read(env).unwrap_or_default() };
     let earlier = dirs.iter().flat_map(|dir| moves.earlier(dir)).map(|dir| (dir, Kin::Earlier));
     let worktrees = dirs.iter().flat_map(|dir| checkouts_with(dir)).map(|dir| (dir, Kin::Worktree));

@@ -1,4 +1,4 @@
-//! The rules of a listing, shared by the verbs that list sessions: what is shown, in which order, how many and in which form.
+//! The rules of a listing, shared by the commands that list sessions: selection, order, limit and layout.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::view::render::table::Look;
 const AROUND_TABLE: usize = 3;
 /// Lines that are kept for notes before they are known.
 const NOTES: usize = 3;
-/// A table on a screen that is hardly one still has so many lines.
+/// Minimum lines of a table on a very small screen.
 const FEWEST: usize = 3;
 
-/// Returns whether a person reads the table where it is written, so that notes stand below it.
+/// Returns whether a user reads the table on this terminal, so that notes are printed below it.
 pub(super) fn says_more(args: &ListArgs, terminal: &Terminal) -> bool {
     terminal.stdout && args.format.for_list(terminal.stdout) == Format::Table
 }
@@ -27,7 +27,7 @@ pub(super) fn shows_processes(args: &ListArgs, terminal: &Terminal) -> bool {
     has_fields || args.format.for_list(terminal.stdout).is_json()
 }
 
-/// Decides how the sessions are laid out; ids are shortened among all that there are.
+/// Decides the layout of the sessions; ids are shortened so that they are unique among all sessions.
 pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal: &Terminal) -> Layout {
     let fields = || {
         if args.fields.is_empty() { args.usual_fields().collect() } else { args.fields.clone() }
@@ -51,7 +51,7 @@ pub(super) fn document(args: &ListArgs) -> Format {
     Some(args.format.for_text()).filter(|format| format.is_json()).unwrap_or(Format::Table)
 }
 
-/// Filters and sorts sessions, which come in order of agent and id; returns how many are not shown without `--all`.
+/// Filters and sorts sessions, which come in order of agent and id; returns the number that only `--all` shows.
 pub(super) fn put_in_order(sessions: &mut Vec<Session>, filter: &Filter, key: SortKey) -> usize {
     sessions.retain(|session| filter.matches(session));
     let matching = sessions.len();
@@ -60,7 +60,7 @@ pub(super) fn put_in_order(sessions: &mut Vec<Session>, filter: &Filter, key: So
     matching - sessions.len()
 }
 
-/// Truncates sessions to the limit, in the order that was asked for; returns how many there are beyond.
+/// Truncates sessions to the limit, in the requested order; returns the number of those beyond.
 pub(super) fn cut(sessions: &mut Vec<Session>, args: &ListArgs) -> usize {
     if args.reverse {
         sessions.reverse();
@@ -83,8 +83,8 @@ fn room(height: u16, notes: usize) -> usize {
     usize::from(height).saturating_sub(AROUND_TABLE + notes).max(FEWEST)
 }
 
-/// Returns the number of sessions that fit the screen, unless there is a limit. `notes` returns the number of lines that are
-/// below the table of this many sessions.
+/// Returns the number of sessions that fit the screen, unless there is a limit. `notes` returns the number of lines
+/// below a table of that many sessions.
 pub(super) fn screenful(
     sessions: &[Session],
     args: &ListArgs,

@@ -1,4 +1,4 @@
-//! The messages of a session that were asked for, streamed, so that a long conversation is never held.
+//! The requested messages of a session, streamed, so that a long conversation is never in memory.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use crate::session::{Copy, Message};
 use crate::view::render::answer::{write_line, write_summary};
 use crate::view::ui::Ui;
 
-/// Which messages were asked for.
+/// The requested messages.
 pub(super) enum Messages {
     None,
     Last(usize, BranchFilter),
@@ -30,7 +30,7 @@ impl Messages {
         match (args.messages, args.transcript) {
             (Some(count), _) => Self::Last(count, branch),
             (None, true) => Self::All(branch),
-            // A branch is named to read it.
+            // A user names a branch to read it.
             (None, false) if branch != BranchFilter::Active || args.branches.one.branch.is_some() => Self::All(branch),
             (None, false) => Self::None,
         }
@@ -60,7 +60,7 @@ pub(super) fn check_branch(copy: &Copy, branch: BranchFilter) -> anyhow::Result<
     Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into())
 }
 
-/// Why some of the messages were left out, if any were.
+/// The reason why some of the messages were left out, if any were.
 #[derive(Default)]
 pub(super) struct LeftOut(RefCell<Option<PathError>>);
 
@@ -73,7 +73,7 @@ impl LeftOut {
         self.0.take()
     }
 
-    /// Says it, and returns how the run ends.
+    /// Reports the reason, and returns the exit status.
     pub(super) fn exit(&self, ui: &mut Ui) -> Exit {
         match self.take() {
             Some(error) => {
@@ -85,8 +85,8 @@ impl LeftOut {
     }
 }
 
-/// Shows the wanted messages; what `see` reports as an error ends the stream. It is an error if nothing can be read;
-/// of messages that are left out it is noted why.
+/// Passes the wanted messages to `see`, whose error ends the stream. Fails if nothing can be read; the reason for
+/// messages that are left out is noted.
 pub(super) fn each<E: From<PathError>>(
     copy: &Copy,
     wants: &Messages,
@@ -102,7 +102,7 @@ pub(super) fn each<E: From<PathError>>(
             outcome = see(&message);
             if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }),
-        // Where the end does not hold them, or cannot be read, a look at all says what can be said.
+        // If the end of the file lacks them, or cannot be read, the whole file is read.
         Messages::Last(count, BranchFilter::Active) if let Ok(Some(last)) = agent.last_messages(copy, *count) => {
             outcome = last.iter().try_for_each(see);
             Ok(())
@@ -129,7 +129,7 @@ pub(super) fn each<E: From<PathError>>(
     outcome
 }
 
-/// Writes the wanted messages, a line each, and a summary.
+/// Writes the wanted messages, one per line, and a summary.
 pub(super) fn write_ndjson(
     copy: &Copy,
     wants: &Messages,
@@ -148,7 +148,7 @@ pub(super) fn write_ndjson(
     Ok(write_summary(out, Summary { messages: count })?)
 }
 
-/// The wanted messages as a JSON array, or `null` when none are wanted.
+/// The wanted messages as a JSON array, or `null` if none are wanted.
 pub(super) struct Stream<'a>(pub(super) &'a Copy, pub(super) &'a Messages, pub(super) &'a LeftOut);
 
 impl Serialize for Stream<'_> {
@@ -166,7 +166,7 @@ impl Serialize for Stream<'_> {
     }
 }
 
-/// Why a stream of messages ended early.
+/// The reason why a stream of messages ended early.
 enum Stopped<E> {
     Output(E),
     Input(PathError),

@@ -1,4 +1,4 @@
-//! One file a verb: collect, ask the core, render.
+//! One file or folder per command: collect input, call the core, render.
 
 mod accept;
 pub(crate) mod agents;
@@ -58,7 +58,7 @@ use crate::system::reach;
 use crate::view::ui::Ui;
 use std::path::Path;
 
-/// Turns the options of a command into a filter; directories get every name that records may use.
+/// Converts the options of a command to a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Result<Filter, Refusal> {
     Ok(Filter {
         since: args.since.map(|when| env.clock.before(when)),
@@ -69,7 +69,7 @@ fn filter(args: &FilterArgs, all: bool, env: &Env) -> Result<Filter, Refusal> {
     })
 }
 
-/// Makes a filter without times.
+/// Creates a filter without times.
 fn place_filter(args: &PlaceArgs, env: &Env) -> Result<Filter, Refusal> {
     let here = if args.here { env.cwd.as_deref() } else { None };
     let tagged = if args.tag.is_empty() { None } else { Some(Tags::read(env)?.with_all(&args.tag)) };
@@ -81,21 +81,21 @@ fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
 }
 
-/// Returns a directory as it was typed and, if it exists, as it is with its links resolved.
+/// Returns a directory as typed and, if it exists, with its links resolved.
 fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
     let typed = env.absolute(dir);
     let resolved = names::on_disk(&typed);
     [typed].into_iter().chain(resolved).collect()
 }
 
-/// Says what could not be read, one line each.
+/// Warns of paths that could not be read, one line each.
 fn warn_of_problems(ui: &mut Ui, problems: &[Problem]) {
     for problem in problems {
         ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
     }
 }
 
-/// Warns once of each mount that does not answer.
+/// Warns once about each mount that does not answer.
 pub(crate) fn warn_of_silent_mounts(ui: &mut Ui) {
     for mount in reach::unreported() {
         let point = mount.point.display();
@@ -108,29 +108,29 @@ pub(crate) fn warn_of_silent_mounts(ui: &mut Ui) {
     }
 }
 
-/// Reads pins and tags, and warns of what cannot be read.
+/// Reads pins and tags, and warns of files that cannot be read.
 fn labels(env: &Env, ui: &mut Ui) -> Labels {
     let (labels, problems) = Labels::read(env);
     problems.iter().for_each(|problem| ui.warn(&problem.to_string()));
     labels
 }
 
-/// Puts back what earlier runs left half done, so that the plan is made of what is whole.
+/// Recovers interrupted runs, so that the plan is made from a consistent state.
 fn recover_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let recovered = crate::change::apply::undo::recover_first(env, verb, lock.lock_timeout)?;
     note_recovered(ui, &recovered);
     Ok(())
 }
 
-/// Says what was found half done from runs that were cut off.
+/// Warns about interrupted runs that were recovered.
 fn note_recovered(ui: &mut Ui, recovered: &[String]) {
     for line in recovered {
         ui.warn(line);
     }
 }
 
-/// Says what a question is about and asks it, before something that cannot be undone or is large; refuses where nobody
-/// can be asked.
+/// Explains and asks a question before a large change or one that cannot be undone; refuses without a terminal to ask
+/// on.
 fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.terminal.can_ask() {
         let message = "this needs confirmation, but there is no terminal to ask on";
@@ -144,12 +144,12 @@ fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -
     Err(Refusal::new(Exit::Failure, RefusalCode::Declined, "nothing was changed").into())
 }
 
-/// Understands the words that name one session.
+/// Parses the words that name one session.
 fn selector(words: &[String]) -> Result<Selector, Refusal> {
     words.join(" ").parse().map_err(|why: String| Refusal::new(Exit::Usage, RefusalCode::Usage, why))
 }
 
-/// Names the option that starts, or records, in a directory, where `--dir` left out the session that was named.
+/// Names the option that starts, or records, in a directory, if `--dir` excluded the named session.
 fn or_in(error: anyhow::Error, place: &PlaceArgs, env: &Env) -> anyhow::Error {
     let Some(dir) = &place.dir else { return error };
     match error.downcast::<Refusal>() {
@@ -162,7 +162,7 @@ fn or_in(error: anyhow::Error, place: &PlaceArgs, env: &Env) -> anyhow::Error {
     }
 }
 
-/// A place in the list may mean another session by the time that it is changed.
+/// Refuses a place in the list, which may mean another session by the time of the change.
 fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {

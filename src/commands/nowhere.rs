@@ -1,4 +1,4 @@
-//! What is said of a directory in which no session worked: that, and which come nearest.
+//! The answer when no session worked in the directory of `--dir`: suggests the nearest directories.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -13,20 +13,20 @@ use crate::system::{links, reach};
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Ui;
 
-/// More of them would be a list to read, not a reminder.
+/// Maximum suggestions.
 const MAX: usize = 3;
-/// The least letters of a name in which one may be wrong.
+/// Minimum letters of a name in which one may be wrong.
 const SHORTEST: usize = 3;
-/// So many steps from a directory to another, up and down, are near.
+/// Maximum steps between near directories, up and down.
 const STEPS: usize = 3;
 
-/// Says on standard error that there is no session at all, or none in the directory of the filters, and returns whether that
-/// is so.
+/// Notes on standard error that there is no session at all, or none in the directory of the filters. Returns true if
+/// so.
 pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
     if is_empty_home(env) {
         match broken_link(env) {
             Some(why) => ui.warn(&why),
-            // A script sees the empty answer.
+            // A script gets the empty answer.
             None if env.terminal.stdout => {
                 ui.note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
             }
@@ -45,15 +45,15 @@ pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
     true
 }
 
-/// Says why nothing was searched.
+/// Prints the reason why nothing was searched.
 pub(super) fn note_of_search(filter: &Filter, env: &Env, ui: &mut Ui) {
     if !note(filter, env, ui) && env.terminal.stdout {
         ui.note("No session passes the filters. `rejoin list` shows all.");
     }
 }
 
-/// Returns whether no agent has a session here. A store that cannot be read, or is on a mount that does not answer, may have
-/// some.
+/// Returns whether no agent has a session here. A store that cannot be read, or on a mount that does not answer, may
+/// have some.
 fn is_empty_home(env: &Env) -> bool {
     let found = scan::locate(env, &[]);
     found.places.is_empty() && found.problems.is_empty()
@@ -74,8 +74,8 @@ fn broken_link(env: &Env) -> Option<String> {
     Some(format!("cannot read {}: {}", link.display(), reason(&why)))
 }
 
-/// Replaces the error for a missing session if there is no session at all, or none in the directory of the filters: then the
-/// nearest directories are named.
+/// Replaces the error for a missing session if there is no session at all, or none in the directory of the filters; the
+/// new error names the nearest directories.
 pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyhow::Error {
     let is_none = |refusal: &Refusal| refusal.exit == Exit::NotFound && refusal.code == RefusalCode::NotFound;
     if !error.downcast_ref::<Refusal>().is_some_and(is_none) {
@@ -96,7 +96,7 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
     Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into()
 }
 
-/// Returns the directory that was asked for and commands for those nearest; nothing if some session worked in it.
+/// Returns the requested directory and commands for the nearest ones; `None` if a session worked in it.
 fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)> {
     let dir = filter.dirs.first()?;
     let place = Filter { agents: Vec::new(), since: None, until: None, before: None, ..filter.clone() };
@@ -117,7 +117,7 @@ fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)>
     Some((dir, nearest(dir, &known).into_iter().map(command).collect()))
 }
 
-/// Returns the directories that a slip of the finger leads away from, or else those of that name, or else those around.
+/// Returns directories whose path differs by a typing error, or else those with the same name, or else those around.
 fn nearest(dir: &Path, known: &[&Path]) -> Vec<PathBuf> {
     let mut seen = HashSet::new();
     let known: Vec<&Path> = known.iter().copied().filter(|known| seen.insert(*known)).collect();
@@ -143,7 +143,7 @@ fn nearest(dir: &Path, known: &[&Path]) -> Vec<PathBuf> {
     found.into_iter().take(MAX).map(Path::to_owned).collect()
 }
 
-/// Returns how many letters differ in all, if each part of the path is the same or nearly so.
+/// Returns the number of letters that differ, if each part of the path is equal or similar.
 fn slip(dir: &Path, known: &Path) -> Option<usize> {
     let parts = dir.components().zip(known.components());
     let letters = parts.map(|(ours, theirs)| {
@@ -154,7 +154,7 @@ fn slip(dir: &Path, known: &Path) -> Option<usize> {
     letters.sum()
 }
 
-/// Returns how many steps it is from one directory to the other, if not all they share is the root.
+/// Returns the number of steps from one directory to the other, unless they share only the root.
 fn steps(dir: &Path, known: &Path) -> Option<usize> {
     let shared = dir.components().zip(known.components()).take_while(|(ours, theirs)| ours == theirs);
     let shared = shared.filter(|(part, _)| matches!(part, Component::Normal(_))).count();
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_comes_before_a_name_and_a_name_before_what_lies_around() {
+    fn slips_come_before_equal_names_and_those_before_neighbours() {
         let known =
             ["/home/ana/work/app", "/home/ana/work/site/docs", "/home/ana/notes", "/srv/shop", "/home/ana/work/app"];
         let known = known.map(Path::new);

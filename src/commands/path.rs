@@ -17,7 +17,7 @@ pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let command = CopyCommand { verb: "path", option: "--copy" };
     let session = find::with_a_copy(session, args.copy.as_ref(), command, env, ui)?;
     let path = &session.copy().place.path;
-    // Whoever reads this line takes it for the path itself, so it is that or nothing.
+    // Callers take this line for the path itself, so print exactly that or nothing.
     let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {
         let message =
             format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));

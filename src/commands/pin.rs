@@ -45,7 +45,7 @@ pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     print("unpin", &named, &changed, args.format, env, ui)
 }
 
-/// Returns the sessions that pass the filters; one that is gone has no directory.
+/// Returns the sessions that pass the filters; a deleted session has no directory.
 pub(super) fn passing<'p>(
     sessions: impl Iterator<Item = (AgentKind, &'p str)>,
     filter: &Filter,

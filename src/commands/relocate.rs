@@ -27,16 +27,16 @@ use crate::view::render::json::change::Report;
 use crate::view::render::relocate::{MoveMap, MoveReport, about};
 use crate::view::ui::Ui;
 
-/// A line for each directory.
+/// Maximum size of a file with one line per directory.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
-/// What is read of each session: where it is, and where it is started.
+/// The parts read of each session: its place, and its launch directory.
 const WANTED: Wanted = Wanted { sizes: false, ..Wanted::GLANCE };
 
 pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.detect {
         return detect(args, env, ui);
     }
-    // Who reviewed a plan has agreed to it.
+    // A user who reviewed a plan has agreed to it.
     let is_agreed = args.yes || args.dry_run || args.apply.is_some();
     if !args.dry_run {
         super::recover_first("move", args.lock, env, ui)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     Ok(if planned.left.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
 }
 
-/// Puts together which directory has become which, by every name that sessions may record.
+/// Collects the pairs of old and new directories, with every name that sessions may record.
 fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
     let of_file = args.file().map_or(Ok(Vec::new()), |file| read(&env.absolute(file)))?;
     let named = args.from.iter().zip(&args.to);
@@ -81,7 +81,7 @@ fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
     Ok(mapping_of(named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))), env))
 }
 
-/// Maps directories as they were typed, and with their links resolved, which is how agents record them.
+/// Maps directories as typed, and with their links resolved, as agents record them.
 pub(super) fn mapping_of<'a>(pairs: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>, env: &Env) -> Mapping {
     Mapping::new(pairs.flat_map(|(from, to)| {
         let new = env.resolve(to);
@@ -89,7 +89,7 @@ pub(super) fn mapping_of<'a>(pairs: impl Iterator<Item = (&'a PathBuf, &'a PathB
     }))
 }
 
-/// Reads the file in which a person reviewed from where to where.
+/// Reads the file of old and new directories that the user reviewed.
 fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
     let refuse = |why: String| {
         let message = format!("{}: {why}", file.display());
@@ -104,7 +104,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
     Ok(pairs)
 }
 
-/// Proposes where directories that are gone may be now.
+/// Proposes new places of missing directories.
 fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let showing = ui.watch("Reading");
     let scan = scan::locate(env, &[]).watched(showing.watcher()).read_all(env, WANTED);
@@ -115,7 +115,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
         &env.home,
     );
-    // A log that cannot be read leaves the other evidence.
+    // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let mut gone: BTreeMap<Cow<'_, Path>, (&Path, Vec<&Session>)> = BTreeMap::new();
     for session in scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(false)) {
@@ -127,7 +127,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     }
     let mut proposals: Vec<Proposal> = Vec::new();
     for (dir, sessions) in gone.into_values() {
-        // What goes with a directory above needs no line of its own.
+        // A directory that moves with one above it needs no separate line.
         let above = proposals.iter_mut().find(|above| {
             let there = above.to.as_ref().and_then(|to| Some(to.join(dir.strip_prefix(&above.from).ok()?)));
             there.is_some_and(|there| reach::is_dir(&there) == Some(true))
@@ -155,7 +155,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Takes a slash from the end of a path.
+/// Removes a slash from the end of a path.
 fn without_end(path: &Path) -> PathBuf {
     path.components().collect()
 }

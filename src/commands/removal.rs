@@ -1,4 +1,4 @@
-//! What the verbs that remove sessions share: who is asked, and what becomes of the trash.
+//! Shared by the commands that remove sessions: the confirmation, and the trash.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -22,7 +22,7 @@ use crate::system::watch::Watcher;
 use crate::view::render::confirm;
 use crate::view::ui::Ui;
 
-/// The newest session may be another one by the time that it is removed, as a place in the list may.
+/// Refuses `latest`: the newest session may be another one by the time of the removal.
 pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
     if *selector != Selector::Latest {
         return Ok(());
@@ -32,7 +32,7 @@ pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
         .hint("see which it is with `rejoin show latest`, and use its id"))
 }
 
-/// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
+/// Refuses at once if a confirmation will be needed and there is no terminal: a cron job should fail on its first day.
 pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {
     let is_agreed = args.yes || args.change.dry_run || args.change.apply.is_some();
     if is_agreed || env.terminal.can_ask() {
@@ -45,7 +45,7 @@ pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusa
         .hint(format!("see the plan with `{plan}`, then run `{agreed}`")))
 }
 
-/// Shows what is to be removed and asks, unless that was agreed to already.
+/// Shows the sessions to be removed and asks, unless the user has already agreed.
 pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     let scan = Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE);
     let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));
     let meant: HashSet<_> = abouts.by_ref().filter_map(About::session).collect();
-    // What goes with a session is not asked about by itself.
+    // Sessions that are removed with another one are not asked about separately.
     let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
     let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
     let about = confirm::removal(&sessions, env);
@@ -76,7 +76,7 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     super::confirm_or_refuse(&about, &question, env, ui)
 }
 
-/// Deletes for good what a run has just taken away; one that keeps something in the trash can still be undone.
+/// Purges the trash of a run that has just removed something; a run with entries left in the trash can still be undone.
 pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> Result<Purged, PathError> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
     let purged = trash::purge(state_dir, env.clock.now, &Purge::Runs(vec![run]))?;
@@ -86,7 +86,7 @@ pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> R
     Ok(purged)
 }
 
-/// Says whose own lists go on showing what was taken away, once for each agent.
+/// Prints a note for each agent whose own list still shows removed sessions.
 pub(super) fn say_what_is_still_listed(change: &Change, outcome: &Outcome, ui: &mut Ui) {
     let mut gone: BTreeMap<AgentKind, Vec<&str>> = BTreeMap::new();
     let done = change.items.iter().zip(&outcome.done).filter(|(_, done)| **done == ItemResult::Done);
@@ -102,7 +102,7 @@ pub(super) fn say_what_is_still_listed(change: &Change, outcome: &Outcome, ui: &
     }
 }
 
-/// Returns those copies that are files of their directories: a look at the stores does not find them.
+/// Returns the copies that are files in their directories, which a search of the stores does not find.
 fn in_projects(named: &[impl Borrow<Session>]) -> Vec<Located> {
     let lies_there = |place: &&Located| agent::about(place.agent()).keeps_in_projects;
     let places = named.iter().flat_map(|session| &session.borrow().copies).map(|copy| &copy.place);
@@ -112,7 +112,7 @@ fn in_projects(named: &[impl Borrow<Session>]) -> Vec<Located> {
     places
 }
 
-/// Plans the removal of all of these sessions, or of none; agents are only told to remove what is theirs if they may be.
+/// Plans the removal of all of these sessions, or of none; agents remove their sessions only if `via_agent` is set.
 pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -> anyhow::Result<Change> {
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.borrow().agent).collect();
@@ -126,7 +126,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
         let session: &Session = session;
         let found = summaries.find(session.agent, session.id());
         if found.is_empty() {
-            // It lies in no store, as the databases of some agents do.
+            // It is outside the stores, as the databases of some agents are.
             let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));
             let why = its_agents.and_then(Result::err).unwrap_or_else(|| "it is gone".to_owned());
             let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id());
@@ -149,7 +149,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
             });
         }
     }
-    // One that is named twice, or that goes with another, goes once.
+    // A session that is named twice, or that is removed with another one, is removed once.
     let mut covered: HashSet<usize> = families.iter().flat_map(|members| &members[1..]).copied().collect();
     families.retain(|members| covered.insert(members[0]));
     let mut planned = Change::new("delete", Vec::new());

@@ -26,12 +26,12 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     begin(args, "", env, ui)
 }
 
-/// Resumes what is picked among the sessions that pass the filters, beginning with these words typed.
+/// Resumes the session that the user picks among those that pass the filters; `words` is the first search text.
 pub(super) fn pick(filter: FilterArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     begin(&ResumeArgs { filter, ..ResumeArgs::default() }, words, env, ui)
 }
 
-/// Resumes the session that is named, or what is picked where none is, beginning with these words typed.
+/// Resumes the named session, or the one that the user picks; `words` is the first search text.
 fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.last_launch {
         return last_launch(args, env, ui);
@@ -43,12 +43,12 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         force: args.force,
         trust: args.trust,
         recreate_worktree: args.recreate_worktree,
-        // Nothing is launched, so nothing can run in a loop.
+        // Nothing is launched, so a loop is impossible.
         no_limit: args.no_limit || args.print,
         has_terminal: env.terminal.stdin || args.print || args.json,
     };
     let (mut copy, mut with) = (args.copy.clone(), args.with);
-    // A session, or what to begin with in the picker.
+    // A session, or the first search text of the picker.
     let found = if args.session.is_empty() {
         find::needs_a_picker(&env.terminal)?;
         Err(words.to_owned())
@@ -150,7 +150,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     if let Some((session, item)) = resume.session.as_ref().zip(resume.backfill.as_ref()) {
         super::backfill::after_resume(session, item, env, ui);
     }
-    // What was found when the session was read may have gone since.
+    // The session may have gone since it was read.
     resume.check_start()?;
     if let Some(error) = resume.note(&dir, &options, env)? {
         ui.warn(&format!("cannot note the launch: {error}"));
@@ -192,8 +192,8 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
     Ok(Request { prompt, args: args.args.clone() })
 }
 
-/// Waits until the agent ends, and warns if it wrote to another session. If the program may be one that cannot resume the session,
-/// a prompt that added nothing to it is an error.
+/// Waits until the agent ends, and warns if it wrote to another session. If the program may be unable to resume the
+/// session, a prompt that added nothing to it is an error.
 fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let session = resume.session.as_ref().filter(|_| resume.briefed.is_none());
     let before = session.map(|session| Snapshot::take(env, session.agent));
@@ -218,7 +218,7 @@ fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui)
     Ok(Exit::Agent(ended.status()))
 }
 
-/// Shows what was really launched last.
+/// Shows the last command that was launched.
 fn last_launch(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let Some(launch) = log::read(&log::file(env))?.into_iter().next() else {
         return Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, "nothing has been launched yet").into());

@@ -66,7 +66,8 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     Ok(exit)
 }
 
-/// Returns how many messages are kept, and how many the branch has: up to the last good reply, unless a number is given.
+/// Returns the number of messages that are kept, and that of the branch: up to the last good reply, unless a number is
+/// given.
 fn cut(copy: &Copy, branch: BranchFilter, to: Option<u64>) -> anyhow::Result<(Option<u64>, u64)> {
     let (mut watch, mut total, mut last_reply) = (Watch::default(), 0_u64, None);
     if let Some(agent) = agent::by_kind(copy.place.agent()) {
@@ -103,12 +104,12 @@ fn selector(id: &str, session: &Session) -> String {
     shell::word(&format!("{}:{id}", session.agent)).into_owned()
 }
 
-/// Returns an id that is the same for the same cut, so that it is made once.
+/// Derives an id from a cut, so that the same cut is made once.
 fn new_id(session: &Session, cut: Cut) -> String {
     let digest = Sha256::digest(format!("{}:{}:{cut:?}", session.agent, session.id()));
     let mut bytes = [0_u8; 16];
     bytes.copy_from_slice(&digest[..16]);
-    // The version and the variant of a UUID that is made from a name.
+    // The version and the variant of a name-based UUID.
     bytes[6] = bytes[6] & 0x0f | 0x50;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

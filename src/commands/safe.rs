@@ -1,4 +1,4 @@
-//! What of the sessions that a cleanup removes is safe in an archive, and what is put there first.
+//! Archives sessions before cleanup removes them, and finds those that are already archived.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,7 +19,8 @@ use crate::view::ui::Ui;
 
 type Key = (AgentKind, String);
 
-/// Returns the sessions to be removed that the archive holds completely, as they are now and with their sub-agents.
+/// Returns the sessions to be removed that are completely in the archive, in their current state and with their
+/// sub-agents.
 pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Archive, env: &Env) -> BTreeSet<Key> {
     if reach::is_dir(archive.root()) != Some(true) {
         return BTreeSet::new();
@@ -35,8 +36,8 @@ pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Arc
     whole.filter(|key| known.contains(key)).collect()
 }
 
-/// Archives everything that these items of a removal take away; returns for each why it must stay, if something of it could
-/// not be archived.
+/// Archives everything that these items of a removal remove; returns for each the reason why it must stay if a part of
+/// it could not be archived.
 pub(super) fn archive(
     items: &[&[Seen]],
     archive: &Archive,
@@ -79,7 +80,7 @@ fn read(places: Vec<Located>, env: &Env) -> Scan {
     Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE)
 }
 
-/// Leaves out the sub-agents that lie in what belongs to another session.
+/// Drops the sub-agents that are in the belongings of another session.
 fn outer(sessions: &[Session]) -> Vec<&Session> {
     let inner = inner(sessions);
     sessions.iter().filter(|session| !inner.contains(&key(session))).collect()

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let found = finder.unambiguous(&selector);
     let found = match finder.or_picked(found, "show", &selector) {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
-            // It may be in the archive alone; if it is not, what is said of the stores counts.
+            // The session may be only in the archive; if it is not, the error about the stores is reported.
             return match super::archive::show(args, &filter, env, ui) {
                 Err(in_archive) if is_not_found(&in_archive) => Err(error),
                 shown => shown,
@@ -153,7 +153,7 @@ fn write_ndjson(
     messages::write_ndjson(session.copy(), wants, left_out, out)
 }
 
-/// The answer as one object whose messages are streamed, so that a long transcript is never held.
+/// The answer as one object whose messages are streamed, so that a long transcript is never in memory.
 pub(super) fn details<'a>(
     session: &'a Session,
     branches: Option<&'a [Branch]>,

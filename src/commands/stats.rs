@@ -58,7 +58,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     Ok(exit)
 }
 
-/// Reads a session to its end; what cannot be read is not counted.
+/// Reads a session to its end; unreadable parts are not counted.
 fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError>) {
     let (kind, mut usage, mut failed) = (session.copy().kind, Usage::default(), None);
     let mut days = Days::new(TimeZone::clone(&clock.zone), clock.later(CLOCK_SKEW));
@@ -70,7 +70,7 @@ fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError
     }
     let copy = session.copy();
     let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
-    // If no message has a time, that of the last activity stands for all.
+    // If no message has a time, the time of the last activity is used for all.
     if days.dates.is_empty() {
         copy.active_at.iter().for_each(|at| days.add(at.value));
     }

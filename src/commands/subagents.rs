@@ -1,4 +1,4 @@
-//! Finds sub-agents whose files are inside of what belongs to another session.
+//! Finds sub-agents whose files are inside the belongings of another session.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::agent;
 use crate::session::{AgentKind, Session, SessionKind};
 
-/// Returns the sub-agents that lie in what belongs to another session, and so go where that goes.
+/// Returns the sub-agents that are in the belongings of another session, and so are moved with it.
 pub(super) fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
     let subagents: Vec<&Session> =
         sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     super::change::carry_out(&change, &args.change, args.format, env, ui)
 }
 
-/// Returns the tags as they are typed: `+shop -later`.
+/// Formats the tags as they are typed: `+shop -later`.
 fn in_words(added: &[Tag], removed: &[Tag]) -> String {
     let removed = removed.iter().map(|tag| format!("-{}", tag.word()));
     added.iter().map(Tag::to_string).chain(removed).collect::<Vec<_>>().join(" ")

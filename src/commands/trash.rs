@@ -48,7 +48,7 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     Ok(super::undo::exit(&report))
 }
 
-/// Finds the entry that a name means: RUN/NUMBER, the beginning of a session's id, or a part of its title.
+/// Finds the entry of a name: RUN/NUMBER, the beginning of a session's id, or a part of its title.
 fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refusal> {
     if let Some(entry) = entries.iter().find(|entry| render::name(entry) == name) {
         return Ok(entry);

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     Ok(exit(&report))
 }
 
-/// Says which run is the newest that can be undone, and asks where somebody is there to answer.
+/// Names the newest run that can be undone, and asks for confirmation at a terminal.
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     let history = History::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
@@ -44,7 +44,7 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     Ok(Which::Named(run.id.clone()))
 }
 
-/// Says which of the sessions that were put back their agent would delete at once.
+/// Warns about restored sessions that their agent would delete at once.
 pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
     let restored: BTreeSet<_> = records.filter_map(|((record, _), _)| record.agent.zip(record.id.clone())).collect();
@@ -52,7 +52,7 @@ pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) 
     report.warnings.iter().for_each(|warning| ui.warn(warning));
 }
 
-/// Returns how an undo went.
+/// Returns the exit status of an undo.
 pub(super) fn exit(report: &undo::Report) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
     match (count(|item| matches!(item, ItemResult::Refused(_))), count(|item| *item == ItemResult::Done)) {
@@ -68,7 +68,7 @@ fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if history.runs.is_empty() && args.format.is_table() {
         ui.note("No run has changed anything yet.");
     }
-    // The run that is going on now has not been cut off.
+    // A run that is still in progress was not interrupted.
     ui.answer(args.format, env, &Runs { history: &history, is_busy: is_busy(env) })?;
     Ok(Exit::Ok)
 }

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use crate::error::Exit;
 use crate::view::ui;
 
-/// Answers where nothing else is asked, and before anything is set up or even the arguments are collected: scripts ask often,
-/// and that takes longer than all the rest.
+/// Answers `--version` if nothing else is asked, before any setup, even before the arguments are collected: scripts ask
+/// often, and the setup takes longer than all the rest.
 pub(crate) fn answer(first_args: &[Option<OsString>; 3]) -> Option<Exit> {
     let [_, Some(asked), None] = first_args else { return None };
     if asked != "--version" && asked != "-V" {

@@ -1,5 +1,5 @@
 //! Sessions in databases that their agents remove: each is archived, then the agent's own command is run, then the
-//! database is read once more.
+//! database is read again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::system::reach;
 use crate::view::render::cleanup::Archived;
 use crate::view::ui::Ui;
 
-/// How many sessions are named at most.
+/// Maximum sessions that are named.
 const NAMED: usize = 5;
 
-/// Notes how much the rows of each session hold, which is not counted before it matters.
+/// Notes the size of the rows of each session, which is computed only when it is needed.
 pub(super) fn weigh(handed: &mut [Handed], env: &Env) {
     let wanted = Wanted { counts: true, ..Wanted::GLANCE };
     let sizes: HashMap<(std::path::PathBuf, String), u64> = read(handed.iter().flat_map(|one| &one.seen), wanted, env)
@@ -39,7 +39,7 @@ pub(super) fn weigh(handed: &mut [Handed], env: &Env) {
     }
 }
 
-/// Archives what is handed over and has it removed; what cannot be archived is not removed.
+/// Archives these sessions and lets their agents remove them; those that cannot be archived are not removed.
 pub(super) fn carry_out(
     handed: &[Handed],
     archive: &Archive,
@@ -65,7 +65,7 @@ pub(super) fn carry_out(
     Ok((archived, done))
 }
 
-/// Has one session removed if nobody uses it and the archive has all of it.
+/// Lets the agent remove one session if it is not in use and completely in the archive.
 fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> ItemResult {
     let sessions = read(one.seen.iter(), Wanted::GLANCE, env);
     for session in &sessions {
@@ -75,12 +75,12 @@ fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> Item
             Liveness::Maybe { why } => return ItemResult::Skipped(format!("it may be in use: {why}")),
         }
     }
-    // It may have gone with another one.
+    // It may have been removed with another one.
     if !sessions.iter().all(|session| held::is_whole(session, archive)) {
         return ItemResult::Skipped("it was changed just now, and is archived as it was before".to_owned());
     }
     let before = all_beside(one);
-    // With a session go its sub-agents, unless their agent leaves them.
+    // Sub-agents are removed with their session, unless the agent leaves them.
     let failed = one.seen.iter().filter_map(|seen| remove_copy(&seen.place, env).err());
     let mut failed: Vec<String> = failed.collect();
     let after = all_beside(one);
@@ -96,7 +96,7 @@ fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> Item
     if failed.is_empty() { ItemResult::Done } else { ItemResult::Failed(failed.join("; ")) }
 }
 
-/// Finds every session in the databases of those that are removed, so that no other goes unnoticed.
+/// Finds every session in the databases of the removed ones, so that the loss of another one is noticed.
 fn all_beside(one: &Handed) -> BTreeMap<(Arc<Path>, String), Located> {
     let mut asked = BTreeSet::new();
     let mut all = BTreeMap::new();
@@ -110,7 +110,7 @@ fn all_beside(one: &Handed) -> BTreeMap<(Arc<Path>, String), Located> {
     all
 }
 
-/// Says which other sessions an agent has removed, and whether the archive has them.
+/// Names the other sessions that an agent has removed, and reports whether the archive has them.
 fn also_gone(gone: &[&Located], archive: &Archive) -> String {
     let title = agent::about(gone[0].agent()).title;
     let is_kept = |place: &&Located| reach::is_dir(&archive.session_dir(place.agent(), &place.id)) == Some(true);
@@ -139,7 +139,7 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
         return Ok(());
     }
     let command = keeper.removal(&place.id);
-    // A project could have settings that its agent runs, so it is started in none.
+    // A project could have settings that its agent runs, so it is started in the home directory.
     let ended = Errand { argv: &command, dir: &env.home, store: &place.store }.run(env);
     let title = agent::about(place.agent()).title;
     match (is_there()?, ended) {

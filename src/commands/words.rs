@@ -11,7 +11,7 @@ use crate::session::when::When;
 use crate::session::{AgentKind, Session, marks};
 use crate::system::env::{Clock, Env};
 
-/// Understands words that name sessions, with filters such as `agent:claude` and `since:7d` among them.
+/// Parses words that name sessions, with filters such as `agent:claude` and `since:7d` among them.
 pub(super) fn query(text: &str, clock: &Clock) -> Query {
     Query::parse(text, time(clock))
 }

@@ -7,28 +7,28 @@ use super::table::in_words;
 /// A key of the config file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// Its name with its table.
+    /// Its name, with that of its table.
     pub name: &'static str,
     /// An example of a line that sets it.
     pub example: &'static str,
-    /// What holds where nothing sets it, as JSON, or in words where that is no value.
+    /// The default as JSON, or a description if it is not a value.
     pub default: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub meaning: &'static str,
 }
 
 impl Key {
-    /// Returns what holds where nothing sets it, if that is a value.
+    /// Returns the default, if it is a value.
     pub(crate) fn default(&self) -> Option<Value> {
         serde_json::from_str(self.default).ok()
     }
 
-    /// Says what holds where nothing sets it.
+    /// Describes the default.
     pub(crate) fn default_in_words(&self) -> String {
         self.default().map_or_else(|| self.default.to_owned(), |value| in_words(&value))
     }
 
-    /// Returns whether a file may set several of its kind.
+    /// Returns whether a file may set several of this kind.
     pub(crate) fn is_for_many(&self) -> bool {
         ["cleanup.keep", "hosts.GROUP"].contains(&self.name)
     }
@@ -38,7 +38,7 @@ const fn key(name: &'static str, example: &'static str, default: &'static str, m
     Key { name, example, default, meaning }
 }
 
-/// Every key. That of a group of hosts has the group's name.
+/// Every key. The key for a group of hosts has the group's name.
 pub(crate) const KEYS: &[Key] = &[
     key(
         "pager",

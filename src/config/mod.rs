@@ -1,6 +1,6 @@
-//! The config file: which keys there are, and what a file says. Pure: it is told the text and the file's name.
+//! Keys and contents of the config file. Pure: takes the text and the file's name.
 //!
-//! Nothing here writes one; a person does, in an editor.
+//! rejoin never writes the file; users edit it.
 
 mod keys;
 mod table;
@@ -19,74 +19,74 @@ use table::{Mistake, Table};
 pub(crate) use table::{Said, in_words};
 pub(crate) use value::is_destination;
 
-/// What the config file says; where it says nothing, the defaults hold.
+/// The contents of the config file, with defaults for everything that it does not set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     /// The file that was read, if there is one.
     pub file: Option<PathBuf>,
-    /// The program that shows what is longer than a screen.
+    /// The program that shows output longer than a screen.
     pub pager: Option<String>,
-    /// Where the archive is.
+    /// The directory of the archive.
     pub archive_dir: Option<PathBuf>,
-    /// Directories of other machines, and the directories that they are here.
+    /// Directories of other machines, each with the same directory on this one.
     pub sync_map: Vec<(PathBuf, PathBuf)>,
-    /// What `list` shows to people.
+    /// Defaults for tables of `list`.
     pub list: ListConfig,
-    /// What `cleanup` takes and keeps.
+    /// Defaults for `cleanup`.
     pub cleanup: CleanupConfig,
-    /// Names for several machines at once, and the machines.
+    /// Names of groups of machines, and the machines.
     pub hosts: BTreeMap<String, Vec<String>>,
     /// Each key that it sets, in the order of the file.
     pub said: Vec<Said>,
 }
 
-/// What `list` shows to people.
+/// Defaults for tables of `list`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListConfig {
-    /// Whose sessions, everybody's when empty.
+    /// The agents; all if empty.
     pub agents: Vec<AgentKind>,
-    /// Since when.
+    /// The earliest activity.
     pub since: Option<When>,
-    /// How many at most, all with 0.
+    /// Maximum number of sessions; 0 for all.
     pub limit: Option<usize>,
-    /// Which columns, the usual ones when empty.
+    /// The columns; the usual ones if empty.
     pub fields: Vec<Field>,
-    /// In which order.
+    /// The order.
     pub sort: Option<SortKey>,
-    /// Whether marks are words.
+    /// Set to show marks as words in narrow tables, too.
     pub is_wide: bool,
 }
 
-/// What `cleanup` takes and keeps.
+/// Defaults for `cleanup`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CleanupConfig {
-    /// The age from which sessions go, where no option says otherwise.
+    /// The age from which sessions are removed, if no option sets it.
     pub older_than: Option<When>,
-    /// How many of each project stay.
+    /// Number of sessions per project that stay.
     pub keep_last: Option<usize>,
-    /// How long what was removed stays in the trash.
+    /// Time that removed files stay in the trash.
     pub trash_keep: Option<When>,
-    /// Whether everything is archived before it goes.
+    /// Set to archive everything before it is removed.
     pub archives: bool,
-    /// What stays whatever else is asked for.
+    /// Sessions that stay, regardless of options.
     pub keep: Vec<KeepRule>,
 }
 
-/// Sessions that no cleanup takes.
+/// Sessions that no cleanup removes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepRule {
-    /// Of these agents, of any when empty.
+    /// Limited to these agents; all if empty.
     pub agents: Vec<AgentKind>,
-    /// Of this directory and its subdirectories.
+    /// Limited to this directory and its subdirectories.
     pub dir: Option<PathBuf>,
-    /// Active since then.
+    /// Limited to sessions active since then.
     pub since: Option<When>,
-    /// The newest of each project.
+    /// Limited to this number of the newest per project.
     pub last: Option<usize>,
 }
 
 impl Config {
-    /// Understands the text of a file; a mistake in it is an error that names the line.
+    /// Parses the text of a file; a mistake is an error that names the line.
     pub(crate) fn parse(text: &str, file: &Path) -> Result<Self, Refusal> {
         let config = Self::read(text).map_err(|mistake| {
             let line = table::line(text, mistake.at);
@@ -140,15 +140,15 @@ impl Config {
         Ok(config)
     }
 
-    /// Forgets what would start a program or write elsewhere: the file of a home that is only looked at may say what shows there,
-    /// and what is kept there.
+    /// Drops settings that would start a program or write elsewhere. The config of another home may only set the tables
+    /// `list` and `cleanup`.
     pub(crate) fn of_another_home(self) -> Self {
         let is_harmless = |said: &Said| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
         let said = self.said.iter().filter(|said| is_harmless(said)).cloned().collect();
         Self { pager: None, archive_dir: None, sync_map: Vec::new(), hosts: BTreeMap::new(), said, ..self }
     }
 
-    /// Returns what the file says of a key.
+    /// Returns the value that the file sets for a key.
     pub(crate) fn said(&self, key: &str) -> Option<&Said> {
         self.said.iter().find(|said| said.key == key)
     }

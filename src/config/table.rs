@@ -1,4 +1,4 @@
-//! A table of the file, from which its keys are taken one by one; what is left at the end is no key.
+//! A TOML table whose keys are taken one by one; leftover keys are errors.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use toml::de::{DeTable, DeValue};
 
 use super::value;
 
-/// What is wrong with a file.
+/// A mistake in a file.
 #[derive(Debug)]
 pub(super) struct Mistake {
-    /// The byte at which it stands.
+    /// Its offset, in bytes.
     pub at: usize,
-    /// What is wrong.
+    /// Description of the mistake.
     pub message: String,
-    /// What may be meant.
+    /// A suggestion.
     pub hint: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl Mistake {
 pub(crate) struct Said {
     /// The key with its table: `list.limit`.
     pub key: String,
-    /// What it is set to.
+    /// Its value.
     pub value: Value,
     /// The line in the file.
     pub line: usize,
@@ -41,7 +41,7 @@ impl std::fmt::Display for Said {
     }
 }
 
-/// Puts a value in words for people.
+/// Formats a value for users.
 pub(crate) fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -56,7 +56,7 @@ pub(crate) fn in_words(value: &Value) -> String {
 
 /// A table of the file.
 pub(super) struct Table<'t> {
-    /// Where it begins.
+    /// Its offset, in bytes.
     pub at: usize,
     text: &'t str,
     name: String,
@@ -90,7 +90,7 @@ impl<'t> Table<'t> {
         self.read(key, at, &value, read).map(Some)
     }
 
-    /// Takes the value of every key, whatever their names.
+    /// Takes the values of all keys, regardless of their names.
     pub(super) fn take_all<T>(
         &mut self,
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
@@ -139,13 +139,13 @@ impl<'t> Table<'t> {
         Ok(tables)
     }
 
-    /// Ends with a table below this one.
+    /// Finishes a table below this one, and adds its keys.
     pub(super) fn done(&mut self, table: Self) -> Result<(), Mistake> {
         self.said.extend(table.finish()?);
         Ok(())
     }
 
-    /// Returns what was said; a key that nobody took is a mistake.
+    /// Returns the keys that are set; an unknown key is a mistake.
     pub(super) fn finish(self) -> Result<Vec<Said>, Mistake> {
         let Some(key) = self.rest.keys().min_by_key(|key| key.span().start) else { return Ok(self.said) };
         let unknown = self.full(key.get_ref());
@@ -180,7 +180,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Returns the line in which a byte stands, counted from 1.
+/// Returns the line of a byte, counted from 1.
 pub(super) fn line(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }

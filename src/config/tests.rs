@@ -1,4 +1,4 @@
-//! What a file may say, and what is said of one that is wrong.
+//! Tests of valid config files, and of the errors for invalid ones.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn parse(text: &str) -> Result<Config, Refusal> {
 }
 
 #[test]
-fn a_file_that_sets_every_key_is_understood_and_each_key_is_in_the_list() {
+fn the_list_has_every_key_of_the_config_file() {
     let text = example();
     let config = parse(&text).expect("a sound file");
     let said = |key: &Key| match key.name {
@@ -29,7 +29,7 @@ fn a_file_that_sets_every_key_is_understood_and_each_key_is_in_the_list() {
 }
 
 #[test]
-fn a_mistake_is_named_with_its_line_and_what_comes_nearest() {
+fn a_mistake_is_reported_with_its_line_and_the_nearest_key() {
     let cases = [
         ("[list]\n\nlimt = 5", "/c.toml:3: there is no key list.limt", "the nearest key is list.limit"),
         ("[lst]\nlimit = 5", "/c.toml:1: there is no key lst", "the nearest key is list"),
@@ -60,7 +60,7 @@ fn a_mistake_is_named_with_its_line_and_what_comes_nearest() {
 }
 
 #[test]
-fn of_another_home_only_what_shows_and_keeps_there_counts() {
+fn another_home_sets_only_list_and_cleanup() {
     let config = parse(&example()).expect("a sound file").of_another_home();
     assert!(config.pager.is_none() && config.archive_dir.is_none() && config.hosts.is_empty());
     assert_eq!(config.cleanup.keep.len(), 1);
@@ -68,7 +68,7 @@ fn of_another_home_only_what_shows_and_keeps_there_counts() {
 }
 
 #[test]
-fn a_file_in_whatever_state_is_understood_or_refused() {
+fn empty_and_odd_files_are_parsed_or_refused() {
     for text in ["", "\u{feff}[list]\nlimit = 1", "[list]\r\nlimit = 1\r\n", "[list]", "[[cleanup.keep]]\nlast = 2"] {
         assert!(parse(text).is_ok(), "{text:?}");
     }

@@ -1,4 +1,4 @@
-//! What a value must be, key by key; the errors go on where the name of the key ends.
+//! Validators for config values. Error texts continue a sentence that begins with the key's name.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use crate::session::AgentKind;
 use crate::session::mapping;
 use crate::session::when::When;
 
-/// Below this, two words have nothing to do with each other.
+/// Below this similarity, two words are unrelated.
 const ALIKE: f64 = 0.7;
 
-/// Returns the name that comes nearest to a word.
+/// Returns the name nearest to a word.
 pub(super) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let names = names.map(|name| (jaro_winkler(&word.to_lowercase(), name), name));
     let names = names.filter(|(alike, _)| *alike >= ALIKE);
     names.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
-/// Puts a value in a few words for an error.
+/// Formats a value in a few words for an error.
 pub(super) fn shown(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Array(_) => "a list".to_owned(),
@@ -36,7 +36,7 @@ fn must(what: &str, value: &DeValue<'_>) -> String {
     format!("must be {what}, not {}", shown(value))
 }
 
-/// Returns a value as JSON has it.
+/// Converts a value to JSON.
 pub(super) fn json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => text.as_ref().into(),
@@ -74,7 +74,7 @@ pub(super) fn flag(value: &DeValue<'_>) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| must("true or false", value))
 }
 
-/// Reads how many.
+/// Reads a number.
 pub(super) fn number(value: &DeValue<'_>) -> Result<usize, String> {
     let number = value.as_integer().and_then(|number| usize::from_str_radix(number.as_str(), number.radix()).ok());
     number.ok_or_else(|| must("a number from 0 on", value))
@@ -86,7 +86,7 @@ pub(super) fn when(value: &DeValue<'_>) -> Result<When, String> {
     text.parse().map_err(|why: String| format!("must be an age or a time, not {}: {why}", shown(value)))
 }
 
-/// Reads a directory, which must not depend on where rejoin is started.
+/// Reads a directory, which must not depend on the caller's directory.
 pub(super) fn dir(value: &DeValue<'_>) -> Result<PathBuf, String> {
     let dir = value.as_str().map(PathBuf::from).filter(|dir| dir.is_absolute() || dir.starts_with("~"));
     dir.ok_or_else(|| must("a directory that starts with / or ~/", value))
@@ -97,13 +97,13 @@ pub(super) fn mappings(value: &DeValue<'_>) -> Result<Vec<(PathBuf, PathBuf)>, S
     texts(value)?.into_iter().map(|text| mapping::pair(text).map_err(|why| format!("holds {text:?}: {why}"))).collect()
 }
 
-/// Reads the name of one thing of a sort.
+/// Reads one name; `sort` is the noun for errors.
 pub(super) fn name<T: ValueEnum>(value: &DeValue<'_>, sort: &str) -> Result<T, String> {
     let text = value.as_str().ok_or_else(|| must("a text", value))?;
     named(text, sort)
 }
 
-/// Reads the names of things of a sort.
+/// Reads a list of names; `sort` is the noun for errors.
 pub(super) fn names<T: ValueEnum>(value: &DeValue<'_>, sort: &str) -> Result<Vec<T>, String> {
     texts(value)?.into_iter().map(|text| named(text, sort)).collect()
 }
@@ -123,10 +123,10 @@ fn named<T: ValueEnum>(text: &str, sort: &str) -> Result<T, String> {
     })
 }
 
-/// No name of a host, with a user and a port, is longer.
+/// Maximum length of the name of a host, with a user and a port.
 const LONGEST_HOST: usize = 320;
 
-/// Returns whether a word can be a destination of ssh, and nothing else to it or to a shell.
+/// Returns whether a word can be a destination of ssh, and has no other meaning to ssh or to a shell.
 pub(crate) fn is_destination(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%+/".contains(c);
     let has_path = word.contains('/') && !word.starts_with("ssh://");

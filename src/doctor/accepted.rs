@@ -15,7 +15,7 @@ pub(crate) struct Accepted {
     accepted: BTreeSet<Subject>,
 }
 
-/// The code of a finding, its sessions and its paths: a further copy of a session is another finding.
+/// The code, sessions and paths of a finding. A finding about another copy of the same session is a different one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Subject {
     code: String,
@@ -23,7 +23,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// Returns `None` for a finding about nothing that another one could be distinguished by.
+    /// Returns `None` for a finding without sessions or paths to distinguish it by.
     fn of(finding: &Finding) -> Option<Self> {
         let sessions = finding.sessions.iter().map(|(agent, id)| format!("{agent}:{id}"));
         let paths = finding.paths.iter().map(|path| path.to_string_lossy().into_owned());
@@ -33,7 +33,7 @@ impl Subject {
 }
 
 impl Accepted {
-    /// Returns whether a finding was accepted, about just these sessions and paths.
+    /// Returns whether a finding was accepted, with the same sessions and paths.
     pub(crate) fn has(&self, finding: &Finding) -> bool {
         !self.accepted.is_empty() && Subject::of(finding).is_some_and(|subject| self.accepted.contains(&subject))
     }

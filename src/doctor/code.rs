@@ -1,4 +1,4 @@
-//! The codes of findings: stable names, how serious each can be, and what it means.
+//! The codes of findings: stable names, possible severities, and meanings.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -28,7 +28,7 @@ impl Severity {
     }
 }
 
-/// What can be found; those that a session's `health` lists have the same name there.
+/// The kinds of findings. Those that are also in a session's `health` have the same name there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Code {
@@ -72,7 +72,7 @@ impl Code {
     /// Every code, in the order of the answers.
     pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Returns the code of a problem that `list` and `show` know too.
+    /// Returns the code of a problem that is also in `health` of `list` and `show`.
     pub(crate) fn of(health: Health) -> Self {
         match health {
             Health::DuplicateSession => Self::DuplicateSession,
@@ -149,12 +149,12 @@ impl Code {
         self.into()
     }
 
-    /// Returns how serious it can be, the worst first.
+    /// Returns its possible severities, the worst first.
     pub(crate) fn severities(self) -> &'static [Severity] {
         self.facts().0
     }
 
-    /// Returns what it means, in a sentence without a period.
+    /// Returns its meaning, as a sentence without a period.
     pub(crate) fn meaning(self) -> &'static str {
         self.facts().1
     }

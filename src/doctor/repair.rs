@@ -1,4 +1,4 @@
-//! Turns decisions about sessions into changes of files: what doctor repairs, and which copy a person keeps.
+//! Plans changes of files for two decisions: the repairs of `doctor`, and the copy that a user keeps.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,25 +16,25 @@ use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Health, Session};
 use crate::system::stamp;
 
-/// The log that a stray directory of Amplifier is folded by.
+/// The log by which a stray directory of Amplifier is folded.
 const LOG: &str = "events.jsonl";
 
-/// What doctor would repair, and what it could not plan.
+/// The planned repairs, and the failures of planning.
 #[derive(Debug)]
 pub(crate) struct Repairs {
     /// The change.
     pub change: Change,
-    /// What could not be planned.
+    /// Findings whose repair could not be planned.
     pub failed: Vec<Unplanned>,
 }
 
-/// Plans the repair of every finding that can be repaired without losing anything.
+/// Plans the repair of every finding that has a lossless one.
 pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     let mut repairs = Repairs { change: Change::new("doctor --fix", Vec::new()), failed: Vec::new() };
     let (copies, mut taken) = (Copies::of(findings, survey), Taken::default());
     let mut ordered: Vec<(&Finding, &Repair)> =
         findings.iter().filter_map(|finding| Some((finding, finding.repair.as_ref()?))).collect();
-    // A log that grows makes the session look used, so what wants it as it was seen comes first.
+    // A fold changes the log, so the session looks used. Repairs that need it unchanged come first.
     ordered.sort_by_key(|(_, repair)| matches!(repair, Repair::Fold { .. }));
     for (finding, repair) in ordered {
         let about = about(finding);
@@ -50,7 +50,7 @@ pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     repairs
 }
 
-/// What is changed already.
+/// The paths that planned items change.
 #[derive(Default)]
 struct Taken {
     paths: HashSet<PathBuf>,
@@ -59,7 +59,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Returns whether something is changed already that an item would change too; the next run finds what is left.
+    /// Returns whether an item would change a path that is already changed; the next run repairs the rest.
     fn overlaps(&self, item: &Item) -> bool {
         let is_taken = |path: &Path| self.above.contains(path) || path.ancestors().any(|it| self.paths.contains(it));
         item.steps.iter().any(|step| is_taken(step.path()))
@@ -73,7 +73,7 @@ impl Taken {
     }
 }
 
-/// The copies of the sessions that are repaired, by id and path, each with its number.
+/// The copies of the sessions to repair, by id and path, each with its number.
 struct Copies<'s>(HashMap<(&'s str, &'s Path), (usize, &'s Copy)>);
 
 impl<'s> Copies<'s> {
@@ -152,14 +152,14 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
     Ok(item)
 }
 
-/// Plans an edit at the end of a file; the size of the file is told.
+/// Plans an edit at the end of a file; `edit` gets the size of the file.
 fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Result<Step, String> {
     let stamp = stamp::take(path).map_err(|error| error.to_string())?;
     let contents = Contents::Edited { from: path.to_owned(), edits: vec![edit(stamp.size)?] };
     Ok(Step::Write { path: path.to_owned(), contents, stamp: Some(Box::new(stamp)) })
 }
 
-/// Returns how long the last line of a file is, which has no end; what is a record by now is no half of one.
+/// Returns the length of the unterminated last line of a file. Fails if the line has become a valid record since.
 fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
     let mut half = None;
     let last = Jsonl::open(path).and_then(|file| {
@@ -189,7 +189,7 @@ fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
 
 /// Plans to keep the first copy of a session, and to move the others to the trash.
 ///
-/// Fails with the reason if one cannot be: it is in use, or only its agent can remove it.
+/// Fails with the reason if a copy cannot be moved: it is in use, or only its agent can remove it.
 pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
     let kept = session.copy();
     let item = |copy: &Copy| {
@@ -202,7 +202,7 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
             return Err(why);
         }
         let steps = trash(&agent.belongings(&copy.place)?.own)?;
-        // A person chose, so nothing was compared.
+        // The user chose, so nothing was compared.
         let about = About::Part("a copy", session.agent, session.id().into());
         let item = Item::new(about, "duplicate-session", "another copy is kept", steps);
         Ok(Item { seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(), ..item })
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_half_a_line_is_cut_and_no_record_that_was_completed_since() {
+    fn only_half_a_line_is_cut_and_not_a_completed_record() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("messages.jsonl");
         for (text, expected) in [

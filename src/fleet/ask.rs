@@ -1,4 +1,4 @@
-//! Asking hosts: a process each, and its answer as it comes, in lines or as text.
+//! Asks hosts: one process per host, and its answer as it arrives, in lines or as text.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,19 +18,19 @@ use crate::system::env::{COLUMNS, Env, FORCE_COLORS, Program, own_program};
 
 /// Maximum concurrent connections.
 const AT_ONCE: usize = 16;
-/// How much longer than to connect a host may take to begin: a shell starts, and perhaps its home is mounted.
+/// Time after connecting in which a host must begin: a shell starts, and perhaps its home is mounted.
 const TO_BEGIN: Duration = Duration::from_secs(20);
-/// Why what a host says is not listened to.
+/// The error if the output of a host is not an answer.
 pub(crate) const NO_ANSWER: &str = "it answers something that is no answer of rejoin";
 
-/// A host that is answering. Its process is ended with this.
+/// A host that is answering. Dropping this ends its process.
 #[derive(Debug)]
 pub(crate) struct Answering {
-    /// Who.
+    /// The host.
     pub host: Host,
     parts: Receiver<Part>,
     until: Until,
-    /// The piece that came last, from its first byte that was not returned.
+    /// The last piece received, from its first byte that was not returned.
     rest: Vec<u8>,
     ended: Option<Ended>,
 }
@@ -73,7 +73,7 @@ impl Answering {
         }
     }
 
-    /// Returns the text that came next; waits for it. Characters and codes of colours are whole.
+    /// Waits for the next text and returns it. Characters and colour codes are not split.
     pub(crate) fn text(&mut self) -> Option<String> {
         let mut bytes = std::mem::take(&mut self.rest);
         if self.receive() {
@@ -114,9 +114,9 @@ fn in_utf8(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into())
 }
 
-/// Returns how many bytes come before a character or a code of a colour that is cut off at the end.
+/// Returns the number of bytes before a character or a colour code that is cut off at the end.
 fn whole(bytes: &[u8]) -> usize {
-    /// The longest code of a colour.
+    /// The longest colour code.
     const CODE: usize = 5;
     let last = |count: usize| bytes.len().saturating_sub(count);
     let code = last(CODE);
@@ -133,12 +133,12 @@ fn whole(bytes: &[u8]) -> usize {
     (1..=3).find(is_cut_off).map_or(bytes.len(), last)
 }
 
-/// Asks every host at once; each answers as fast as it is listened to.
+/// Asks every host at once; each answers as fast as its output is read.
 pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -> Result<Vec<Answering>, Refusal> {
     ask_with(hosts, words, None, manner, env)
 }
 
-/// Asks hosts as [`ask`] does; each reads `input`.
+/// Like [`ask`], but each host reads `input`.
 pub(crate) fn ask_with(
     hosts: &[Host],
     words: &[String],
@@ -149,7 +149,7 @@ pub(crate) fn ask_with(
     let has_others = hosts.iter().any(|host| host.destination.is_some());
     let ssh = if has_others { Some(ssh(env)?) } else { None };
     let gate = Gate::new(AT_ONCE);
-    // A person at the terminal may type a password, or think about a question.
+    // A user at the terminal may type a password, or think about a question.
     let limit = |time: Duration| Some(time).filter(|_| !manner.is_asked);
     let patience =
         Patience { to_begin: limit(manner.timeout.saturating_add(TO_BEGIN)), silence: limit(manner.silence) };
@@ -186,12 +186,12 @@ pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
     }
 }
 
-/// Finds this very program, for this machine among the hosts.
+/// Finds the running program itself, for this machine among the hosts.
 pub(crate) fn ourselves() -> Result<PathBuf, Refusal> {
     own_program().ok_or_else(|| Refusal::new(Exit::Failure, RefusalCode::Failed, "cannot tell where rejoin is"))
 }
 
-/// Returns the command that asks a host, and whether it greets before it answers.
+/// Returns the command that asks a host; the flag is set if it sends a greeting before its answer.
 fn command_for(host: &Host, ssh: Option<&Path>, words: &[String], manner: Manner) -> Result<(Command, bool), Refusal> {
     let mut command = match (&host.destination, ssh) {
         (Some(destination), Some(ssh)) => {

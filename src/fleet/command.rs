@@ -1,34 +1,34 @@
-//! The command line for ssh. Nothing that was typed or read becomes code for the shell on the other side.
+//! The command line for ssh. No typed or foreign text becomes code for the remote shell.
 
 use std::time::Duration;
 
 use crate::format::shell;
 use crate::system::env::{ASKED, COLUMNS, FORCE_COLORS, HOST};
 
-/// The first line that the other host writes, so that what a login writes before it is not taken for an answer.
+/// The first line that the other host writes, so that output of its login is not taken for an answer.
 pub(super) const GREETING: &str = "rejoin answers";
-/// A shell that nobody logs in to knows few directories: these are where people put programs of their own.
+/// A non-login shell has a short PATH: programs of the user are often in these directories.
 const DIRS: &str = "$PATH:$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/bin:/opt/homebrew/bin";
-/// How long a connection may say nothing before ssh looks whether the host is still there, and how often it looks.
+/// Time of silence after which ssh checks that the host is alive, in seconds, and the number of checks.
 const ALIVE: [&str; 2] = ["ServerAliveInterval=15", "ServerAliveCountMax=3"];
 
-/// How another host is asked.
+/// Options for asking another host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// How long ssh may take to connect.
+    /// Time limit for ssh to connect.
     pub timeout: Duration,
     /// Limit on the silence of a host while its answer is awaited.
     pub silence: Duration,
-    /// Set if the host may ask the person at this terminal.
+    /// Set if the host may ask the user at this terminal.
     pub is_asked: bool,
     /// The width of the screen that the answer is for; `None` for a pipe.
     pub columns: Option<u16>,
-    /// Whether that screen shows colours.
+    /// Set if that screen shows colours.
     pub has_colors: bool,
 }
 
 impl Manner {
-    /// Returns what tells a rejoin that writes to a pipe what is at its end.
+    /// Returns variables that describe this terminal to a rejoin that writes to a pipe.
     pub(super) fn variables(self) -> Vec<(&'static str, String)> {
         let columns = self.columns.map(|columns| (COLUMNS, columns.to_string()));
         let set = |name, is_set: bool| is_set.then(|| (name, "1".to_owned()));
@@ -36,14 +36,14 @@ impl Manner {
     }
 }
 
-/// Returns the command that asks a host, the words being those for `rejoin` there.
+/// Returns the command that asks a host; `words` are the arguments of `rejoin` there.
 pub(super) fn to_ask(destination: &str, words: &[String], manner: Manner) -> Vec<String> {
     let timeout = format!("ConnectTimeout={}", manner.timeout.as_secs().max(1));
     let batch = Some("BatchMode=yes").filter(|_| !manner.is_asked);
     let options = batch.into_iter().chain([&*timeout]).chain(ALIVE).flat_map(|option| ["-o", option]);
     let ssh = ["ssh", "-T"].into_iter().chain(options).chain(["--", destination]);
     let set = manner.variables().into_iter().map(|(name, value)| format!("{name}={value}; export {name}; "));
-    // A question is on standard error, and what it is about comes before it: both in one stream come in order.
+    // A question is written to standard error, after its context on standard output: one stream keeps the order.
     let streams = if manner.is_asked { "exec 2>&1; " } else { "" };
     let first = format!("{}echo; echo {GREETING}; {streams}", set.collect::<String>());
     let remote = remote(destination, &first, words);
@@ -56,8 +56,8 @@ pub(crate) fn to_enter(destination: &str, words: &[String], has_terminal: bool) 
     ssh.into_iter().map(str::to_owned).chain(remote(destination, "", words)).collect()
 }
 
-/// ssh joins its words with blanks and hands them to the login shell there, so each word is quoted for that one; the script
-/// is for `sh`, whatever that shell is.
+/// Returns the remote part of the command. ssh joins its words with blanks and passes them to the login shell there, so
+/// each word is quoted for that shell; the script is for `sh`, whatever that shell is.
 fn remote(destination: &str, first: &str, words: &[String]) -> Vec<String> {
     let host = shell::word(destination);
     let script = format!("PATH={DIRS}; {HOST}={host}; export PATH {HOST}; {first}exec \"$0\" \"$@\"");
@@ -78,7 +78,7 @@ mod tests {
         let words: Vec<String> = evil.map(str::to_owned).to_vec();
         let argv = to_enter("box", &words, false);
         let line = argv[4..].join(" ");
-        // The shell there hands them to `rejoin`; here `printf` stands in for it.
+        // The remote shell passes the words to `rejoin`; here `printf` replaces it.
         let line = line.replacen(" rejoin ", " printf '%s\\0' ", 1);
         let shells = ["sh", "bash", "zsh", "fish", "dash"];
         let is_there = |shell: &&&str| Command::new(shell).args(["-c", "true"]).status().is_ok_and(|it| it.success());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn ssh_asks_nobody_and_gives_up_in_time() {
+    fn ssh_runs_in_batch_mode_with_a_timeout_unless_it_may_ask() {
         let (timeout, silence) = (Duration::from_secs(7), Duration::from_secs(9));
         let manner = Manner { timeout, silence, is_asked: false, columns: Some(80), has_colors: true };
         let line = |manner| to_ask("ana@box", &["list".to_owned()], manner).join(" ");

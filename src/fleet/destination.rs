@@ -1,4 +1,4 @@
-//! Which hosts are meant: destinations for ssh, groups of them, and this machine.
+//! Resolves hosts: destinations for ssh, groups of them, and this machine.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use crate::error::{Exit, Refusal, RefusalCode};
 
 /// The hosts of all groups together.
 const ALL: &str = "all";
-/// This machine, which takes no ssh.
+/// This machine, which needs no ssh.
 const HERE: &str = ".";
 
 /// A host that is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
-    /// What people call it.
+    /// Its name for users.
     pub name: String,
-    /// What ssh is given; `None` for this machine.
+    /// The destination for ssh; `None` for this machine.
     pub destination: Option<String>,
 }
 
 impl Host {
-    /// Its name is no host's, so that no other machine is ever taken for this one.
+    /// Returns this machine, under a name that is not a valid host, so that no other machine is taken for it.
     fn here() -> Self {
         Self { name: HERE.to_owned(), destination: None }
     }
 
-    /// Takes a word for a destination of ssh: `host`, `user@host`, an alias of the user's configuration or `ssh://…`.
+    /// Parses a destination of ssh: `host`, `user@host`, an alias of the user's configuration or `ssh://…`.
     pub(crate) fn there(word: &str) -> Result<Self, Refusal> {
         if !is_destination(word) {
             let message = format!("{word:?} is no host that ssh could connect to");
@@ -36,7 +36,7 @@ impl Host {
     }
 }
 
-/// Returns the hosts that words stand for, each once, in the order in which they were named.
+/// Resolves words to hosts, each once, in the given order.
 pub(crate) fn resolve(words: &[String], groups: &BTreeMap<String, Vec<String>>) -> Result<Vec<Host>, Refusal> {
     let mut hosts: Vec<Host> = Vec::new();
     for word in words {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_stands_for_its_hosts_and_all_for_those_of_every_group() {
+    fn a_group_resolves_to_its_hosts_and_all_to_every_group() {
         assert_eq!(resolved(&["box"]), Ok(vec!["box".to_owned()]));
         assert_eq!(resolved(&["lab", "one"]), Ok(vec!["one".to_owned(), "ana@two".to_owned()]));
         assert_eq!(resolved(&["all"]), Ok([".", "one", "ana@two"].map(str::to_owned).to_vec()));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ssh_or_a_shell_would_take_for_something_else_is_no_host() {
+    fn options_and_shell_code_are_not_hosts() {
         for word in ["-oProxyCommand=id", "a b", "a;b", "$(id)", "a'b", "", "../x", "a\nb", "ä", "x/y", "a`id`"] {
             assert!(Host::there(word).is_err(), "{word:?}");
         }

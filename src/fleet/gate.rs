@@ -1,11 +1,11 @@
-//! Limits for conversations with many hosts: how many connect at once, and until when the caller listens.
+//! Limits for conversations with many hosts: concurrent connections, and the time until which the caller listens.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::system::deadline;
 
-/// When the caller stops listening to a host: at the end of its answer, or earlier.
+/// The time when the caller stops listening to a host: at the end of its answer, or earlier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Until(Arc<Mutex<Option<Instant>>>);
 
@@ -22,14 +22,14 @@ impl Until {
     }
 }
 
-/// A counting semaphore: limits how many hosts are being connected to.
+/// A counting semaphore: limits the number of hosts that are connecting.
 #[derive(Debug)]
 pub(super) struct Gate {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
-/// A place in the gate, which is free again when this goes away.
+/// A place in the gate, which dropping frees.
 #[derive(Debug)]
 pub(super) struct Place(Arc<Gate>);
 
@@ -38,7 +38,7 @@ impl Gate {
         Arc::new(Self { free: Mutex::new(places), freed: Condvar::new() })
     }
 
-    /// Returns how many more hosts may connect.
+    /// Returns the number of hosts that may still connect.
     #[cfg(test)]
     pub(super) fn free_places(&self) -> usize {
         *self.free.lock().unwrap_or_else(PoisonError::into_inner)

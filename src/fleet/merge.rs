@@ -1,9 +1,9 @@
-//! Several answers as one: the rows of all hosts in one order, without holding more than one of each.
+//! Merges several answers: the rows of all hosts in one order, with at most one row of each host in memory.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Rows that come in order, the first of all that sources have next.
+/// Merged rows: always the first of the next rows of all sources.
 #[derive(Debug)]
 pub(crate) struct Merged<S, K, T> {
     sources: Vec<S>,
@@ -34,14 +34,14 @@ impl<K: Ord, T> PartialOrd for Head<K, T> {
 }
 
 impl<K: Ord, T> Ord for Head<K, T> {
-    /// The heap gives its greatest first, and that is the first row; of equal ones that of the first source.
+    /// The heap returns its greatest item first: the first row, and the first source's if two are equal.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key).then_with(|| other.source.cmp(&self.source))
     }
 }
 
 impl<S: FnMut() -> Option<(K, T)>, K: Ord, T> Merged<S, K, T> {
-    /// Merges sources that each give their rows in order.
+    /// Merges sources that each return their rows in order.
     pub(crate) fn new(sources: Vec<S>) -> Self {
         Self { sources, heads: BinaryHeap::new(), is_begun: false }
     }
@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_of_sorted_sources_come_sorted_and_equal_ones_in_the_order_of_the_sources(
+        fn merged_rows_are_sorted_by_key_and_source(
             mut lists in proptest::collection::vec(proptest::collection::vec(0_u8..20, 0..20), 0..6)
         ) {
             lists.iter_mut().for_each(|list| list.sort_unstable());

@@ -1,4 +1,4 @@
-//! The rows of another host's answer: an object a line, the host in front, and what of it says where it belongs.
+//! The rows of another host's answer: one object per line, the host added as the first field, and the sort key of each.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -17,12 +17,12 @@ use crate::session::{
     AgentKind, Choice, Copy, Fact, Health, HealthSet, Liveness, Located, Session, SessionKind, Store,
 };
 
-/// Where a fact of another host comes from: it told.
+/// Evidence source for facts reported by a remote host.
 const SOURCE: &str = "host";
-/// The sources of a time that a table words in another way.
+/// The sources of a time that tables describe in different words.
 const CLOSED_AT: &str = "closed_at";
 
-/// What a listing shows of a session that lies on another host.
+/// The fields that a listing needs of a session on another host.
 #[derive(Debug, Deserialize)]
 struct Row<'a> {
     agent: AgentKind,
@@ -51,7 +51,7 @@ struct Row<'a> {
     pinned: bool,
     #[serde(default, borrow)]
     tags: Vec<Cow<'a, str>>,
-    /// A newer rejoin may know of other faults.
+    /// A newer rejoin may report other problems.
     #[serde(default, borrow)]
     health: Vec<Cow<'a, str>>,
     #[serde(default)]
@@ -74,7 +74,7 @@ struct Holder<'a> {
 
 impl Holder<'_> {
     fn process(&self) -> Process {
-        // A newer rejoin may know of other states.
+        // A newer rejoin may report other states.
         let state = self.state.as_deref().and_then(|state| state.parse().ok()).unwrap_or_default();
         Process { pid: self.pid, started_at: self.started_at, state }
     }
@@ -85,7 +85,7 @@ struct At {
     path: PathBuf,
 }
 
-/// What of a row says where it belongs, where nothing else of it is looked at.
+/// The fields of a row that determine its place, if no other fields are read.
 #[derive(Debug, Deserialize)]
 struct Order<'a> {
     agent: AgentKind,
@@ -99,10 +99,10 @@ struct Order<'a> {
     health: Vec<Cow<'a, str>>,
 }
 
-/// Where a session belongs in a list: its rank, its agent and its id.
+/// The place of a session in a list: its rank, its agent and its id.
 pub(crate) type Place = (Rank, AgentKind, String);
 
-/// Returns where the session of a line belongs; `None` if it is not understood.
+/// Returns the place of a line's session; `None` if the line is not understood.
 pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place> {
     if matches!(sort, SortKey::Title | SortKey::Dir) {
         return session(line, host).ok().map(|session| place_of(&session, sort));
@@ -118,7 +118,7 @@ pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place>
     Some((rank, row.agent, row.id.into_owned()))
 }
 
-/// Returns where a session belongs.
+/// Returns the place of a session.
 pub(crate) fn place_of(session: &Session, sort: SortKey) -> Place {
     (Rank::of(session, sort), session.agent, session.id().to_owned())
 }
@@ -127,7 +127,7 @@ fn main() -> SessionKind {
     SessionKind::Main
 }
 
-/// Reads a session from a line of `list` or `search`; the error says what is not understood.
+/// Parses a session from a line of `list` or `search`; the error is the reason for a failure.
 pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     let row: Row<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let store = Store { host: Some(Arc::clone(host)), ..Store::usual(row.agent, "/") };
@@ -180,7 +180,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     })
 }
 
-/// Returns whether a line is a JSON object that every parser accepts. A number that is out of range is valid JSON, but many
+/// Returns whether a line is a JSON object that every parser accepts. An out-of-range number is valid JSON, but many
 /// parsers refuse the whole document for it.
 pub(crate) fn is_object(line: &str) -> bool {
     serde_json::from_str::<Value>(line).is_ok_and(|value| value.is_object())
@@ -203,7 +203,7 @@ mod tests {
     use crate::session::process::State;
 
     #[test]
-    fn a_row_names_no_host_of_its_own_however_the_key_is_written() {
+    fn a_row_cannot_override_the_host_name() {
         for line in
             [r#"{"host":"evil","id":"a"}"#, r#"{"\u0068ost":"evil","id":"a"}"#, r#"{"id":"a","h\u006fst":"evil"}"#]
         {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_what_the_host_says_of_it_and_what_it_does_not_say_is_unknown() {
+    fn fields_missing_from_a_row_are_unknown() {
         let host: Arc<str> = "box".into();
         let line = r#"{"agent":"claude","id":"ab","title":null,"first_prompt":"hi","launch_dir":{"path":"/p","exists":false},
             "active_at":"2026-02-01T00:00:00Z","size_bytes":7,"health":["missing-directory","what-comes-later"],
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_belongs_where_the_session_in_it_does() {
+    fn a_row_sorts_like_its_session() {
         use clap::ValueEnum as _;
         let host: Arc<str> = "box".into();
         for line in [

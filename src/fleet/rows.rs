@@ -1,4 +1,4 @@
-//! The answer of one host, row by row: its head is checked, its summary kept.
+//! The answer of one host, row by row, with a check of its header and the summary from its last line.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::fleet::{Answering, NO_ANSWER};
 
 /// The version of the contract that this program reads; a host may have a newer minor one.
 const MAJOR: &str = "1.";
-/// Longest line in bytes: a summary lists the problems of a host, and a row of `search` all that was found in a session.
+/// Maximum bytes of a line: a summary lists the problems of a host, and a row of `search` all matches in a session.
 const MOST_LINE: usize = 4 * 1024 * 1024;
-/// Most bytes of all rows together, as some callers hold them: more than a million usual ones.
+/// Maximum bytes of all rows together, since some callers hold them all: more than a million typical rows.
 const MOST_BYTES: usize = 1024 * 1024 * 1024;
-/// How the last line of an answer begins.
+/// Start of the last line of an answer.
 const SUMMARY: &str = r#"{"kind":"summary""#;
 
-/// A host's rows, and what is known of it in the end.
+/// A host's rows, and its summary at the end.
 #[derive(Debug)]
 pub(crate) struct Rows {
     answering: Answering,
@@ -29,18 +29,18 @@ pub(crate) struct Rows {
     fault: Option<String>,
 }
 
-/// How it went with a host.
+/// The result of asking a host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Report {
-    /// Who.
+    /// The host.
     pub host: String,
-    /// The status of the program there; `None` where there is none.
+    /// The status of the program there; `None` if there is none.
     pub status: Option<u8>,
-    /// Why there is no answer, or not a whole one.
+    /// The reason if the answer is missing or incomplete.
     pub fault: Option<String>,
-    /// What to do about that, where the host says so.
+    /// A hint for that, if the host gave one.
     pub hint: Option<String>,
-    /// What it said beside its answer.
+    /// Its standard error, next to a complete answer.
     pub said: String,
     /// The last line of its answer, without its kind.
     pub summary: Map<String, Value>,
@@ -63,19 +63,19 @@ struct Error {
 }
 
 impl Rows {
-    /// Takes the lines of a host for an answer in ndjson, of as many rows as it was asked for.
+    /// Reads the output of a host as an answer in ndjson, with at most the requested number of rows.
     pub(crate) fn of(answering: Answering, limit: Option<usize>) -> Self {
         let name = answering.host.name.as_str().into();
         let left = (limit.unwrap_or(usize::MAX), MOST_BYTES);
         Self { answering, name, first: None, left, summary: None, fault: None }
     }
 
-    /// Returns whose rows they are.
+    /// Returns the host of the rows.
     pub(crate) fn host(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// Waits until the host begins to answer an answer of this kind.
+    /// Waits for the start of the answer, and checks that it is of this kind.
     pub(crate) fn begin(&mut self, kind: &str) {
         let Some(line) = self.answering.line(MOST_LINE) else { return };
         self.fault = fault_of(&line, Some(kind));
@@ -114,12 +114,12 @@ impl Rows {
         Some(line)
     }
 
-    /// Notes that a row is not what it should be; nothing more is read of the host.
+    /// Notes a faulty row; nothing more is read from the host.
     pub(crate) fn give_up(&mut self, why: String) {
         self.fault = Some(why);
     }
 
-    /// Returns how it went; rows that were not read are not.
+    /// Returns the result; skips rows that were not read.
     pub(crate) fn report(self) -> Report {
         let host = self.name.to_string();
         if let Some(fault) = self.fault {
@@ -147,7 +147,7 @@ impl Rows {
         }
     }
 
-    /// Returns the most telling line of what was said in place of an answer.
+    /// Returns the most informative line of the output that came in place of an answer.
     pub(crate) fn last_of(said: &str) -> String {
         let mut lines = said.lines().filter(|line| !line.trim().is_empty());
         let error = lines.clone().find(|line| line.starts_with("error: ")).or_else(|| lines.next_back());
@@ -156,7 +156,8 @@ impl Rows {
     }
 }
 
-/// Says why what begins an answer, or is all of it, cannot be read; its kind is the one that was asked for, if that is known.
+/// Returns the reason why the first line of an answer, or a whole answer, cannot be read; `kind` is the requested kind,
+/// if known.
 pub(crate) fn fault_of(line: &str, kind: Option<&str>) -> Option<String> {
     match serde_json::from_str::<Head>(line) {
         Ok(head) if kind.is_some_and(|kind| kind != head.kind) || head.kind.is_empty() => Some(NO_ANSWER.to_owned()),
@@ -168,7 +169,7 @@ pub(crate) fn fault_of(line: &str, kind: Option<&str>) -> Option<String> {
     }
 }
 
-/// Understands an error as `--format json` has it.
+/// Parses an error in the form of `--format json`.
 fn refusal(line: &str) -> Option<Error> {
     serde_json::from_str(line).ok().filter(|error: &Error| error.kind == "error" && error.exit > 0)
 }

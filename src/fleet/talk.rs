@@ -16,18 +16,18 @@ use crate::fleet::command::GREETING;
 use crate::fleet::gate::{Gate, Until};
 use crate::system::deadline;
 
-/// Most bytes that are handed over together; two of these may wait, so what is not asked for stays on its host.
+/// Maximum bytes per piece. Two pieces may wait, so data that is not read stays on its host.
 const PIECE: usize = 32 * 1024;
 pub(super) const WAITING: usize = 2;
-/// Most bytes that a login may write before the answer begins.
+/// Maximum bytes that a login may write before the answer begins.
 const MOST_BEFORE: usize = 64 * 1024;
-/// Most bytes of standard error that are kept.
+/// Maximum bytes of standard error that are kept.
 const MOST_SAID: usize = 64 * 1024;
 /// Time for a host to end after its answer is complete.
 pub(super) const TO_END: Duration = Duration::from_secs(5);
 /// Time between two checks that the caller still listens.
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-/// The status with which ssh says that it is its own and not that of the program there.
+/// The exit status of ssh for its own errors, not those of the remote program.
 const SSH_FAILED: i32 = 255;
 
 /// The end of a host's answer.
@@ -57,14 +57,14 @@ pub(super) enum Part {
 /// Limits on the silence of a host; `None` is unlimited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// Before its greeting; a host that does not greet has no such time.
+    /// Before its greeting; not used for a host that does not greet.
     pub to_begin: Option<Duration>,
     /// In its answer.
     pub silence: Option<Duration>,
 }
 
-/// Runs a command to its end and hands on its output. The command is ended if it does not greet in time, is silent for too
-/// long, or the caller has stopped listening.
+/// Runs a command to its end and passes its output on. Ends the command if it does not greet in time, is silent for too
+/// long, or the caller stops listening.
 pub(super) fn converse(
     mut command: Command,
     greets: bool,
@@ -84,7 +84,7 @@ pub(super) fn converse(
                 &mut child,
                 match heard {
                     Heard::All => TO_END,
-                    // A host that has not greeted may have ended by itself, and then its status says why.
+                    // A host that has not greeted may have exited, and then its status gives the reason.
                     Heard::Nothing => Said::LAST,
                     Heard::Silence | Heard::Enough => Duration::ZERO,
                 },
@@ -108,8 +108,8 @@ pub(super) fn converse(
     let _ = to.send(Part::End(ended));
 }
 
-/// Waits this long for a process to end, then ends it. Returns its status, `None` if a signal ended it, and whether that was
-/// done here.
+/// Waits up to `patience` for a process to exit, then kills it. Returns its status, `None` if a signal ended it, and
+/// true if it was killed here.
 fn reap(child: &mut Child, patience: Duration) -> (Option<i32>, bool) {
     let until = deadline::after(patience);
     while Instant::now() < until {
@@ -160,11 +160,11 @@ impl Said {
 enum Heard {
     /// Not even the greeting.
     Nothing,
-    /// Everything.
+    /// The whole answer.
     All,
     /// A part, and then nothing for too long.
     Silence,
-    /// As much as the caller listened to.
+    /// All that the caller listened to.
     Enough,
 }
 
@@ -176,7 +176,7 @@ struct Pipe<'a, R> {
 }
 
 impl<R: Read + AsFd> Pipe<'_, R> {
-    /// Reads what comes next; nothing is the end. Another process may hold the pipe open, so no read may block.
+    /// Reads the next bytes; empty at the end. Another process may hold the pipe open, so no read may block.
     fn read(&mut self, end: Option<Instant>) -> Result<&[u8], Heard> {
         loop {
             if self.until.is_over() {
@@ -194,13 +194,13 @@ impl<R: Read + AsFd> Pipe<'_, R> {
         Ok(&self.buffer[..count])
     }
 
-    /// Hands on the answer, without the greeting and all before it; `place` is kept until the greeting.
+    /// Passes the answer on, without the greeting and everything before it; holds `place` until the greeting.
     fn hear(&mut self, greets: bool, patience: Patience, place: impl Sized, to: &SyncSender<Part>) -> Heard {
         let mut piece = match self.begin(greets, patience.to_begin) {
             Ok(piece) => piece,
             Err(heard) => return heard,
         };
-        // It is connected: another one may be.
+        // The host is connected, so another one may connect.
         drop(place);
         loop {
             if !piece.is_empty() && to.send(Part::Bytes(piece)).is_err() {
@@ -214,7 +214,7 @@ impl<R: Read + AsFd> Pipe<'_, R> {
         }
     }
 
-    /// Waits for the greeting and returns what came with it.
+    /// Waits for the greeting and returns the bytes after it.
     fn begin(&mut self, greets: bool, patience: Option<Duration>) -> Result<Vec<u8>, Heard> {
         if !greets {
             return Ok(Vec::new());
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_login_writes_before_the_answer_is_no_part_of_it() {
+    fn output_of_the_login_is_not_a_part_of_the_answer() {
         let (heard, ended) = talk("echo 'Welcome!'; echo; echo rejoin answers; printf 'one\\ntwo'", LONG, LONG);
         assert_eq!((&*heard, ended.status, ended.fault), ("one\ntwo", Some(0), None));
         let (heard, ended) = talk("echo This account is not available.; exit 1", LONG, LONG);
@@ -308,14 +308,14 @@ mod tests {
         let (heard, silent) = talk("echo rejoin answers; echo one; sleep 60; true", LONG, SHORT);
         let expected = "it was silent for 100ms; --answer-timeout sets how long it may be";
         assert_eq!((&*heard, silent.status, silent.fault.as_deref()), ("one\n", None, Some(expected)));
-        // Another program holds the stream of what is said open.
+        // Another program holds standard error open.
         let (heard, whole) = talk("echo rejoin answers; echo {}; sleep 60 >/dev/null & exit 4", LONG, LONG);
         assert_eq!((&*heard, whole.status, whole.fault), ("{}\n", Some(4), None));
         assert!(begin.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
-    fn a_host_that_goes_on_when_nobody_listens_is_ended() {
+    fn a_host_is_ended_when_the_caller_stops_listening() {
         let begin = Instant::now();
         for script in ["echo rejoin answers; sleep 60; true", "sleep 60; true"] {
             let until = Until::default();

@@ -2,12 +2,12 @@
 
 use crate::format::command_line;
 
-/// What is decided here and not there: who is asked, and in what form.
+/// Options that this machine handles: the hosts to ask, and the form of the answer.
 const OURS: &[&str] = &["--host=", "--hosts=", "--connect-timeout=", "--answer-timeout=", "--color="];
-/// The form of an answer that is made of theirs.
+/// Options for the form of an answer that is built from the hosts' answers.
 pub(crate) const FORM: &[&str] = &["--format=", "--json"];
 
-/// Returns the words for another host: those that were typed here without what is decided here, and some more.
+/// Returns the words for another host: the typed ones without those that this machine handles, and some more.
 pub(crate) fn of_others(typed: &[String], without: &[&str], with: &[String]) -> Vec<String> {
     let left_out: Vec<&str> = OURS.iter().chain(without).copied().collect();
     command_line::without(typed, &left_out, with)
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_asked_and_in_what_form_is_not_said_to_the_one_that_is_asked() {
+    fn hosts_and_form_are_not_passed_to_the_other_host() {
         let typed = ["list", "--host", "a", "--hosts=b,c", "--json", "-r", "--since", "7d", "--", "--host"];
         let typed: Vec<String> = typed.map(str::to_owned).to_vec();
         let with = ["--format=ndjson".to_owned()];

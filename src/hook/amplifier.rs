@@ -1,6 +1,6 @@
-//! Amplifier's hook: the conversation as it is after a tool or a turn, to be saved.
+//! Amplifier's hook: saves the conversation after a tool or a turn.
 //!
-//! The bridge of amplifier-distro calls such a hook on these two events. Whatever happens here, the agent goes on.
+//! The bridge of amplifier-distro calls such a hook on these two events. The agent continues in any case.
 
 use std::path::PathBuf;
 
@@ -15,12 +15,12 @@ pub(crate) const MAX_INPUT: u64 = 512 * 1024 * 1024;
 /// The answer to every event.
 pub(crate) const ANSWER: &str = r#"{"action":"continue"}"#;
 
-/// A conversation that is to be saved.
+/// A conversation to save.
 #[derive(Clone, Debug)]
 pub(crate) struct Save<'a> {
     /// The session's directory; it need not exist.
     pub session_dir: PathBuf,
-    /// The messages, a list.
+    /// The messages, as a JSON list.
     pub messages: &'a RawValue,
 }
 
@@ -32,24 +32,24 @@ struct Input<'a> {
     messages: Option<&'a RawValue>,
 }
 
-/// Why an input is no event that can be acted on.
+/// The reason why an input is not a usable event.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
     /// It is not one JSON object.
     #[error(transparent)]
     Input(#[from] NotAnObject),
-    /// It does not tell what happened.
+    /// The event has no name.
     #[error("it names no event")]
     NoEvent,
-    /// It does not tell in full where the session is kept.
+    /// The directory of the session is missing or relative.
     #[error("its session_dir is not an absolute path")]
     BadDir,
-    /// It does not tell what was said.
+    /// The messages are missing or not a list.
     #[error("its messages are not a list")]
     NoMessages,
 }
 
-/// Reads what Amplifier sent; `None` when nothing is to be done.
+/// Parses the input from Amplifier; `None` if there is nothing to do.
 pub(crate) fn read(input: &[u8]) -> Result<Option<Save<'_>>, Unusable> {
     let input = input.trim_ascii();
     let input: Input<'_> = object(input)?;
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_acted_on_is_refused_with_a_reason() {
+    fn an_unusable_event_is_refused_with_a_reason() {
         for (input, expected) in [
             ("", "standard input is empty"),
             ("[]", "standard input is not a JSON object"),

@@ -1,4 +1,4 @@
-//! Claude Code's hook events: which of them record, answer or forget where a session works.
+//! Claude Code's hook events: those that record, answer or forget the directory in which a session works.
 //!
 //! A compaction makes the model forget the directory that its shell is in. So the directory is recorded while the
 //! session works, and stated to the model after a compaction. Facts: measured on the real clients 2.1.330 and 2.1.197.
@@ -15,30 +15,30 @@ use crate::format::{json_writer, shell};
 
 /// The longest input that is read: an event carries a tool's whole output.
 pub(crate) const MAX_INPUT: u64 = 64 * 1024 * 1024;
-/// What the client hands on to the model at most, in UTF-16 units; the rest goes to a file.
+/// Maximum UTF-16 units that the client passes to the model; longer text goes to a file.
 const MAX_CONTEXT: usize = 10_000;
 
-/// What an event asks for.
+/// A request from an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     /// The session, an id that can be part of a file name.
     pub session_id: String,
-    /// What is to be done.
+    /// The task.
     pub task: Task,
-    /// Where the session works now, if the event tells.
+    /// The directory in which the session works now, if the event has one.
     pub dir: Option<PathBuf>,
-    /// The project in whose name the client files the session.
+    /// The project under which the client files the session.
     project: Option<String>,
 }
 
-/// What is to be done.
+/// The task of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Remember where the session works.
+    /// Record the directory in which the session works.
     Record,
-    /// State where it worked.
+    /// State the recorded directory.
     Answer,
-    /// The session has ended.
+    /// Remove the record: the session has ended.
     Forget,
 }
 
@@ -58,24 +58,24 @@ struct Input<'a> {
     agent_id: Option<&'a RawValue>,
 }
 
-/// Why an input is no event that can be acted on.
+/// The reason why an input is not a usable event.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
     /// It is not one JSON object.
     #[error(transparent)]
     Input(#[from] NotAnObject),
-    /// It does not tell what happened.
+    /// The event has no name.
     #[error("it has no hook_event_name")]
     NoEvent,
     /// Its id is not valid, or could leave the directory of the records.
     #[error("its session_id is not made of letters, digits, - and _")]
     BadId,
-    /// Where the session works is not told in full.
+    /// The directory of the session is relative.
     #[error("its cwd is not an absolute path")]
     RelativeDir,
 }
 
-/// Reads what a client sent; `None` when nothing is to be done.
+/// Parses the input from a client; `None` if there is nothing to do.
 pub(crate) fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input).trim_ascii();
     let input: Input<'_> = object(input)?;
@@ -84,7 +84,7 @@ pub(crate) fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
     if record::file_name(session_id).is_none() {
         return Err(Unusable::BadId);
     }
-    // `cwd` is what the clients send; the other two are what is documented, or was.
+    // The clients send `cwd`; the other two are documented, or were.
     let dir = [&input.cwd, &input.working_directory, &input.new_cwd].into_iter().find_map(Text::filled);
     let dir = dir.map(PathBuf::from);
     if task == Task::Record {
@@ -105,14 +105,14 @@ impl Input<'_> {
             "PostToolUse" if self.tool_name.get() == Some("Bash") => Task::Record,
             "CwdChanged" | "PreCompact" => Task::Record,
             "SessionStart" if self.source.get() == Some("compact") => Task::Answer,
-            // After these two the conversation can go on under the same id.
+            // After these two the conversation can continue under the same id.
             "SessionEnd" if !matches!(self.reason.get(), Some("clear" | "resume")) => Task::Forget,
             _ => return Ok(None),
         };
         Ok((!self.is_of_subagent()).then_some(task))
     }
 
-    /// Returns whether a sub-agent caused the event; it bears the main session's id, and works where it wants.
+    /// Returns whether a sub-agent caused the event; it has the main session's id, and works in any directory.
     ///
     /// A main session that plays a role has an `agent_type`, but no `agent_id`.
     fn is_of_subagent(&self) -> bool {
@@ -129,8 +129,8 @@ impl Input<'_> {
 }
 
 impl Event {
-    /// Returns the directory that the client was started in, for a client that does not name it in the environment:
-    /// where the session works or one above it, whichever encodes to the project of its transcript.
+    /// Returns the directory that the client was started in, for a client that does not name it in the environment: the
+    /// nearest directory from the session's own upwards that encodes to the project of its transcript.
     pub(crate) fn project_dir(&self) -> Option<&Path> {
         let project = self.project.as_deref()?;
         let is_it = |dir: &&Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
@@ -151,11 +151,11 @@ struct Context {
     additional_context: String,
 }
 
-/// Returns the answer that states where a session worked, as JSON; `None` when the path is too long for one.
+/// Returns the answer that states where a session worked, as JSON; `None` if the path is too long for one.
 ///
-/// It is a fact and not an order: models distrust orders that do not come from their user. Whoever named the directory
-/// may have written orders into its name, so it stands in one line, quoted, and is said to be a name. The client's shell
-/// is bash or zsh.
+/// The answer is a statement and not an order: models distrust orders that do not come from their user. The name of the
+/// directory may contain orders written by someone else, so it is quoted, on one line, and declared to be a name. The
+/// client's shell is bash or zsh.
 pub(crate) fn answer(dir: &Path) -> Option<String> {
     let word = shell::bash_word(dir.as_os_str());
     let texts = [
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sub_agent_does_is_passed_over() {
+    fn events_of_a_sub_agent_are_ignored() {
         let event = |extra: Value| {
             let mut event = json!({"hook_event_name": "CwdChanged"});
             event.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn input_that_is_no_event_is_refused_with_a_reason() {
+    fn an_unusable_event_is_refused_with_a_reason() {
         let refused = |input: &str| read(input.as_bytes()).expect_err("a refusal").to_string();
         assert_eq!(refused(" \n"), "standard input is empty");
         assert!(refused("hello").starts_with("standard input is not JSON"));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_project_is_found_by_the_name_of_its_transcripts_directory() {
+    fn the_project_is_found_by_the_directory_of_its_transcript() {
         let event = |cwd: &str, project: &str| {
             let path = format!("/h/.claude/projects/{project}/s1.jsonl");
             let event =

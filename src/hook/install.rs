@@ -13,13 +13,13 @@ use crate::system::fsio;
 use crate::system::reach;
 use crate::system::stamp::{self, Stamp};
 
-/// No one writes settings of this size.
+/// Maximum size of a settings file.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
-/// A settings.json as it was read.
+/// A settings.json and its contents when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct File {
-    /// Where it really is: settings are often links into a repository of their owner's.
+    /// Its resolved path: settings are often links into the user's own repository.
     path: PathBuf,
     /// Its contents; `None` if there is no file.
     pub(crate) text: Option<String>,
@@ -37,16 +37,16 @@ pub(crate) fn read(path: &Path) -> Result<File, PathError> {
         }
         Err(_) => return Ok(File { path: path.to_owned(), text: None, stamp: None }),
     };
-    // A file that is written in the meantime gets another stamp.
+    // Taken before the file is read, so a later write changes the stamp.
     let stamp = stamp::take(&real)?;
     let bytes = fsio::read_bounded(&real, MAX_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| fail(io::Error::other("it is not UTF-8")))?;
     Ok(File { path: real, text: Some(text), stamp: Some(stamp) })
 }
 
-/// Puts the new text where the old one was read, or the file into the trash, and returns the run's name.
+/// Writes the new text in place of the old one, or moves the file to the trash, and returns the run's name.
 ///
-/// Settings that another program has changed in the meantime are left alone.
+/// Settings that another program has changed since are left alone.
 pub(crate) fn apply(
     old: &File,
     new: Option<&str>,

@@ -1,7 +1,7 @@
-//! What agents send on standard input when something happens, turned into decisions.
+//! Parses the input that agents send to their hooks on standard input, and decides on it.
 //!
-//! Nothing here reads or writes a file: `apply` does, and `commands::hook` puts the two together. An agent waits for
-//! its hooks, so an event is answered with as little as possible: no store is read, no other process is started.
+//! `save` writes the result, and `commands::hook` connects the two. An agent waits for its hooks, so an event is
+//! answered with minimal work: no store is read, no other process is started.
 
 pub(crate) mod amplifier;
 pub(crate) mod claude;

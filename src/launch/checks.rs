@@ -11,12 +11,12 @@ use crate::session::{Liveness, Session};
 use crate::system::env::Env;
 use crate::system::reach;
 
-/// Returns the name that means just this session, for a shell.
+/// Returns the selector that matches just this session, quoted for a shell.
 pub(crate) fn name(session: &Session) -> String {
     shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
 }
 
-/// Returns the command that resumes just this session.
+/// Returns the command that resumes this session.
 pub(crate) fn resume(session: &Session) -> String {
     format!("rejoin resume {}", name(session))
 }
@@ -46,7 +46,7 @@ pub(crate) fn use_while_read(session: &Session) -> Option<String> {
     }
 }
 
-/// Refuses to start a program that cannot resume the session; returns a warning if that is not known.
+/// Refuses to start a program that cannot resume the session; returns a warning if that is unknown.
 pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<String>, Refusal> {
     let Some(agent) = agent::by_kind(session.agent) else { return Ok(None) };
     agent.check_program(session.copy(), env).map_err(|unable| {
@@ -76,7 +76,7 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
 
 /// Refuses to enter a directory that a session claims against its own place in the store.
 ///
-/// A planted session could otherwise have the settings and hooks of any directory run.
+/// A planted session could otherwise run the settings and hooks of any directory.
 pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     let copy = session.copy();
     let Some(dir) = copy.launch_dir.as_ref().filter(|_| !copy.is_filed_right) else { return Ok(()) };
@@ -94,7 +94,8 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::new(Exit::Refused, RefusalCode::UntrustedDirectory, message).hint(hint))
 }
 
-/// Refuses to start an agent where it would ask and no one could answer; at a terminal, says that it will ask.
+/// Refuses to start an agent that would ask a question without a terminal; at a terminal, returns a note that it will
+/// ask.
 pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
     let asks = agent::about(session.agent).asks_elsewhere;
     // A link leads the agent to another directory than the recorded one, even under the same name.
@@ -115,7 +116,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
         .hint(hint))
 }
 
-/// Refuses when a session, or all together, were resumed too often in the last minute.
+/// Refuses if a session, or all together, were resumed too often in the last minute.
 pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
     let Some(too_many) = log::limit(launches, session.agent, session.id(), env.clock.now) else { return Ok(()) };
     let TooMany { count, of_one, wait } = too_many;
@@ -153,7 +154,7 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Ref
     }
 }
 
-/// What a directory was when it was checked; anything else by the same name is not entered.
+/// The identity of a directory when it was checked; another one under the same name is not entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -163,7 +164,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Looks at a directory.
+    /// Reads the identity of a directory.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
         reach::metadata(dir).ok().map(|metadata| Self::from(&metadata))
     }

@@ -1,4 +1,4 @@
-//! An errand: an agent's program, started without a terminal for the one thing that nobody else may do.
+//! Runs an agent's program without a terminal for a task that only it may do, such as deleting from its database.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -12,37 +12,37 @@ use crate::format::text;
 use crate::session::Store;
 use crate::system::env::{ASKED, Env, HOST, Program};
 
-/// How long the program may take: the slowest that was tried began in three seconds.
+/// Maximum run time: the slowest program that was tried started in three seconds.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long to wait between two looks.
+/// Pause between two checks for the end of the program.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Of what it said, so much is looked at.
+/// Maximum bytes of output that are read.
 const MOST_SAID: u64 = 64 * 1024;
 
-/// A command, and the store that it is about.
+/// A command and its store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Errand<'a> {
     /// The program and its arguments; nothing passes through a shell.
     pub argv: &'a [String],
-    /// Where it is started.
+    /// The directory to start in.
     pub dir: &'a Path,
-    /// Which variables lead it to the store.
+    /// The store, to which variables lead the program.
     pub store: &'a Store,
 }
 
-/// Why an errand was not done.
+/// The reason why an errand failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ErrandError {
     /// There is no such program.
     #[error("{0} is not on PATH")]
     NoProgram(String),
-    /// It was started, or was to be, and did not end well.
+    /// It could not be started, or did not succeed.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Errand<'_> {
-    /// Runs it; what it says is only used where it fails.
+    /// Runs the program; its output is only used if it fails.
     pub(crate) fn run(&self, env: &Env) -> Result<(), ErrandError> {
         let name = self.argv.first().map_or("", String::as_str);
         let Program::Found(program) = env.find_program(name) else {
@@ -64,7 +64,7 @@ impl Errand<'_> {
         let output = || said.try_clone().map(Stdio::from);
         let (out, err) = (output().map_err(|error| fail(&error))?, output().map_err(|error| fail(&error))?);
         command.stdin(Stdio::null()).stdout(out).stderr(err);
-        // What it starts in turn ends with it.
+        // Processes that it starts end with it.
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| fail(&error))?;
         let ended = within(&mut child, LIMIT).map_err(|error| fail(&error))?;
@@ -81,7 +81,7 @@ impl Errand<'_> {
     }
 }
 
-/// Waits for a child, and ends it and what it has started when it takes too long.
+/// Waits for a child; on timeout, ends the child and the processes that it started.
 fn within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
@@ -89,7 +89,7 @@ fn within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> 
             return Ok(Some(status));
         }
         if begun.elapsed() >= limit {
-            // Until it has been waited for, no other process gets its id.
+            // Until the child is waited for, no other process gets its id.
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             child.wait()?;
             return Ok(None);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_no_input_runs_where_it_should_and_says_why_it_failed() {
+    fn an_errand_has_no_input_and_reports_its_failure() {
         assert_eq!(run("test -z \"$(cat)\" && test \"$(pwd)\" = /usr && test \"$PWD\" = /usr"), Ok(()));
         let why = run("echo one; echo two >&2; echo; exit 3").expect_err("a failure");
         assert_eq!(why, "/bin/sh ended with status 3: two");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_end_is_ended_with_what_it_has_started() {
+    fn a_timeout_ends_an_errand_with_its_child_processes() {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "sleep 60 & sleep 60"]).process_group(0);
         let mut child = command.spawn().expect("a child");

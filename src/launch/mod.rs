@@ -1,4 +1,4 @@
-//! Resuming: the plan of what is started where, the checks before, and the hand-off.
+//! Resuming: the plan with command and directory, the checks before the start, and the start.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ pub(crate) mod written;
 
 use checks::Identity;
 
-/// Plans how a session is resumed, or says why it cannot be.
+/// Plans the resume of a session; the error is the reason why it is impossible.
 pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, String> {
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent resumes it".to_owned())?;
@@ -78,8 +78,8 @@ pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Res
     Ok(Plan { argv, dir: None, unset, set, then_type: None, has_prompt })
 }
 
-/// Returns whether `resume` would start a session, as far as a list knows: its copy is decided, its directory exists and belongs to
-/// its project, and no process holds it.
+/// Returns whether `resume` would start a session, from the facts in a list: its copy is decided, its directory exists
+/// and belongs to its project, and no process holds it.
 pub(crate) fn starts(session: &Session) -> bool {
     let joins = (agent::about(session.agent).joins)(session.copy());
     session.choice.is_decided
@@ -102,7 +102,7 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
         Program::Missing => {
             let message = format!("cannot find the program {name} on PATH");
             let hint = match &plan.then_type {
-                // It may be started in ways of its own, such as from a checkout.
+                // The agent may have special ways to start, such as from a checkout.
                 Some(words) => format!("start it as usual, and type there: {words}"),
                 None => format!(
                     "install {name}, or add its directory to PATH; see the command with `{}`",
@@ -130,7 +130,7 @@ impl Plan {
         Some(line)
     }
 
-    /// Becomes the agent; returns only when that fails.
+    /// Replaces this process with the agent; returns only on failure.
     pub(crate) fn exec(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Infallible> {
         let mut command = self.enter(program, dir, expected)?;
         reach::end_helpers();
@@ -144,9 +144,9 @@ impl Plan {
         command.spawn().map_err(|error| cannot_run(command.get_program(), &error).into())
     }
 
-    /// Enters the launch directory and makes the agent's command.
+    /// Enters the launch directory and creates the agent's command.
     ///
-    /// The directory is entered through a handle, so that what was checked is what is entered.
+    /// The directory is entered through a handle, so that the checked directory is the one entered.
     fn enter(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Command> {
         use rustix::fs::{Mode, OFlags};
         let enter = |error: rustix::io::Errno| PathError::new("enter", dir, error.into());
@@ -161,12 +161,12 @@ impl Plan {
                 .hint("check it and try again")
                 .into());
         }
-        // Links are left alone: a launcher may look at the name that it was called by.
+        // Links are not resolved: a launcher may read the name that it was called by.
         let program = std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
         rustix::process::fchdir(&handle).map_err(enter)?;
         let mut command = Command::new(&program);
         command.arg0(&self.argv[0]).args(&self.argv[1..]).env("PWD", dir).env_remove("OLDPWD");
-        // What the agent starts is not asked from elsewhere.
+        // No other host asks the commands that the agent starts.
         command.env_remove(HOST);
         for name in &self.unset {
             command.env_remove(name);
@@ -176,7 +176,7 @@ impl Plan {
     }
 }
 
-/// Says that a program could not be started.
+/// Returns the refusal for a program that could not be started.
 pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
     let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
     let message = format!("cannot run {}: {}", program.display(), crate::error::reason(error));
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_that_was_swapped_or_changed_after_the_check_is_not_entered() {
+    fn a_directory_changed_after_the_check_is_not_entered() {
         let root = tempfile::tempdir().expect("a directory");
         let (dir, other) = (root.path().join("a"), root.path().join("b"));
         std::fs::create_dir(&dir).expect("a directory");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_for_a_shell_quotes_what_a_shell_would_read_otherwise() {
+    fn the_shell_line_quotes_special_characters() {
         let plan = Plan {
             argv: ["claude", "--resume", "a;b"].map(str::to_owned).to_vec(),
             dir: Some("/x/it's $(touch y)".into()),
@@ -229,7 +229,7 @@ mod tests {
             then_type: None,
             has_prompt: false,
         };
-        // A variable that is not set needs no removing.
+        // A variable that is not set need not be unset.
         let line = plan.shell_line(&crate::system::env::tests::fixed()).expect("a line");
         assert_eq!(line, r#"cd '/x/it'"'"'s $(touch y)' && env HOME='/h o' claude --resume 'a;b'"#);
     }

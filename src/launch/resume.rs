@@ -1,4 +1,4 @@
-//! A resume as a whole: the session, the plan, what is refused, and what is written first.
+//! A whole resume: the session, the plan, the refusals, and the files that are written first.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,72 +20,72 @@ use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 
-/// Remedies for a launch directory that is gone, the likeliest first.
+/// Remedies for a missing launch directory, the likeliest first.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
-    /// The command that lets sessions follow to the only place that it may have moved to, and what it does.
+    /// The command that moves the sessions to the only possible new place, and its effect.
     pub moved: Option<(String, String)>,
-    /// The git worktree that it was.
+    /// The git worktree that the directory was.
     pub worktree: Option<Lost>,
     /// Places to start instead.
     pub instead: Vec<Instead>,
 }
 
-/// Another agent that is started with a briefing on the session as its first prompt.
+/// Another agent, started with a briefing on the session as its first prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct Briefed {
     pub agent: AgentKind,
     /// The file with the whole conversation; `None` until it is written.
     pub file: Option<PathBuf>,
-    /// The prompt in the log of launches, which quotes no conversation.
+    /// The prompt for the log of launches, which quotes no conversation.
     pub noted: String,
 }
 
 /// A resume that is ready to be printed or carried out.
 #[derive(Clone, Debug)]
 pub(crate) struct Resume {
-    /// Whose session it is, or will be.
+    /// The agent of the session.
     pub agent: AgentKind,
     /// The session; `None` for a new one.
     pub session: Option<Session>,
-    /// What is started, and where.
+    /// The command and the directory.
     pub plan: Plan,
-    /// Where the launch directory comes from, as in `launch_dir.source` of the JSON contract.
+    /// Source of the launch directory, as in `launch_dir.source` of the JSON contract.
     pub dir_source: &'static str,
-    /// The git worktree that is made first, in place of the one that is gone.
+    /// The git worktree to recreate first, in place of the missing one.
     pub worktree: Option<Recreation>,
-    /// The session-info.json that is written first.
+    /// The session-info.json to write first.
     pub backfill: Option<Item>,
-    /// What may not be as it should be, though the resume goes on.
+    /// Possible problems that do not stop the resume.
     pub warnings: Vec<String>,
-    /// What the launch directory was when it was checked.
+    /// The identity of the launch directory when it was checked.
     pub identity: Option<Identity>,
-    /// Whether the installed program may be one that cannot resume the session, and that reports success.
+    /// Set if the installed program may be unable to resume the session, and yet report success.
     pub is_unsure: bool,
-    /// The agent that is started in place of the session's.
+    /// The agent to start in place of the session's.
     pub briefed: Option<Briefed>,
 }
 
-/// What a person overrides.
+/// Choices of the user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     /// The directory to start in.
     pub dir: Option<PathBuf>,
-    /// Whether a session that is in use is taken over.
+    /// Set to take over a session that is in use.
     pub force: bool,
-    /// Resumes a session that anyone may have written, or whose place in the store contradicts its directory, and lets git
-    /// run the hooks and filters of a repository whose worktree is made again.
+    /// Set to resume a session that anyone may have written, or whose place in the store contradicts its directory, and
+    /// to let git run the hooks and filters of a repository when it recreates a worktree.
     pub trust: bool,
-    /// Whether the limit on resumes is passed over.
+    /// Set to ignore the limit on resumes.
     pub no_limit: bool,
-    /// Whether git makes the launch directory again if it was a worktree that is gone.
+    /// Set to let git recreate a launch directory that was a worktree.
     pub recreate_worktree: bool,
-    /// Whether a person can type to the agent.
+    /// Set if a user can type to the agent.
     pub has_terminal: bool,
 }
 
 impl Resume {
-    /// Plans how a session with a chosen copy is resumed.
+    /// Plans the resume of a session with a chosen copy.
     pub(crate) fn of_session(
         mut session: Session,
         options: &Options,
@@ -188,7 +188,7 @@ impl Resume {
         })
     }
 
-    /// Adds the first prompt of a new session, and the prompt that the log of launches gets in its place.
+    /// Adds the first prompt of a new session, and the prompt for the log of launches.
     pub(crate) fn give(&mut self, prompt: String, noted: String, file: PathBuf) {
         if let Some(briefed) = &mut self.briefed {
             self.plan.argv.push(prompt);
@@ -197,7 +197,7 @@ impl Resume {
         }
     }
 
-    /// Plans a new session in the directory of an app whose old one is lost.
+    /// Plans a new session in the directory of an app that has lost its old one.
     pub(crate) fn fresh(pointer: &Pointer, options: &Options, request: &Request, env: &Env) -> Result<Self, Refusal> {
         let agent = pointer.agent.session_owner();
         let Some(writer) = agent::writer_of(pointer) else {
@@ -224,7 +224,7 @@ impl Resume {
         })
     }
 
-    /// Makes every check and returns each refusal; the first is the one to tell.
+    /// Runs every check and returns all refusals; the first one is to be reported.
     pub(crate) fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(session) = &self.session {
@@ -253,7 +253,7 @@ impl Resume {
                 refusals.extend(checks::check_trust(session).err());
             }
             if !options.no_limit {
-                // A log that cannot be read must not keep anyone from working.
+                // An unreadable log must not stop a user from working.
                 let launches = log::read(&log::file(env)).unwrap_or_default();
                 refusals.extend(checks::check_limit(session, &launches, env).err());
             }
@@ -297,7 +297,7 @@ impl Resume {
         refusal
     }
 
-    /// Looks at the launch directory, and remembers what it was then.
+    /// Checks the launch directory, and records its identity.
     pub(crate) fn check_dir(&mut self) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
         self.identity = Identity::of(dir);
@@ -305,7 +305,7 @@ impl Resume {
         self.check_start()
     }
 
-    /// Plans to make the git worktree again that the launch directory was.
+    /// Plans to recreate the git worktree that the launch directory was.
     fn plan_worktree(&mut self, options: &Options, env: &Env) -> Result<(), Refusal> {
         let dir = self.plan.dir.as_deref().unwrap_or_else(|| Path::new("")).display();
         let refuse = |message: String| Refusal::new(Exit::Refused, RefusalCode::NoWorktree, message);
@@ -324,7 +324,7 @@ impl Resume {
         self.worktree.insert(Recreation { lost, trust: options.trust }).check(env)
     }
 
-    /// Finds what is left of a launch directory that is gone.
+    /// Finds remedies for a missing launch directory.
     pub(crate) fn left(&self, env: &Env) -> Left {
         let Some(gone) = self.plan.dir.as_deref() else { return Left::default() };
         let (checkouts, remote) = self.checkouts(env);
@@ -348,12 +348,12 @@ impl Resume {
         checkouts.lost_worktree(dir, remote, branch)
     }
 
-    /// Returns the name that means just this session, for a shell.
+    /// Returns the selector that matches just this session, quoted for a shell.
     fn name(&self) -> String {
         self.session.as_ref().map(checks::name).unwrap_or_default()
     }
 
-    /// Looks whether the agent would find the session in the launch directory; to be asked right before the launch too.
+    /// Checks whether the agent would find the session in the launch directory. Called again right before the launch.
     pub(crate) fn check_start(&self) -> Result<(), Refusal> {
         let (Some(session), Some(dir), None) = (&self.session, &self.plan.dir, &self.briefed) else { return Ok(()) };
         let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
@@ -366,7 +366,7 @@ impl Resume {
         answers.map_err(|why| refuse(RefusalCode::WouldNotEnd, why))
     }
 
-    /// Finds the checkouts that lie where sessions worked, and the git remote that the launch directory had.
+    /// Finds the checkouts around the directories of all sessions, and the git remote that the launch directory had.
     fn checkouts(&self, env: &Env) -> (Checkouts, Option<String>) {
         let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
@@ -375,7 +375,7 @@ impl Resume {
         (Checkouts::of(known.into_iter(), &env.home), remote)
     }
 
-    /// Adds what is left of a launch directory that is gone.
+    /// Adds the remedies for a missing launch directory to a refusal.
     pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
         if refusal.code != RefusalCode::MissingDirectory {
             return refusal;
@@ -401,14 +401,14 @@ impl Resume {
         self.naming_agent(refusal.hint(hint))
     }
 
-    /// Notes the launch, or refuses it as one too many; returns why it could not be noted.
+    /// Logs the launch, or refuses it as one too many; returns the error if it could not be logged.
     ///
-    /// The log is held from the look to the note, so that of many resumes at once no more get through than are allowed.
+    /// The log stays locked from the check to the entry, so that concurrent resumes do not exceed the limit.
     pub(crate) fn note(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
         let file = log::file(env);
         let held = match Held::take(&SYSTEM, &file) {
             Ok(held) => held,
-            // A log that cannot be written must not keep anyone from working.
+            // An unwritable log must not stop a user from working.
             Err(error) => return Ok(Some(error)),
         };
         if let Some(session) = self.session.as_ref().filter(|_| !options.no_limit) {
@@ -437,12 +437,12 @@ impl Resume {
     }
 }
 
-/// Completes the evidence for a launch directory with what is too slow for a list.
+/// Adds evidence for the launch directory that is too slow for a list.
 fn find_dir(session: &mut Session, agent: &dyn Agent, env: &Env) {
     agent.verify(&mut session.copies[0], env);
     let project = session.copy().place.project.clone();
     let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
-    // The caller's directory is no evidence, but one that encodes to the project is where the agent would look.
+    // The caller's directory is not evidence, but the agent would look there if it encodes to the project.
     if session.launch_dir().is_none()
         && let Some(cwd) = env.cwd.clone().filter(encodes)
     {

@@ -1,4 +1,4 @@
-//! `resume --wait`: starts the agent as a child, leaves the terminal to it, and says how it ended.
+//! `resume --wait`: starts the agent as a child, leaves the terminal to it, and reports how it ended.
 
 use std::io;
 use std::process::Child;
@@ -9,17 +9,17 @@ use signal_hook::consts::{SIGHUP, SIGTERM};
 use crate::system::signals::{self, Signals};
 use crate::system::terminal::{self, Settings};
 
-/// How the agent ended.
+/// The end of the agent's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// By itself, with this status.
+    /// Exited, with this status.
     Exited(u8),
-    /// By this signal.
+    /// Killed by this signal.
     Killed(i32),
 }
 
 impl Ended {
-    /// Returns the status as a shell would give it.
+    /// Returns the status as a shell reports it.
     pub(crate) fn status(self) -> u8 {
         match self {
             Self::Exited(status) => status,
@@ -28,10 +28,11 @@ impl Ended {
     }
 }
 
-/// Starts a child with `start` and stands by until it ends; the terminal is then as it was before.
+/// Starts a child with `start`, waits until it ends, and restores the terminal.
 pub(crate) fn run<E: From<io::Error>>(start: impl FnOnce() -> Result<Child, E>) -> Result<Ended, E> {
     let settings = Settings::remember();
-    // Signals that this process was told to ignore stay ignored in the child only if they are not caught yet.
+    // The child must start before signals are caught: only then do signals that this process ignores stay ignored in
+    // it.
     let child = start()?;
     let ended = stand_by(&child);
     if matches!(ended, Ok(Ended::Killed(_)) | Err(_)) {
@@ -47,7 +48,7 @@ fn stand_by(child: &Child) -> io::Result<Ended> {
     let pid = Pid::from_child(child);
     let mut signals = Signals::catch()?;
     loop {
-        // It may have ended before its end could be signalled.
+        // The child may have ended before the signals were caught.
         if let Some((_, status)) = waitpid(Some(pid), WaitOptions::NOHANG | WaitOptions::UNTRACED)? {
             if let Some(ended) = ended(status) {
                 return Ok(ended);
@@ -56,13 +57,13 @@ fn stand_by(child: &Child) -> io::Result<Ended> {
         }
         signals.wait()?;
         for signal in signals.pending() {
-            // The terminal sends its own signals to the agent as well; these two may be meant for us alone.
+            // The terminal sends its signals to the agent as well; these two may be meant for this process alone.
             let forwarded = match signal {
                 SIGTERM => Signal::TERM,
                 SIGHUP => Signal::HUP,
                 _ => continue,
             };
-            // Until it has been waited for, no other process gets its id.
+            // Until the child is waited for, no other process gets its id.
             let _ = kill_process(pid, forwarded);
         }
     }
@@ -73,10 +74,10 @@ fn ended(status: WaitStatus) -> Option<Ended> {
     exited.or_else(|| status.terminating_signal().map(Ended::Killed))
 }
 
-/// Stops when the agent has stopped itself, so that the shell gets the terminal back; then lets both go on.
+/// Stops this process after the agent stopped itself, so that the shell gets the terminal back; then continues both.
 fn stop_too(pid: Pid) -> io::Result<()> {
     kill_process(getpid(), Signal::STOP)?;
-    // Whoever lets us go on may not know of the agent.
+    // The sender of the continue signal may not know of the agent.
     let _ = kill_process(pid, Signal::CONT);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Making a git worktree again that was deleted.
+//! Recreates a git worktree that was deleted.
 
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Output, Stdio};
@@ -9,29 +9,29 @@ use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
 use crate::system::env::{Env, Program};
 
-/// Variables that would lead git to another repository than the one that is named.
+/// Variables that would lead git to another repository than the named one.
 const REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"];
 
 /// Options that keep git from starting hooks, a file system monitor and submodules.
 const NO_PROGRAMS: [&str; 6] =
     ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"];
 
-/// Keys of a config that name a program which git may start for a checkout, and that no option turns off: filters, and what a
-/// user's own filter such as git-lfs starts; a partial clone, which fetches what is missing; and includes on a condition, whose
-/// keys git lists only where it holds, as in the worktree.
+/// Keys of a config that name a program which git may start for a checkout, and that no option turns off: filters, and
+/// programs that a user's own filter such as git-lfs starts; a partial clone, which fetches missing objects; and
+/// conditional includes, whose keys git lists only if the condition holds, as in the worktree.
 ///
-/// git is not tried with such a repository: where it fails, it no longer lists the worktree.
+/// git is not run with such a repository: if it fails, it no longer lists the worktree.
 const PROGRAM_KEYS: &str = "^(filter\\..*\\.(smudge|process)|hook\\..*\\.command|includeif\\..*|\
                             remote\\..*\\.(promisor|partialclonefilter)|extensions\\.partialclone|\
                             lfs\\.(customtransfer|extension)\\..*|credential\\.(.*\\.)?helper|\
                             core\\.(sshcommand|askpass|virtualfilesystem))$";
 
-/// A worktree that git is to make again.
+/// A worktree that git should recreate.
 #[derive(Clone, Debug)]
 pub(crate) struct Recreation {
-    /// The worktree that is gone.
+    /// The missing worktree.
     pub lost: Lost,
-    /// Lets git run the programs that the repository brings: hooks, filters and the like.
+    /// Set to let git run the programs of the repository: hooks, filters and similar ones.
     pub trust: bool,
 }
 
@@ -65,13 +65,13 @@ impl Recreation {
         Err(Refusal::new(Exit::Refused, RefusalCode::UntrustedRepository, message).hint(hint))
     }
 
-    /// Has git make the worktree again.
+    /// Runs git to recreate the worktree.
     pub(crate) fn run(&self, env: &Env) -> Result<(), Refusal> {
         let output = git(self.args(), env)?;
         if output.status.success() { Ok(()) } else { Err(self.failure(&last_line(&output))) }
     }
 
-    /// Returns the question that is asked first.
+    /// Returns the confirmation prompt.
     pub(crate) fn question(&self) -> String {
         let Lost { dir, main, .. } = &self.lost;
         let hooks = if self.trust { "Its hooks are run." } else { "Its hooks are not run." };
@@ -110,7 +110,7 @@ impl Recreation {
     }
 }
 
-/// Runs git in the repository that its arguments name, and in no other that the environment does.
+/// Runs git in the repository of its arguments, not in one that the environment names.
 fn git(args: Vec<OsString>, env: &Env) -> Result<Output, Refusal> {
     let Program::Found(program) = env.find_program("git") else {
         let message = "cannot find the program git on PATH";
@@ -127,7 +127,7 @@ fn git(args: Vec<OsString>, env: &Env) -> Result<Output, Refusal> {
     git.output().map_err(fail)
 }
 
-/// Returns the command of this run for a shell, with trust.
+/// Returns the command of this run with `--trust`, for a shell.
 fn trusting(env: &Env) -> String {
     command_line::again(env, &["--trust"], &["--trust"])
 }
@@ -138,7 +138,7 @@ fn printable(words: impl Iterator<Item = OsString>) -> Option<String> {
     Some(words?.join(" "))
 }
 
-/// Returns what git said last, which is why it failed.
+/// Returns the last line of git's output, which is the reason of a failure.
 fn last_line(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");

@@ -1,6 +1,6 @@
-//! Which sessions an agent wrote to while it ran, and whether they were the one that was asked for.
+//! Finds the sessions that an agent wrote to while it ran, and checks whether they include the requested one.
 //!
-//! Some agents start a new session, or go on in another copy, without a word.
+//! Some agents silently start a new session, or continue in another copy.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::system::reach;
 
-/// More files than this say nothing more.
+/// Maximum files named; more would not help.
 const MAX_NAMED: usize = 5;
 
 /// The facts that show whether a file was written to.
@@ -22,7 +22,7 @@ struct Stamp {
     modified: Option<SystemTime>,
 }
 
-/// The files of an agent's sessions at some time.
+/// The files of an agent's sessions at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot(BTreeMap<PathBuf, Seen>);
 
@@ -34,7 +34,7 @@ struct Seen {
 }
 
 impl Snapshot {
-    /// Looks at every copy of the agent's sessions, by name and size.
+    /// Records every copy of the agent's sessions, with names, sizes and times of its files.
     pub(crate) fn take(env: &Env, agent: AgentKind) -> Self {
         let Some(reader) = agent::by_kind(agent) else { return Self::default() };
         let places = scan::locate(env, &[agent]).places.into_iter().filter(|place| !place.is_subagent);
@@ -49,14 +49,14 @@ impl Snapshot {
     }
 }
 
-/// Returns whether a file of the copy that was asked for was written to.
+/// Returns whether a file of the requested copy was written to.
 pub(crate) fn has_grown(before: &Snapshot, after: &Snapshot, asked: &Session) -> bool {
     let path: &Path = &asked.copy().place.path;
     let files = |snapshot: &Snapshot| snapshot.0.get(path).map(|seen| seen.files.clone());
     files(before) != files(after)
 }
 
-/// Says what the agent wrote to instead of the copy that was asked for; nothing when that one was written to.
+/// Describes the files that the agent wrote to instead of the requested copy; `None` if it wrote to that one.
 pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> Option<String> {
     let path: &Path = &asked.copy().place.path;
     let state = match (before.0.get(path), after.0.get(path)) {
@@ -87,18 +87,18 @@ pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> O
     Some(message)
 }
 
-/// What a change means, the likeliest cause first: other agents may have been at work as well.
+/// The meaning of a change, the likeliest cause first: other agents may have been running as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Another copy of the session that was asked for.
+    /// Another copy of the requested session.
     Copy,
-    /// A session that was not there before.
+    /// A session that did not exist before.
     New,
-    /// A session that existed before, and may be someone else's work.
+    /// A session that existed before, and may belong to another process.
     Other,
 }
 
-/// A file that is not as it was.
+/// A file that has changed.
 struct Change<'a> {
     kind: Kind,
     id: &'a str,
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::session::tests::{copy, session};
 
-    /// Copies of sessions by place, id and the sizes of their two files; the asked one is `/s/asked` with id `a`.
+    /// Copies of sessions by place, id and the sizes of their two files; the requested one is `/s/asked` with id `a`.
     fn snapshot(list: &[(&str, &str, &[u64])]) -> Snapshot {
         let seen = |(place, id, sizes): &(&str, &str, &[u64])| {
             let names = ["transcript.jsonl", "events.jsonl"];
@@ -150,7 +150,7 @@ mod tests {
     const OTHER: (&str, &str, &[u64]) = ("/s/other", "b", &[10, 20]);
 
     #[test]
-    fn who_wrote_to_what_was_asked_for_is_not_suspected() {
+    fn a_write_to_the_requested_session_is_not_reported() {
         let grown = ("/s/asked", "a", [10, 21].as_slice());
         assert_eq!(verdict(&[ASKED, OTHER], &[grown, ("/s/other", "b", &[99, 99]), ("/s/new", "c", &[1])]), None);
         assert_eq!(verdict(&[ASKED], &[("/s/asked", "a", &[5, 20])]), None, "rewritten");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_session_is_told_from_one_that_was_there() {
+    fn a_new_session_is_distinguished_from_an_existing_one() {
         assert_eq!(
             verdict(&[ASKED], &[ASKED, ("/s/n", "n", &[1])]).as_deref(),
             Some(

@@ -1,4 +1,4 @@
-//! A session as JidoCode's own file: completed, judged by JidoCode's rules, and signed.
+//! A session as JidoCode's own file: completed, checked by JidoCode's rules, and signed.
 
 use jiff::Timestamp;
 
@@ -21,10 +21,10 @@ pub(crate) struct Signed {
     pub bytes: Vec<u8>,
 }
 
-/// Why a session cannot be saved.
+/// The reason why a session cannot be saved.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
-    /// There is nothing.
+    /// There is no input.
     #[error("standard input is empty")]
     Empty,
     /// JidoCode would not load it.
@@ -33,7 +33,7 @@ pub(crate) enum Unusable {
     /// It cannot be signed as JidoCode would.
     #[error("it cannot be signed: {0}")]
     Unsigned(#[from] EncodeError),
-    /// The id is no UUID of version 4, so JidoCode would not find the file.
+    /// The id is not a UUID of version 4, so JidoCode would not find the file.
     #[error("its id {0:?} is not a UUID of version 4")]
     BadId(String),
     /// JidoCode would not resume it.
@@ -42,12 +42,12 @@ pub(crate) enum Unusable {
     /// JidoCode would not resume it.
     #[error("its project_path is not an absolute path")]
     BadPath,
-    /// What was written does not verify.
+    /// The written signature does not verify.
     #[error("its signature does not verify")]
     DoesNotVerify,
 }
 
-/// Returns a session without its `version` or `closed_at` with them; the rest of its text stays.
+/// Adds `version` and `closed_at` to a session that lacks them; the rest of its text stays.
 pub(crate) fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable> {
     if input.trim_ascii().is_empty() {
         return Err(Unusable::Empty);
@@ -77,7 +77,7 @@ pub(crate) fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable
     Ok([&text[..=start], &added, &text[start + 1..]].concat().into_bytes())
 }
 
-/// Judges a session as JidoCode does when it loads and resumes one.
+/// Checks a session by the rules of JidoCode for loading and resuming one.
 pub(crate) fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
     let session = parse(document)?;
     if !is_random_uuid(&session.id) {
@@ -92,7 +92,7 @@ pub(crate) fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
     Ok(session)
 }
 
-/// Signs a session and looks at the outcome as JidoCode will.
+/// Signs a session, and checks the result by the rules of JidoCode.
 pub(crate) fn signed(document: &[u8], key: &Key) -> Result<Signed, Unusable> {
     let bytes = sign(document, key)?;
     let session = judge(&bytes)?;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn version_and_closing_time_are_added_where_they_are_missing() {
+    fn missing_version_and_closing_time_are_added() {
         assert_eq!(completed(" {}").expect("JSON"), " {\"version\":1,\"closed_at\":\"2026-03-01T12:00:00.500000Z\"}");
         assert_eq!(
             completed("{\"version\":2,\"x\":1.10}").expect("JSON"),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_jidocode_would_not_resume_is_refused() {
+    fn a_session_that_jidocode_cannot_resume_is_refused() {
         let judged = |key: &str, value: Value| {
             let mut session = session();
             session[key] = value;

@@ -1,6 +1,6 @@
 //! Leo's `.agent_session.json` with the directory that Leo itself forgets.
 //!
-//! Leo keeps the id of a session of Claude Code with an app, and later looks for it under the app's directory, though
+//! Leo stores the id of a session of Claude Code with an app, and later looks for it under the app's directory, though
 //! Claude Code filed it under the directory that Leo ran in. `cwd` is that directory. The other keys are Leo's own.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::format::json::object_lines;
 
-/// What is written.
+/// The values to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
     /// The session of Claude Code, a UUID.
@@ -21,13 +21,13 @@ pub(crate) struct Entry<'a> {
     pub app_dir: &'a Path,
     /// The directory that Claude Code ran in.
     pub cwd: &'a Path,
-    /// What Leo wants to remember, an object; `None` keeps what is there.
+    /// Leo's own notes, an object; `None` keeps the old ones.
     pub context: Option<&'a RawValue>,
 }
 
-/// Writes the file's contents; every key of `old` that is not set here survives byte for byte, in its place.
+/// Returns the file's contents; every key of `old` that is not set here survives byte for byte, in its place.
 ///
-/// An `old` that is no JSON object counts as none. Returns `None` for a directory that is not UTF-8.
+/// An `old` that is not a JSON object is ignored. Returns `None` for a directory that is not UTF-8.
 pub(crate) fn render(entry: &Entry<'_>, old: Option<&[u8]>, now: Timestamp, zone: &TimeZone) -> Option<String> {
     let string = |text: &str| serde_json::value::to_raw_value(text).ok();
     let mut fields: IndexMap<String, Box<RawValue>> =

@@ -1,4 +1,4 @@
-//! What is written for programs that let this one keep their sessions: the contents, not the writing.
+//! Files for programs that let rejoin keep their sessions: the contents, and the writing in `write`.
 
 pub(crate) mod jido;
 pub(crate) mod leo;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::session::{AgentKind, Located, Problem, Store};
 use crate::system::reach;
 
-/// The root of a store, and that of another in which sessions of the first lie.
+/// Roots of two stores: one whose links lead to sessions of the other, and the other.
 pub(crate) type Shared = (PathBuf, PathBuf);
 
-/// Leaves one way to each file or directory: the one on which no link lies below its store, or else the first. Returns the
+/// Keeps one path to each file or directory: the first without a link below its store, or else the first. Returns the
 /// stores that lost places to others.
 pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<Shared> {
     let (mut ways, mut real_dirs) = (HashMap::new(), RealDirs::default());
@@ -43,7 +43,7 @@ pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<Shared> {
     shared
 }
 
-/// Leaves one problem of each path to which several ways lead.
+/// Keeps one problem per file or directory that is reached by several paths.
 pub(crate) fn drop_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let (mut real_dirs, mut known) = (RealDirs::default(), HashSet::new());
@@ -55,16 +55,16 @@ pub(crate) fn drop_repeated(problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns whether places of an agent may be reached by several ways: they lie in several stores.
+/// Returns whether several paths may lead to the places of an agent: they are in several stores.
 pub(super) fn are_several<'s>(stores: impl IntoIterator<Item = &'s Store>) -> bool {
     let mut roots: HashMap<_, &Path> = HashMap::new();
     stores.into_iter().any(|store| *roots.entry(store.agent).or_insert(&store.root) != store.root)
 }
 
-/// Where a path leads.
+/// The target of a path.
 struct Way {
     real: PathBuf,
-    /// Whether no link lies on it below its store.
+    /// Set if the path has no link below its store.
     is_direct: bool,
 }
 

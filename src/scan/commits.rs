@@ -1,4 +1,5 @@
-//! Whether a git repository has a commit, without running git: a file of its own, or a name in the index of a pack.
+//! Checks whether a git repository has a commit, without running git: as a loose object, or as a name in the index of a
+//! pack.
 
 use std::cell::{Cell, OnceCell};
 use std::os::unix::fs::FileExt as _;
@@ -7,11 +8,11 @@ use std::path::{Path, PathBuf};
 use crate::system::fsio;
 use crate::system::reach;
 
-/// What the index of a pack begins with since git 1.6: its mark and version, and how many names begin with a byte or a
-/// lesser one.
+/// Header of a pack index since git 1.6 (magic number and version), and the offset of the names, after the numbers of
+/// names that begin with each byte or a lower one.
 const HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const NAMES: usize = HEAD.len() + 256 * 4;
-/// So many packs of a repository are looked at, and so many names in one that begin with the same byte: 25 million in all.
+/// Maximum packs read per repository, and names compared per pack that begin with the same byte: 25 million in all.
 const MAX_PACKS: usize = 1000;
 const MAX_NAMES: usize = 100_000;
 
@@ -26,7 +27,7 @@ pub(crate) struct Objects {
 #[derive(Debug)]
 struct Pack {
     path: PathBuf,
-    /// How many names begin with each byte or a lesser one.
+    /// Number of names that begin with each byte or a lower one.
     counts: Vec<u32>,
 }
 
@@ -36,8 +37,8 @@ impl Objects {
         Self { dir: main.join(".git/objects"), packs: OnceCell::new() }
     }
 
-    /// Returns whether there is a commit, by its full name in hexadecimal digits; what cannot be read has none. Each pack
-    /// that is read takes one of `left`, and with none left nothing is found.
+    /// Returns whether there is a commit, by its full name in hexadecimal digits; unreadable packs have none. Each pack
+    /// that is read takes one of `left`; if none is left, nothing is found.
     pub(crate) fn have(&self, commit: &str, left: &Cell<usize>) -> bool {
         let Some((start, rest)) = commit.split_at_checked(2) else { return false };
         if reach::is_file(&self.dir.join(start).join(rest)) {
@@ -52,7 +53,7 @@ impl Objects {
 }
 
 impl Pack {
-    /// Reads the beginning of an index of version 2; `None` if it is none.
+    /// Reads the beginning of an index of version 2; `None` for any other file.
     fn read(path: PathBuf) -> Option<Self> {
         let (file, _) = fsio::open_regular(&path).ok()?;
         let mut head = [0; NAMES];
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_a_file_of_its_own_or_in_a_pack() {
+    fn commits_are_found_loose_and_in_packs() {
         let dir = tempfile::tempdir().expect("a directory");
         let main = dir.path();
         std::fs::create_dir_all(main.join(".git/objects/pack")).expect("a directory");

@@ -1,7 +1,8 @@
-//! The sessions that were active last, found without reading those that cannot be among them.
+//! Finds the most recently active sessions without reading those that cannot be among them.
 //!
-//! When a file was last changed bounds the activity of its session, so files are read in that order until no other can
-//! matter. A copied home, whose files all were changed lately, is read whole, and so is what tells no such time.
+//! The modification time of a file bounds the activity of its session, so files are read in that order until no other
+//! can matter. A copied home, whose files all were changed recently, is read completely, and so are files without such
+//! a bound.
 
 use foldhash::{HashSet, HashSetExt as _};
 use jiff::Timestamp;
@@ -16,30 +17,30 @@ use crate::session::select::{Filter, Rank, SortKey};
 use crate::session::{AgentKind, Located, Problem, Session};
 use crate::system::env::Env;
 
-/// Where there are no more places than this, all are read as fast.
+/// Up to this many places, reading all of them is as fast.
 const FEW: usize = 1_024;
-/// If more than one place in so many has to be read, all are.
+/// If more than one place in this many has to be read, all are.
 const AT_MOST_ONE_IN: usize = 4;
-/// So many times the wanted sessions are read at first, and not fewer than some.
+/// The first batch has this many times the wanted sessions, and at least `FEWEST`.
 const MARGIN: usize = 4;
 const FEWEST: usize = 64;
 
 /// A session's name.
 type Name<'p> = (AgentKind, &'p str);
 
-/// A place that waits to be read: what may be newest comes last in this order.
+/// A place that is waiting to be read. The last in this order may be the newest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
-    /// Whether it has to be read in any case.
+    /// Set if the place has to be read in any case.
     is_unbounded: bool,
     not_after: Option<Timestamp>,
     at: usize,
 }
 
 impl Places {
-    /// Reads the sessions that come first by activity: as many as are wanted of those that pass, and perhaps some more.
+    /// Reads the first sessions by activity: as many as are wanted of those that pass, and perhaps some more.
     ///
-    /// `None` where all have to be read to know them.
+    /// `None` if all sessions have to be read to find the first.
     pub(crate) fn first(
         &self,
         env: &Env,
@@ -55,7 +56,7 @@ impl Places {
         self.read_first(env, wanted, first)
     }
 
-    /// Finds out which sessions come first, and what could not be read meanwhile.
+    /// Finds the names of the first sessions, and the problems of reading them.
     fn names_of_first(
         &self,
         env: &Env,
@@ -99,7 +100,7 @@ impl Places {
         None
     }
 
-    /// Puts the places in the order in which they are to be read.
+    /// Sorts the places in reading order.
     fn waiting(&self, filter: &Filter) -> Vec<Waiting> {
         let places = self.places.par_iter().enumerate();
         let mut waiting: Vec<Waiting> = places
@@ -113,7 +114,7 @@ impl Places {
         waiting
     }
 
-    /// Reads every copy of some sessions; `None` where others tell which of the copies is the right one.
+    /// Reads every copy of some sessions; `None` if the choice between copies depends on other sessions.
     fn read_named(
         &self,
         env: &Env,
@@ -131,8 +132,8 @@ impl Places {
         Some(sessions).filter(|sessions| !sessions.iter().any(is_open))
     }
 
-    /// Reads these sessions as they are read with all others; `None` where a pointer is found, since others may lie where
-    /// sessions worked that nobody read.
+    /// Reads these sessions with the same result as a full scan; `None` if there is a pointer, because other pointers
+    /// may be in the directories of sessions that were not read.
     fn read_first(&self, env: &Env, wanted: Wanted, first: (HashSet<Name<'_>>, Vec<Problem>)) -> Option<Scan> {
         let (names, found) = first;
         let mut problems = self.problems.clone();
@@ -149,8 +150,8 @@ fn name(place: &Located) -> Name<'_> {
     (place.agent(), place.id.as_str())
 }
 
-/// Returns whether it takes more than a session and its copies to know whether it passes, or whether sessions may lie in
-/// directories that only others record.
+/// Returns whether the filter needs more than a session and its copies, or sessions may be in directories that only
+/// other sessions record.
 pub(super) fn depends_on_others(env: &Env, filter: &Filter) -> bool {
     let asked = asked_dirs(env, filter);
     let lies_elsewhere = |agent: &dyn Agent| {
@@ -185,22 +186,22 @@ mod tests {
 
     const PROJECTS: [&str; 4] = ["-w-copper", "-w-harbour", "-w-lantern", "other"];
 
-    /// A transcript: what is in it, and how its times lie, in minutes before now.
+    /// A transcript with its contents and its times, in minutes before now.
     #[derive(Clone, Debug)]
     struct Transcript {
         id: u32,
         project: usize,
         /// Its last change; `None` for a file that was changed long before any record says so.
         changed: Option<i64>,
-        /// What its records say; none in a file without times.
+        /// Times of its records; empty in a file without times.
         records: Vec<i64>,
-        /// What sort of session it is.
+        /// The sort of session.
         sort: u8,
     }
 
     fn transcript() -> impl Strategy<Value = Transcript> {
         let minutes = || -20_i64..3_000;
-        // Most files were changed when their last record was written, which is what makes a shortcut.
+        // Most files were last changed when their last record was written; only then is there a shortcut.
         let changed = prop_oneof![
             8 => Just(None),
             1 => minutes().prop_map(|at| Some(Some(at))),
@@ -216,7 +217,7 @@ mod tests {
         )
     }
 
-    /// A time to come: files that are written now were changed long ago then, and what is set is all that is known of them.
+    /// A time in the future: files that are written now count as changed long ago, and only times that are set matter.
     fn now() -> Timestamp {
         Timestamp::from_second(Timestamp::now().as_second()).expect("a time") + SignedDuration::from_hours(24 * 365)
     }
@@ -236,7 +237,7 @@ mod tests {
         };
         fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         let dir = match sort {
-            // Only the others of its project tell its directory.
+            // Only other sessions of the project record its directory.
             1 => String::new(),
             2 => r#","cwd":"/w/elsewhere""#.to_owned(),
             _ if project == "other" => r#","cwd":"/w/other""#.to_owned(),
@@ -266,7 +267,7 @@ mod tests {
         sessions
     }
 
-    /// Compares the shortcut with the long way; returns whether there was one.
+    /// Compares the shortcut with the full scan; returns whether there was a shortcut.
     fn compare(transcripts: &[Transcript], count: usize, filter: &Filter) -> bool {
         let home = tempfile::tempdir().expect("a directory");
         let mut env = fixed();
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortcut_shows_what_the_long_way_shows() {
+    fn the_shortcut_finds_the_same_sessions_as_a_full_scan() {
         let taken = AtomicUsize::new(0);
         let worlds = (prop::collection::vec(transcript(), 300..400), 0_usize..12, any::<bool>(), -900_i64..300);
         let mut runner = TestRunner::new(ProptestConfig::with_cases(32));
@@ -302,7 +303,7 @@ mod tests {
         assert!(taken.into_inner() > 8, "most worlds of this sort have one");
     }
 
-    /// A home whose files were written in place, an hour between any two.
+    /// A home whose files were written in place, an hour apart.
     fn in_place() -> Vec<Transcript> {
         let one = |id| Transcript {
             id,
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_shortcut_where_files_were_written_in_place_and_none_where_they_were_copied() {
+    fn copied_files_are_all_read() {
         let filter = Filter::default();
         assert!(compare(&in_place(), 5, &filter));
         let copied: Vec<Transcript> = in_place().into_iter().map(|it| Transcript { changed: Some(1), ..it }).collect();
@@ -323,14 +324,14 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_claims_to_be_later_than_its_file_comes_no_earlier() {
+    fn a_record_newer_than_its_file_does_not_change_the_order() {
         let mut transcripts = in_place();
         for (at, changed) in [(300, Some(60 * 300)), (301, None)] {
             // It claims to be newer than all others.
             (transcripts[at].records, transcripts[at].changed) = (vec![1], changed);
         }
         assert!(compare(&transcripts, 5, &Filter::default()));
-        // It is still to come.
+        // This one is in the future.
         transcripts[300].records = vec![-60];
         assert!(compare(&transcripts, 5, &Filter::default()));
     }

@@ -1,4 +1,4 @@
-//! What git's own files say of a repository, without running git.
+//! Reads facts about a repository from git's own files, without running git.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use foldhash::HashSet;
 use crate::system::fsio;
 use crate::system::reach;
 
-/// A pointer of git's is one path.
+/// A pointer file of git has one path.
 const MAX_GITDIR: u64 = 64 * 1024;
 const MAX_CONFIG: u64 = 1024 * 1024;
 const MAX_PACKED: u64 = 64 * 1024 * 1024;
 
-/// Returns the URL of the git remote of the checkout that a directory lies in: `origin`, or else the first.
+/// Returns the URL of the git remote of the checkout around a directory: `origin`, or else the first.
 pub(crate) fn remote_of(dir: &Path) -> Option<String> {
     let bytes = fsio::read_bounded(&repository_of(dir)?.join(".git/config"), MAX_CONFIG).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -33,7 +33,7 @@ pub(crate) fn remote_of(dir: &Path) -> Option<String> {
     first
 }
 
-/// Returns the main checkout that a directory lies in.
+/// Returns the main checkout around a directory.
 pub(crate) fn repository_of(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| reach::is_dir(&dir.join(".git")) == Some(true)).map(Path::to_owned)
 }
@@ -59,16 +59,16 @@ pub(crate) fn main_checkout_of(dir: &Path) -> Option<PathBuf> {
     worktrees.parent()?.parent().map(Path::to_owned)
 }
 
-/// A worktree as git lists it, whether it is there or not.
+/// A worktree that git lists; its directory may be missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Worktree {
     /// Its directory.
     pub dir: PathBuf,
-    /// What it has checked out; `None` if git's file does not say.
+    /// The checked-out branch or commit; `None` if git's file does not name one.
     pub head: Option<Head>,
 }
 
-/// What a checkout has checked out.
+/// The branch or commit that a checkout has checked out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Head {
     /// A branch, by its short name.
@@ -88,7 +88,7 @@ pub(crate) fn worktrees_of(main: &Path) -> Vec<Worktree> {
     entries.filter_map(Result::ok).filter_map(worktree).collect()
 }
 
-/// Reads what `HEAD` in a directory of git's says.
+/// Reads `HEAD` in a directory of git's.
 pub(crate) fn head_in(git: &Path) -> Option<Head> {
     let bytes = fsio::read_bounded(&git.join("HEAD"), MAX_GITDIR).ok()?;
     let text = String::from_utf8(bytes).ok()?;
@@ -100,13 +100,13 @@ pub(crate) fn head_in(git: &Path) -> Option<Head> {
     }
 }
 
-/// Returns whether a repository has a file for a branch, as branches have that were changed since they were last packed.
+/// Returns whether a repository has a loose ref for a branch, as for branches that were changed since the last packing.
 pub(crate) fn has_loose_branch(main: &Path, name: &str) -> bool {
     reach::is_file(&main.join(format!(".git/refs/heads/{name}")))
 }
 
-/// Reads the names of the packed branches of a repository; `None` where its references are kept in a way that rejoin does not
-/// read.
+/// Reads the names of the packed branches of a repository; `None` if its references are stored in a format that rejoin
+/// does not read.
 pub(crate) fn packed_branches(main: &Path) -> Option<HashSet<String>> {
     let git = main.join(".git");
     if reach::exists(&git.join("reftable")) != Some(false) {

@@ -1,5 +1,4 @@
-//! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
-//! the copies of one id together.
+//! All agents at once: finds the copies by name, reads the wanted ones in parallel, and groups the copies of one id.
 
 pub(crate) mod aliases;
 mod commits;
@@ -50,18 +49,18 @@ pub(crate) use outside::tie;
 use reader::Notes;
 use siblings::{add_hashed_evidence, add_project_evidence};
 
-/// Every copy of every agent by name, nothing opened yet.
+/// Every copy of every agent by name, before any is opened.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     /// The copies.
     pub places: Vec<Located>,
-    /// What could not be read.
+    /// Paths that could not be read.
     pub problems: Vec<Problem>,
     /// Stores whose links lead to sessions of others.
     pub shared: BTreeSet<aliases::Shared>,
-    /// Receives how many copies were read.
+    /// Receives the number of copies that were read.
     pub watcher: Watcher,
-    /// Looks at the transcripts that are read whole or in part.
+    /// Receives the transcripts that are read, whole or in part.
     pub inspector: Inspector,
 }
 
@@ -72,44 +71,44 @@ pub(crate) struct Scan {
     pub sessions: Vec<Session>,
     /// Pointers whose session cannot be found.
     pub dangling: Vec<Pointer>,
-    /// What could not be read.
+    /// Paths that could not be read.
     pub problems: Vec<Problem>,
 }
 
-/// The longest transcript that is counted without being asked: 64 MiB take a third of a second.
+/// The longest transcript that is counted without a request: 64 MiB take 0.33 seconds.
 pub(crate) const LONG_TO_COUNT: u64 = 64 * 1024 * 1024;
 
-/// What a scan reads.
+/// The parts that a scan reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// How much of each copy.
+    /// The part of each copy that is read.
     pub depth: Depth,
-    /// How large each copy is with all that belongs to it, which takes a look at every file of that.
+    /// Set to measure each copy with its belongings, which looks at every file of them.
     pub sizes: bool,
-    /// Whether prompts and replies are counted, which reads whole files.
+    /// Set to count prompts and replies, which reads whole files.
     pub counts: bool,
     /// The longest transcript that is counted, in bytes.
     pub longest_counted: u64,
-    /// Whether several copies of one session are compared, which reads them whole.
+    /// Set to compare several copies of one session, which reads whole files.
     pub compare: bool,
 }
 
 impl Wanted {
-    /// What `list` needs.
+    /// Enough for `list`.
     pub(crate) const GLANCE: Self =
         Self { depth: Depth::Glance, sizes: true, counts: false, longest_counted: u64::MAX, compare: false };
-    /// What is needed to resume a session: which of its copies is the right one.
+    /// Enough to resume a session, with the choice between its copies.
     pub(crate) const RESUME: Self = Self { compare: true, ..Self::GLANCE };
     /// Every source of a launch directory.
     pub(crate) const THOROUGH: Self = Self { depth: Depth::Thorough, ..Self::RESUME };
 }
 
-/// Finds every copy of the given agents, or of all when none is given.
+/// Finds every copy of the given agents, or of all if none is given.
 pub(crate) fn locate(env: &Env, agents: &[AgentKind]) -> Places {
     locate_with(env, agents, |agent, store| agent.locate(store))
 }
 
-/// Finds every copy of one full id without looking at what else there is.
+/// Finds every copy of one full id without looking at other sessions.
 pub(crate) fn locate_id(env: &Env, agents: &[AgentKind], id: &str) -> Places {
     locate_with(env, agents, |agent, store| agent.locate_id(store, id))
 }
@@ -144,19 +143,19 @@ fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
     wanted.flat_map(|agent| agent.stores(env)).filter_map(|store| problem(&store.root)).collect()
 }
 
-/// Looks into every store of the given agents, or of all when none is given.
+/// Calls `look` for every store of the given agents, or of all if none is given.
 fn in_stores<T: Send>(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> T + Sync) -> Vec<T> {
     let wanted = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
     let look_into = |store: Store, agent: &dyn Agent| look(agent, &Arc::new(store));
     wanted.flat_map_iter(|agent| stores_of(*agent, env).map(|store| look_into(store, *agent))).collect()
 }
 
-/// Returns the stores of an agent whose mounts answer; a variable may lead to one that does not.
+/// Returns the stores of an agent on mounts that answer; a variable may lead to another one.
 fn stores_of(agent: &dyn Agent, env: &Env) -> impl Iterator<Item = Store> + use<> {
     agent.stores(env).into_iter().filter(|store| reach::answers(&store.root))
 }
 
-/// Asking for a program that only points to sessions asks for those.
+/// Returns whether an agent is asked for. Asking for a program that only points to sessions asks for their agent.
 fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
     agents.is_empty() || agents.iter().any(|asked| asked.session_owner() == kind)
 }
@@ -176,7 +175,7 @@ impl Places {
         Self { watcher, ..self }
     }
 
-    /// Shows transcripts to what looks at them while [`Places::read_all`] has them open.
+    /// Passes transcripts to an inspector while [`Places::read_all`] has them open.
     pub(crate) fn inspected(self, inspector: Inspector) -> Self {
         Self { inspector, ..self }
     }
@@ -203,8 +202,8 @@ impl Places {
         scan
     }
 
-    /// Reads every copy, and keeps of each only what `digest` makes of it, so that many need little memory. What only
-    /// other sessions tell of a directory is not known then.
+    /// Reads every copy, and keeps only the result of `digest` for each, to save memory. Directories that only other
+    /// sessions record are then unknown.
     pub(crate) fn digest<T: Send>(
         self,
         env: &Env,
@@ -220,7 +219,7 @@ impl Places {
         (digests, problems)
     }
 
-    /// Reads the copies that `is_wanted` picks, and of the others what it takes to know their directories.
+    /// Reads the copies that `is_wanted` picks, and from the others only enough to know their directories.
     pub(crate) fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
         let Self { places, problems, watcher, inspector, .. } = self;
         let (picked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(is_wanted);
@@ -237,7 +236,7 @@ fn read(
     watcher: &Watcher,
     inspector: &Inspector,
 ) -> Scan {
-    // Before the notes, for which databases are read whole.
+    // Before the notes, for which whole databases are read.
     watcher.begin(places.len());
     let others_stores = others.iter().map(|place| &*place.store);
     let mut notes = Notes::of(env, &places, others_stores, wanted.counts, &mut problems);
@@ -274,7 +273,7 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
     let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
     if let Some(reader) = reader {
         for copy in copies.iter_mut().filter(|copy| copy.prompts.is_none()) {
-            // A copy that cannot be read to its end counts as one of no messages.
+            // A copy that cannot be read to its end counts as having no messages.
             let _ = agent::count(reader, copy);
         }
     }
@@ -294,9 +293,9 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
     }
 }
 
-/// Looks once at each directory, however many sessions share it.
+/// Checks each directory once, for any number of sessions.
 fn look_at_launch_dirs(sessions: &mut [Session]) {
-    // Compared as bytes: taking thousands of paths apart costs more than looking twice at a few.
+    // Compared as bytes: splitting thousands of paths costs more than checking a few twice.
     let dirs: HashSet<&OsStr> = sessions.iter().filter_map(Session::launch_dir).map(Path::as_os_str).collect();
     let exists: HashMap<OsString, Option<bool>> =
         dirs.into_par_iter().map(|dir| (dir.to_owned(), reach::is_dir(Path::new(dir)))).collect();
@@ -320,7 +319,7 @@ mod tests {
     use crate::system::watch::tests::Sum;
 
     #[test]
-    fn who_watches_is_told_of_each_copy_once_however_it_is_read() {
+    fn the_watcher_counts_each_copy_once() {
         let mut env = fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
@@ -334,7 +333,7 @@ mod tests {
             done
         };
         assert_eq!(told(&|places| drop(places.digest(&env, Wanted::GLANCE, |_| ()))), all);
-        // A session without a directory makes that others are read for it.
+        // For a session without a directory, others are read.
         assert!(told(&|places| drop(places.read_all(&env, Wanted::GLANCE))) >= all);
         let one = AgentKind::Claude;
         let some = told(&|places| drop(places.read_some(&env, Wanted::THOROUGH, |place| place.agent() == one)));

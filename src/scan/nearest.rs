@@ -1,4 +1,4 @@
-//! Finds a word that was probably meant, if no conversation has the one that was typed.
+//! Suggests a word for one that no conversation has.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;

@@ -8,14 +8,14 @@ use memchr::{memchr2_iter, memmem};
 #[derive(Clone, Debug)]
 pub(crate) struct Needle {
     text: String,
-    /// Whether case matters.
+    /// Set if case matters.
     pub is_exact: bool,
-    /// The letters in small, where the text has others than those of ASCII and any case will do.
+    /// The lower-case letters, if the text is not ASCII and any case matches.
     folded: Vec<char>,
 }
 
 impl Needle {
-    /// Makes a text without a capital letter be found in any case, as people expect of a search.
+    /// Creates a needle. A text without a capital letter matches in any case, as in other search tools.
     pub(crate) fn new(text: &str, is_exact: bool) -> Self {
         let is_exact = is_exact || text.chars().any(char::is_uppercase);
         let folded = if is_exact || text.is_ascii() { Vec::new() } else { fold(text.chars()).collect() };
@@ -27,12 +27,12 @@ impl Needle {
         &self.text
     }
 
-    /// Returns whether letters beyond ASCII are compared in small.
+    /// Returns whether letters beyond ASCII are compared in lower case.
     pub(super) fn is_folded(&self) -> bool {
         !self.folded.is_empty()
     }
 
-    /// Finds the first place where it is in a text, in bytes.
+    /// Finds the first match in a text, in bytes.
     pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
         let (wanted, bytes) = (self.text.as_bytes(), text.as_bytes());
         if self.is_exact {
@@ -48,7 +48,7 @@ impl Needle {
         text.char_indices().find_map(|(at, _)| Some(at..at + self.length_at(&text[at..])?))
     }
 
-    /// Returns how many bytes of the beginning of a text it is.
+    /// Returns the length in bytes of a match at the beginning of a text.
     fn length_at(&self, text: &str) -> Option<usize> {
         let mut wanted = self.folded.as_slice();
         for (at, letter) in text.char_indices() {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn small_letters_are_found_in_any_case_and_capital_ones_in_theirs() {
+    fn only_small_letters_match_in_any_case() {
         assert_eq!(find("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
         assert_eq!(find("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
         assert_eq!(Needle::new("parser", true).find("PARSER"), None);

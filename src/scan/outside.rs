@@ -1,4 +1,4 @@
-//! What lies outside of the agents' stores: sessions inside the directories that they worked in, and pointers to sessions.
+//! Reads sessions outside the agents' stores, inside the directories that they worked in, and pointers to sessions.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
 }
 
 impl Scan {
-    /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
-    /// and those in which the sessions that are known worked; `watcher` receives how many of them were read.
+    /// Adds the sessions outside the stores that are inside the directories that `filter` asks about, the caller's own
+    /// directory, or the directories of known sessions; `watcher` receives the number of copies that were read.
     pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted, watcher: &Watcher) {
         let asked = asked_dirs(env, filter);
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
@@ -75,7 +75,7 @@ impl Scan {
 
     /// Finds the pointers to sessions and ties them to those that they name.
     ///
-    /// Pointers whose session cannot be found are kept aside.
+    /// Pointers whose session cannot be found are returned separately.
     pub(crate) fn add_pointers(&mut self, env: &Env) {
         for writer in agent::pointer_writers() {
             let owner = writer.kind().session_owner();

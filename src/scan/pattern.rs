@@ -1,4 +1,4 @@
-//! What is looked for in messages: texts that must all be there, or what a regular expression describes.
+//! The search pattern for messages: texts that must all occur, or a regular expression.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ const MOST_LETTERS: usize = 1000;
 /// Distinguishes capital and small letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
-    /// If what was typed has a capital letter, as people expect of a search.
+    /// Exact if the pattern has a capital letter, as in other search tools.
     Smart,
     /// Always.
     Exact,
@@ -24,12 +24,12 @@ pub(crate) enum Case {
     Ignored,
 }
 
-/// What a message must have to be found.
+/// A pattern that a message must match.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    /// What was typed.
+    /// The typed text.
     pub text: String,
-    /// Whether case matters.
+    /// Set if case matters.
     pub is_exact: bool,
     kind: Kind,
 }
@@ -51,12 +51,12 @@ impl Pattern {
         Self { kind: Kind::All(texts.iter().map(needle).collect()), text, is_exact }
     }
 
-    /// Looks for what a regular expression describes; the error says what is wrong with it.
+    /// Looks for a regular expression; the error describes the fault in it.
     pub(crate) fn of_regex(text: &str, case: Case) -> Result<Self, String> {
         if text.chars().nth(MOST_LETTERS).is_some() {
             return Err(format!("the regular expression is longer than {MOST_LETTERS} characters"));
         }
-        // `\W` is no capital letter.
+        // `\W` does not count as a capital letter.
         let typed = text.replace("\\\\", "");
         let letters: String =
             typed.split('\\').enumerate().map(|(at, part)| if at == 0 { part } else { skip(part) }).collect();
@@ -71,7 +71,8 @@ impl Pattern {
         matches!(self.kind, Kind::Regex(_))
     }
 
-    /// Finds the first place in a text that has all of it, in bytes; of several texts, that of the first.
+    /// Finds the first match in a text that matches completely, in bytes; with several texts, the place of the first
+    /// one.
     pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
         match &self.kind {
             Kind::All(needles) => {
@@ -89,7 +90,7 @@ impl Pattern {
         self.probes(agent, place).may_be_in_file(MAX_SEARCHED_FIRST)
     }
 
-    /// Returns what can be looked for in the bytes of a copy, where the words of its messages are in a file as they are said.
+    /// Returns the probes for the bytes of a copy, if a file has the text of its messages verbatim.
     pub(crate) fn probes(&self, agent: &dyn Agent, place: &Located) -> Probes {
         let file = agent.verbatim(place);
         match &self.kind {
@@ -109,7 +110,7 @@ fn is_exact(text: &str, case: Case) -> bool {
     }
 }
 
-/// Leaves out the letter that a backslash stands before.
+/// Drops the letter after a backslash.
 fn skip(part: &str) -> &str {
     let mut letters = part.chars();
     letters.next();
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn all_texts_must_be_there_in_any_order_and_the_first_one_is_shown() {
+    fn all_texts_must_match_in_any_order() {
         let pattern = texts(&["parser", "fix the"], Case::Smart);
         assert_eq!(pattern.find("Fix the PARSER"), Some(8..14));
         assert_eq!(pattern.find("the parser is fixed"), None);
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regular_expression_is_found_and_its_classes_are_no_capital_letters() {
+    fn classes_of_a_regular_expression_do_not_count_as_capitals() {
         assert_eq!(regex(r"par\w+r", Case::Smart).find("the PARSER"), Some(4..10));
         assert_eq!(regex(r"par\Wser", Case::Smart).find("PAR-SER"), Some(0..7));
         assert_eq!(regex(r"Par\w+", Case::Smart).find("the PARSER"), None);

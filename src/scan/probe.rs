@@ -1,8 +1,7 @@
-//! A quick look at the bytes of a transcript: whether a text can be in its messages at all, before anything is parsed.
+//! A quick look at the bytes of a transcript: decides before any parsing whether its messages can contain a text.
 //!
-//! JSON keeps letters and digits of ASCII as they are, and blanks between them, unless somebody escapes them. So the longest
-//! run of those in a text is in the bytes of every file that says it. A file in which it is not need not be read record by
-//! record.
+//! JSON keeps letters and digits of ASCII, and blanks between them, unless a writer escapes them. So the longest run of
+//! these in a text is in the bytes of every file that contains the text. A file without that run need not be parsed.
 
 use std::io::{self, Read as _};
 use std::ops::Range;
@@ -19,28 +18,28 @@ use crate::system::fsio::{self, Buffer, PAGE};
 /// Longer files are not searched before their sessions are read: a session is read at its two ends.
 pub(super) const MAX_SEARCHED_FIRST: u64 = 1024 * 1024;
 
-/// How much is looked at in one go.
+/// Number of bytes searched at once.
 const WINDOW: usize = 128 * 1024;
 /// Bytes of a piece that is searched for first.
 pub(super) const PIECE: usize = 3;
-/// How an escaped letter or digit begins; two more digits follow.
+/// Start of an escaped letter or digit; two more digits follow.
 const ESCAPE: &[u8] = b"\\u00";
-/// What finds that, made once and not for each record.
+/// A searcher for that, made once and not for each record.
 static ESCAPES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(ESCAPE));
-/// The words that agents' readers put into messages themselves, where a record lacks a name.
+/// The words that agents' readers add to messages themselves, if a record lacks a name.
 const OWN: &str = "tool";
 
 /// Letters and digits that must be in a file, in either case.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
-    /// All of them, in small letters.
+    /// All of them, in lower case.
     run: Vec<u8>,
-    /// Where the piece of it is that is looked for first, because it is rare, and what finds it.
+    /// The rarest piece of the run, which is searched for first, and its searcher.
     piece: Range<usize>,
     finder: memmem::Finder<'static>,
 }
 
-/// What must be in the file that holds the messages of a copy, and in the record of any message that is looked for.
+/// The runs that must be in the file with the messages of a copy, and in the record of every wanted message.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     pub(super) file: Option<PathBuf>,
@@ -48,7 +47,7 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Returns whether everything can be in the file; one that is longer than `most` bytes is not searched.
+    /// Returns whether everything can be in the file; a file longer than `most` bytes is not searched.
     pub(crate) fn may_be_in_file(&self, most: u64) -> bool {
         self.file.as_ref().is_none_or(|file| self.all.iter().all(|probe| probe.may_be_in(file, most)))
     }
@@ -68,9 +67,10 @@ impl Probe {
         }
     }
 
-    /// Takes the longest run of letters and digits of a text; `None` where that says nothing.
+    /// Takes the longest run of letters and digits of a text; `None` if it would exclude nothing.
     pub(crate) fn of(needle: &Needle) -> Option<Self> {
-        // Small letters that capitals beyond ASCII have, such as the Kelvin sign and the dotted I, are no sure sign.
+        // Small letters that are the lower case of capitals beyond ASCII, such as the Kelvin sign and the dotted I,
+        // prove nothing.
         let is_sure = |byte: &u8| {
             byte.is_ascii_alphanumeric() && !(needle.is_folded() && matches!(byte.to_ascii_lowercase(), b'i' | b'k'))
         };
@@ -104,12 +104,12 @@ impl Probe {
         Some(Self { run: run.to_vec(), piece, finder })
     }
 
-    /// Returns whether the text can be in a file; one that cannot be read, or is longer than `most` bytes, may hold anything.
+    /// Returns whether the text can be in a file; always true for an unreadable one, or one longer than `most` bytes.
     pub(crate) fn may_be_in(&self, path: &Path, most: u64) -> bool {
         any_window(path, most, self.run.len(), &mut |bytes| self.is_in(bytes) || has_escaped(bytes))
     }
 
-    /// Returns the text, in small letters, and the place of the piece in it.
+    /// Returns the text, in lower case, and the place of the piece in it.
     pub(super) fn into_parts(self) -> (Vec<u8>, Range<usize>) {
         (self.run, self.piece)
     }
@@ -127,7 +127,7 @@ impl Probe {
             // Pieces may overlap.
             from += at + 1;
         }
-        // Where the piece is not in small letters, one of its letters is a capital, and these are rare.
+        // If the piece occurs with capitals, one of its letters is a capital, and these are rare.
         let letters = || self.piece.clone().filter(|at| self.run[*at].is_ascii_alphabetic());
         let capital = |at: usize| self.run[at].to_ascii_uppercase();
         let Some(first) = letters().next() else { return false };
@@ -137,8 +137,8 @@ impl Probe {
     }
 }
 
-/// Returns whether a part of a file is what is looked for, read once in windows that overlap by `longest` bytes. A file that
-/// cannot be read, or is longer than `most` bytes, may hold anything.
+/// Returns whether a part of a file is wanted, read once in windows that overlap by `longest` bytes. Returns true for a
+/// file that cannot be read, or is longer than `most` bytes.
 pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &mut dyn FnMut(&[u8]) -> bool) -> bool {
     let Ok((mut file, metadata)) = fsio::open_regular(path) else { return true };
     if metadata.len() > most {
@@ -167,7 +167,7 @@ pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &mut
     }
 }
 
-/// Returns whether readers put a blank before it themselves, between the name of a tool and what that was given.
+/// Returns whether readers put a blank before a word themselves, between the name of a tool and its arguments.
 fn is_own_argument(word: &[u8]) -> bool {
     let is_literal = |literal: &[u8]| literal.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     word[0].is_ascii_digit() || [&b"true"[..], b"false", b"null"].into_iter().any(is_literal)
@@ -267,7 +267,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_in_some_bytes_is_found_there(run in "[qa1]{1,6}", bytes in "[qaQA1-]{0,24}") {
+        fn a_probe_finds_its_run_in_bytes(run in "[qa1]{1,6}", bytes in "[qaQA1-]{0,24}") {
             let Some(probe) = Probe::of(&Needle::new(&run, false)) else { return Ok(()) };
             prop_assert_eq!(probe.is_in(bytes.as_bytes()), bytes.to_ascii_lowercase().contains(&run));
         }

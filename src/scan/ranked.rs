@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_with_most_of_the_words_are_ranked_and_the_best_comes_first() {
+    fn sessions_with_most_of_the_words_are_ranked() {
         let tally = |counts: &[f32], bytes| Tally { counts: counts.to_vec(), bytes, ..Tally::default() };
         let tallies = [tally(&[1.0, 0.0], 10), tally(&[1.0, 1.0], 10), tally(&[3.0, 1.0], 10), tally(&[0.0, 0.0], 10)];
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 4, &[None; 4], 2, Timestamp::UNIX_EPOCH);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_passage_begins_where_most_words_are_close_together() {
+    fn a_passage_begins_at_the_densest_run_of_words() {
         let text = format!("relay {} the relay lost mails", "x ".repeat(200));
         let words = words(&["relay", "mails", "lost"]);
         let mut places = Vec::new();

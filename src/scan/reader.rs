@@ -15,15 +15,15 @@ use crate::session::{Copy, Located, Problem, Store};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
-/// How many copies are read before the memory of their places is given back.
+/// Number of copies that are read before the memory of their places is freed.
 const PART: usize = 16 * 1024;
 
-/// The small files of each store, and what has moved, read once.
+/// The small files of each store, and `moves.json`, each read once.
 #[derive(Default)]
 pub(super) struct Notes {
     stores: HashMap<OsString, StoreNotes>,
     relocated: Relocated,
-    /// What is known of a store without notes.
+    /// The notes of a store without notes.
     nothing: StoreNotes,
     /// Directories, models and branches, which most copies share with others.
     dirs: Pool<Path>,
@@ -75,12 +75,12 @@ impl Notes {
         Self { stores: notes, relocated, ..Self::default() }
     }
 
-    /// Returns whether a copy was read whole with the others of its file.
+    /// Returns whether a copy was read together with the others of its file.
     fn hold(&self, place: &Located) -> bool {
         self.stores.get(place.store.root.as_os_str()).is_some_and(|notes| notes.copies.contains_key(&*place.path))
     }
 
-    /// Reads copies as [`Reader::digests`] does. Those that the notes hold come first, and are forgotten before the rest is read.
+    /// Like [`Reader::digests`]. The copies in the notes come first, and are dropped before the rest is read.
     #[expect(clippy::too_many_arguments, reason = "a reading of all copies needs all of these")]
     pub(super) fn read<T: Send>(
         &mut self,
@@ -102,7 +102,7 @@ impl Notes {
     }
 }
 
-/// What it takes to read a copy.
+/// The context for reading a copy.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) env: &'a Env,
@@ -112,7 +112,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads copies and reports each. The caller announces how many there are. Every copy is in its own vector, where it stays.
+    /// Reads copies and reports each to `watcher`; the caller announces their number. Each copy stays in its own
+    /// vector.
     pub(super) fn copies(
         &self,
         places: Vec<Located>,
@@ -122,7 +123,7 @@ impl Reader<'_> {
         self.digests(places, problems, watcher, |copy| vec![copy])
     }
 
-    /// Reads copies as [`Reader::copies`] does, and keeps of each only what `digest` returns for it.
+    /// Like [`Reader::copies`], but keeps only the result of `digest` for each.
     fn digests<T: Send>(
         &self,
         mut places: Vec<Located>,
@@ -131,11 +132,11 @@ impl Reader<'_> {
         digest: impl Fn(Copy) -> T + Sync,
     ) -> Vec<T> {
         let mut digests = Vec::with_capacity(places.len());
-        // In parts, so that not every place is in memory until the last one was read.
+        // In parts, so that the memory of places is freed before the last one is read.
         while !places.is_empty() {
             let part = places.split_off(places.len().saturating_sub(PART));
             places.shrink_to_fit();
-            // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
+            // Agents differ in the cost of a session, so long runs of one would leave threads idle at the end.
             let read = |place| self.copy(place).map(&digest);
             let results: Vec<Result<T, Problem>> =
                 part.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();

@@ -1,5 +1,5 @@
-//! Where sessions have moved whose agents' own files go on naming the old directory, and which directories have moved at
-//! all: `moves.json` in the state directory; a move writes it, journalled like the rest.
+//! Reads `moves.json` in the state directory: moved sessions whose agents' own files still name the old directory, and
+//! all moved directories. `move` writes it, with a journal like other changes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ use crate::system::fsio;
 const VERSION: u32 = 1;
 /// A session takes about two hundred bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// The source of a directory that is known from here.
+/// The source of a directory that comes from this file.
 pub(crate) const SOURCE: &str = "moved";
 
-/// What has moved.
+/// Moved directories and sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Relocated {
-    /// Directories, in the order in which they have moved.
+    /// Directories, in the order of their moves.
     pub dirs: Vec<MovedDir>,
     sessions: BTreeMap<AgentKind, BTreeMap<String, MovedSession>>,
 }
@@ -31,17 +31,17 @@ pub(crate) struct Relocated {
 /// A directory that has moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MovedDir {
-    /// Where it was.
+    /// The old path.
     #[serde(with = "path_text")]
     pub from: PathBuf,
-    /// Where it went.
+    /// The new path.
     #[serde(with = "path_text")]
     pub to: PathBuf,
-    /// When that was said.
+    /// The time of the move.
     pub at: Timestamp,
 }
 
-/// Where a session is started, though its agent's files name another directory.
+/// The launch directory of a session whose agent's files name another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MovedSession {
     from: PathBuf,
@@ -71,7 +71,7 @@ pub(crate) fn file(env: &Env) -> PathBuf {
 }
 
 impl Relocated {
-    /// Reads the file; one that is not understood is a problem, and nothing is known of it.
+    /// Reads the file. One that is not understood is a problem, and counts as empty.
     pub(crate) fn read(env: &Env) -> Result<Self, Problem> {
         let path = file(env);
         let bytes = match fsio::read_if_present(&path, MAX_BYTES) {
@@ -117,10 +117,10 @@ impl Relocated {
         self.dirs.push(MovedDir { from: from.to_owned(), to: to.to_owned(), at });
     }
 
-    /// Notes where a session is started from now on; `from` is where it is now.
+    /// Notes the new launch directory of a session; `from` is the current one.
     pub(crate) fn add_session(&mut self, agent: AgentKind, id: &str, from: &Path, to: &Path) {
         let sessions = self.sessions.entry(agent).or_default();
-        // Its own files name the directory that it had before it was moved for the first time.
+        // The agent's own files name the directory before the first move.
         let recorded = sessions.remove(id).filter(|known| known.to == from).map(|known| known.from);
         let recorded = recorded.unwrap_or_else(|| from.to_owned());
         if recorded != to {
@@ -128,7 +128,7 @@ impl Relocated {
         }
     }
 
-    /// Lets a copy be started in its new directory, as long as its own files name the old one.
+    /// Sets the launch directory of a copy to the new one, as long as the agent's own files name the old one.
     pub(crate) fn apply(&self, copy: &mut Copy) {
         if self.sessions.is_empty() {
             return;
@@ -148,7 +148,7 @@ impl Relocated {
         }
     }
 
-    /// Returns the directories that were another one before, each with that one.
+    /// Returns the earlier paths of a directory, through any number of moves.
     pub(crate) fn earlier(&self, dir: &Path) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
         let mut pending = vec![dir.to_owned()];
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_started_in_its_new_directory_while_its_own_files_name_the_old_one() {
+    fn a_moved_session_starts_in_its_new_directory() {
         let mut relocated = Relocated::default();
         relocated.add_session(AgentKind::Claude, "a", Path::new("/one"), Path::new("/two"));
         relocated.add_session(AgentKind::Claude, "a", Path::new("/two"), Path::new("/three"));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_places_of_a_directory_are_found_through_several_moves() {
+    fn earlier_paths_are_found_through_several_moves() {
         let mut relocated = Relocated::default();
         relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
         relocated.add_dir(Path::new("/two"), Path::new("/v/three"), at());

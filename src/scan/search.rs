@@ -1,4 +1,4 @@
-//! Looking for a text in what was said in sessions.
+//! Searches the messages of sessions for a text.
 
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
@@ -17,7 +17,7 @@ use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Located, Problem, Role};
 use crate::system::env::Env;
 
-/// How many characters are shown before and after a match.
+/// Number of characters shown before and after a match.
 pub(super) const AROUND: usize = 60;
 /// The most characters of a line before and after a match; a tool's answer may be one line of megabytes.
 const MAX_LINE: usize = 1 << 20;
@@ -25,58 +25,58 @@ const MAX_LINE: usize = 1 << 20;
 /// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Its place among the messages, from 1, where numbers were asked for.
+    /// Its number among the messages, from 1, if numbers were asked for.
     pub number: u64,
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// When.
+    /// The time of the message.
     pub at: Option<Timestamp>,
-    /// What stands before the text, shortened.
+    /// The text before the match, shortened.
     pub before: String,
     /// The first match in the message, as it is written there.
     pub found: String,
-    /// What stands after it, shortened.
+    /// The text after the match, shortened.
     pub after: String,
-    /// Whether whole lines stand before and after it, not some words.
+    /// Set if `before` and `after` are whole lines, not some words.
     pub has_lines: bool,
     /// The number of its branch; `None` on the active one, and unless [`mark_branches`] looked.
     pub branch: Option<u16>,
 }
 
-/// Where the text is in one session.
+/// The matches in one session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
-    /// Whether the title has it.
+    /// Set if the title matches.
     pub in_title: bool,
-    /// How many messages have it.
+    /// Number of messages that match.
     pub messages: u64,
     /// The first of these.
     pub hits: Vec<Hit>,
-    /// Why not everything was searched.
+    /// The reason why not everything was searched.
     pub problem: Option<Problem>,
 }
 
 impl Found {
-    /// Returns whether the text is there at all.
+    /// Returns whether anything matches.
     pub(crate) fn is_any(&self) -> bool {
         self.in_title || self.messages > 0
     }
 }
 
-/// What is wanted of the messages that are found.
+/// The wanted messages, and the facts wanted about them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish<'a> {
-    /// Whose messages count; everybody's if none is named.
+    /// The speakers whose messages count; all if empty.
     pub roles: &'a [Role],
-    /// How many are shown, the first ones.
+    /// Maximum number of messages shown, the first ones.
     pub most: usize,
-    /// How many lines are shown before and after a match; `None` for some words.
+    /// Number of lines shown before and after a match; `None` for some words.
     pub lines: Option<usize>,
-    /// Whether each is shown with its number, for which all before it are counted.
+    /// Set to show each with its number, for which all messages before it are counted.
     pub has_numbers: bool,
     /// If set, the branch of each is noted.
     pub names_branches: bool,
-    /// How many are enough to know of; the rest is not searched. All are counted where none is named.
+    /// Number of matches after which the search stops; `None` counts all.
     pub enough: Option<u64>,
 }
 
@@ -104,19 +104,19 @@ impl Places {
     }
 }
 
-/// Looks through every message of a copy that can be read, streamed.
+/// Searches every readable message of a copy, streamed.
 pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
     let found = Found { in_title, ..Found::default() };
     let agent = agent::by_kind(copy.place.agent());
-    // Who is shown no message knows enough.
+    // If no messages are shown, a match in the title is enough.
     let is_enough = in_title && wish.most == 0 && wish.enough.is_some();
     let Some(agent) = agent.filter(|_| !is_enough) else { return found };
     let probes = pattern.probes(agent, &copy.place);
     if probes.may_be_in_file(u64::MAX) { look_through(agent, copy, pattern, &probes, wish, found) } else { found }
 }
 
-/// Returns whether the title of a copy has it, or its first prompt where there is no title.
+/// Returns whether the title of a copy matches, or its first prompt if there is no title.
 pub(crate) fn is_named(copy: &Copy, pattern: &Pattern) -> bool {
     let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
     label.is_some_and(|label| pattern.find(&label.value).is_some())
@@ -131,7 +131,7 @@ fn look_through(
     mut found: Found,
 ) -> Found {
     let mut number = 0;
-    // What comes behind the last one that is shown needs no number.
+    // Messages after the last one shown need no number.
     let counts = Cell::new(wish.has_numbers && wish.most > 0);
     let looked = agent.messages_with(copy, &|record| interest(probes, record, counts.get()), &mut |said| {
         let message = match said {
@@ -190,7 +190,7 @@ pub(crate) fn mark_branches(copy: &Copy, hits: &mut [Hit]) {
     });
 }
 
-/// Says what is wanted of a record.
+/// Decides which parts of a record are wanted.
 fn interest(probes: &Probes, record: &[u8], counts: bool) -> Interest {
     match (probes.may_be_in(record), counts) {
         (true, _) => Interest::Messages,
@@ -213,7 +213,7 @@ pub(super) fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [St
     [before, text[place].to_owned(), after]
 }
 
-/// Cuts a text around a place in it; an ellipsis marks what is left out.
+/// Cuts a text around a place in it; an ellipsis marks omitted text.
 pub(super) fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let start = before.char_indices().rev().take(AROUND).last().map_or(place.start, |(at, _)| at);
@@ -240,7 +240,7 @@ mod tests {
     use crate::scan::pattern::Case;
 
     #[test]
-    fn an_excerpt_says_where_something_is_left_out() {
+    fn an_excerpt_marks_omitted_text_with_an_ellipsis() {
         let text = format!("{}needle{}", "ü".repeat(100), "ö".repeat(60));
         let place = Needle::new("needle", false).find(&text).expect("a place");
         let [before, found, after] = excerpt(&text, place);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_reads_only_files_with_the_text_finds_the_same_sessions() {
+    fn a_search_of_prefiltered_files_finds_the_same_sessions() {
         let mut env = crate::system::env::tests::fixed();
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
@@ -328,13 +328,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_in_a_text_is_found_there_whatever_else_is(before in ".*", needle in ".+", after in ".*") {
+        fn a_needle_is_found_in_any_surrounding_text(before in ".*", needle in ".+", after in ".*") {
             let text = format!("{before}{needle}{after}");
             let exact = Needle::new(&needle, true).find(&text);
             prop_assert_eq!(exact.clone(), text.find(&needle).map(|at| at..at + needle.len()));
             let place = Needle::new(&needle, false).find(&text);
             let place = place.expect("a place");
-            // It cuts no character, and what is before it does not have it.
+            // The match splits no character.
             prop_assert!(text.get(place.clone()).is_some());
             let excerpt = excerpt(&text, place);
             prop_assert!(excerpt.concat().chars().count() <= text.chars().count() + 2);

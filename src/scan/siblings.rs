@@ -1,4 +1,4 @@
-//! What other sessions tell of a directory where a session itself does not.
+//! Takes directories from other sessions if a session itself does not record one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(super) fn add_project_evidence(
         .cloned()
         .collect();
     watcher.begin(siblings.len());
-    // A sibling that cannot be read gives no evidence; that is all it means here.
+    // An unreadable sibling gives no evidence; that is not a problem here.
     let siblings = Reader { env, notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
         siblings,
         &mut Vec::new(),
@@ -63,7 +63,7 @@ pub(super) fn add_project_evidence(
     });
 }
 
-/// Finds the directory of a session whose project is named after a hash of it among those that are known.
+/// Finds the directory of a session whose project is named after a hash, by hashing the known directories.
 pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<Copy>], watcher: &Watcher) {
     let hashed = |copy: &Copy| {
         let agent = agent::by_kind(copy.place.agent()).filter(|_| copy.launch_dir.is_none())?;
@@ -78,7 +78,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<Copy>], watcher: 
     drop(read);
     watcher.begin(others.len());
     let notes = Notes::of(env, &others, [], false, &mut Vec::new());
-    // What cannot be read names no directory; that is all it means here.
+    // An unreadable copy names no directory; that is not a problem here.
     let others = Reader { env, notes: &notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
         others,
         &mut Vec::new(),
@@ -87,7 +87,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<Copy>], watcher: 
     // Another session may have worked further down.
     let recorded = copies.iter().chain(&others).flatten().flat_map(Copy::directories);
     let dirs: BTreeSet<PathBuf> = recorded.flat_map(Path::ancestors).map(Path::to_owned).collect();
-    // Hashing every directory once for each project is enough.
+    // Hashing every directory once per project is enough.
     let mut found: HashMap<(AgentKind, Arc<str>), Option<&PathBuf>> = HashMap::new();
     for copy in copies.iter_mut().flatten() {
         let Some((agent, project)) = hashed(copy) else { continue };

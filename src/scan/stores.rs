@@ -1,4 +1,4 @@
-//! What each store of each agent holds, and where was looked in vain.
+//! Counts the sessions of each store of each agent, and lists the missing stores.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -13,39 +13,39 @@ use crate::session::{AgentKind, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
-/// What a store holds.
+/// Facts about a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreFacts {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// What its makers call that agent.
+    /// The agent's name as its makers write it.
     pub name: &'static str,
     /// The directory, or the database.
     pub root: PathBuf,
-    /// The directory below which a program makes such stores, one for each of its tasks.
+    /// The directory below which a program creates such stores, one for each of its tasks.
     pub made_below: Option<PathBuf>,
-    /// Whether it is there.
+    /// Set if it exists.
     pub exists: bool,
-    /// Whether the agent uses it when nobody tells it otherwise.
+    /// Set if the agent uses it by default.
     pub is_default: bool,
-    /// How many sessions it holds that `list` shows.
+    /// Number of its sessions that `list` shows.
     pub sessions: usize,
-    /// How many sub-agents, archived and empty sessions.
+    /// Number of its sub-agents, archived and empty sessions.
     pub others: usize,
-    /// The bytes of all of them; a database counts whole, with what else is in it.
+    /// Total size of all of them in bytes; a database counts with all its contents.
     pub size_bytes: u64,
-    /// When one of them was last active.
+    /// Time of the last activity in any of them.
     pub active_at: Option<Timestamp>,
-    /// The version of the agent that wrote the newest of them, where its records say so.
+    /// The version of the agent that wrote the newest of them, if its records have one.
     pub version: Option<String>,
-    /// The roots of other stores in which links of this one lead to sessions, which count there.
+    /// The roots of other stores to whose sessions links of this one lead; they count there.
     pub shared_with: Vec<PathBuf>,
-    /// The newest version of the agent that this program was tested with, where it has versions.
+    /// The newest version of the agent that rejoin was tested with, if the agent has versions.
     pub tested_version: Option<&'static str>,
 }
 
 impl StoreFacts {
-    /// Returns whether a version wrote the newest session that is newer than any that was tested.
+    /// Returns whether the newest session is from a later version than any that was tested.
     pub(crate) fn is_newer_than_tested(&self) -> bool {
         let number = |version: &str| version::parts(version);
         let own = self.version.as_deref().and_then(number);
@@ -53,20 +53,20 @@ impl StoreFacts {
     }
 }
 
-/// What is known of a store while its sessions are counted.
+/// The facts about a store while its sessions are counted.
 struct Sum<'s> {
     facts: StoreFacts,
     by: &'static dyn Agent,
     /// Files of several sessions, which are counted once.
     shared: BTreeSet<Arc<Path>>,
-    /// The newest sessions; the very newest may have no record yet.
+    /// The newest sessions; the very newest may not have a record yet.
     newest: Vec<&'s Session>,
 }
 
-/// How many of the newest sessions are asked for the version.
+/// Number of the newest sessions that are asked for the version.
 const ASKED: usize = 3;
 
-/// Says of each store of these agents, or of all where none is named, which of the sessions it holds.
+/// Returns facts about each store of these agents, or of all agents if none is given.
 pub(crate) fn facts(
     sessions: &[Session],
     shared: &BTreeSet<Shared>,

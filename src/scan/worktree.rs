@@ -1,4 +1,4 @@
-//! Git worktrees that were deleted, and what they had checked out.
+//! Deleted git worktrees, and the branch or commit that each had checked out.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ use foldhash::{HashMap, HashSet};
 use crate::scan::git::{Head, has_loose_branch, head_in, packed_branches, worktrees_of};
 use crate::system::reach;
 
-/// A worktree that is gone, and what it had checked out.
+/// A deleted worktree, and the branch or commit that it had checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lost {
     /// Its directory.
     pub dir: PathBuf,
     /// The main checkout of its repository.
     pub main: PathBuf,
-    /// What it had checked out.
+    /// The branch or commit that it had checked out.
     pub head: Head,
-    /// Whether git still lists it, so that it makes it again only when it is told twice.
+    /// Set if git still lists it, so that `git worktree add` needs `--force`.
     pub is_listed: bool,
 }
 
 impl Lost {
-    /// Says what it has checked out: `branch feature`.
+    /// Describes its checked-out branch or commit: `branch feature`.
     pub(crate) fn head_in_words(&self) -> String {
         match &self.head {
             Head::Branch(name) => format!("branch {name}"),
@@ -31,7 +31,7 @@ impl Lost {
     }
 }
 
-/// The worktrees and branches of a repository, read once for any number of directories that are gone.
+/// The worktrees and branches of a repository, read once for any number of missing directories.
 #[derive(Debug)]
 pub(crate) struct Worktrees {
     /// The main checkout.
@@ -59,7 +59,7 @@ impl Worktrees {
         dir.ancestors().find_map(|dir| self.heads.get_key_value(dir))
     }
 
-    /// Finds a worktree that git lists and that is gone. What git lists says what it had checked out.
+    /// Finds a missing worktree that git still lists, with the branch or commit from git's list.
     pub(crate) fn listed(&self, gone: &Path) -> Result<Option<Lost>, String> {
         let Some((dir, head)) = self.around(gone).filter(|(dir, _)| reach::exists_itself(dir) == Some(false)) else {
             return Ok(None);
@@ -68,8 +68,8 @@ impl Worktrees {
         self.lost(dir, head.clone().ok_or_else(unknown)?, true).map(Some)
     }
 
-    /// Takes a directory for a worktree that git lists no more if it lay among worktrees, such as in `.claude/worktrees` of a
-    /// repository, and the branch that was worked on there still exists.
+    /// Recognizes a directory as a worktree that git no longer lists if it was among worktrees, such as in
+    /// `.claude/worktrees` of a repository, and the branch that a session worked on there still exists.
     pub(crate) fn unlisted(&self, gone: &Path, branch: Option<&str>) -> Result<Option<Lost>, String> {
         let among = gone
             .parent()

@@ -79,7 +79,7 @@ impl Column {
     }
 }
 
-/// Returns the width of a row in which each text and each path has at most this width.
+/// Returns the width of a row in which texts and paths have at most these widths.
 pub(crate) fn needed(columns: &[Column], [text, path]: [usize; 2]) -> usize {
     let width = |column: &Column| match column.fit {
         Fit::Text => column.width().min(text),
@@ -96,7 +96,7 @@ pub(crate) fn write(out: &mut impl Write, columns: Vec<Column>, width: usize, he
     lines.try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// Writes a table without headings, as wide as it is.
+/// Writes a table without headings, at its full width.
 pub(crate) fn write_bare(out: &mut impl Write, columns: Vec<Column>) -> io::Result<()> {
     lines(columns, usize::MAX).try_for_each(|line| writeln!(out, "{line}"))
 }
@@ -113,7 +113,7 @@ pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> impl Iterator<Ite
         .load_style(presets::NOTHING)
         .force_no_tty()
         .set_content_arrangement(ContentArrangement::Dynamic)
-        // The gap behind the last column is trimmed.
+        // The gap after the last column is trimmed.
         .set_width(u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP))
         .set_delimiter(NO_DELIMITER)
         .set_truncation_indicator("…");
@@ -123,7 +123,7 @@ pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> impl Iterator<Ite
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
         table.add_row(line(columns.iter_mut().map(|column| column.take(row))));
     }
-    // A single column is cut, whatever it is.
+    // A single column is cut, regardless of its kind.
     let is_alone = columns.len() == 1;
     for (shown, column) in table.column_iter_mut().zip(&columns) {
         shown.set_padding((0, GAP));
@@ -145,7 +145,7 @@ fn line(cells: impl Iterator<Item = Cell>) -> Row {
     row
 }
 
-/// Divides the room that the other columns leave: paths shrink to their least width before texts do.
+/// Divides the width that the other columns leave: paths shrink to their minimum before texts do.
 fn cut_paths(columns: &mut [Column], width: usize) {
     let mut room = width.saturating_sub(needed(columns, [0, 0]));
     let texts = needed(columns, [usize::MAX, 0]) - needed(columns, [0, 0]);

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         return Err(refusal.unwrap_or(unattended).into());
     }
     match clean_up(settings, env, ui) {
-        // Whoever holds the lock is at work; a cron job has nothing to add, and its next run comes.
+        // Another process holds the lock, so a cron job leaves the work to its next run.
         Err(error) if is_locked(&error) => {
             ui.note(&format!("{error:#}. Nothing was done."));
             let (plan, outcome, purged) = (Planned::default(), Outcome::default(), Purged::default());
@@ -55,7 +55,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
         plan.print(settings, &plan.report(settings, None, &purged, env), env, ui)?;
         let has_findings = plan.has_work() || !purged.runs.is_empty();
-        // Giving back the memory of each session by itself takes longer than it is worth.
+        // As in `list`: freeing the memory of each session takes longer than it is worth.
         std::mem::forget(plan);
         return match refusal {
             Some(refusal) => Err(refusal.into()),
@@ -73,12 +73,12 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let (mut outcome, mut purged) = (Outcome::default(), Purged::default());
     let mut is_permanent = removal.permanent;
     if plan.has_work() || !plan.due.is_empty() {
-        // One lock for all of it: nobody comes in between.
+        // One lock for everything, so that no other process intervenes.
         let state_dir = StateDir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
         if settings.archives {
             plan.archive(settings, &state_dir, env, ui)?;
         }
-        // What may fail as a whole comes first, as long as nothing has been changed.
+        // Steps that can fail as a whole come first, before any change.
         let handed = plan.hand_over(settings, &state_dir, env, ui)?;
         let mut progress = ui.progress("Removing", plan.change.items.len());
         outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
@@ -106,7 +106,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     Ok(if has_failed { Exit::Partial } else { Exit::Ok })
 }
 
-/// Removes the old files of `resume --with`. A failure is not worth more than a warning.
+/// Removes the old files of `resume --with`. A failure is only a warning.
 fn remove_briefings(env: &Env, ui: &mut Ui) {
     let days = briefings::DAYS;
     match briefings::remove_old(&SYSTEM, env) {

@@ -31,7 +31,7 @@ use crate::view::ui::Ui;
 #[derive(Default)]
 pub(super) struct Planned {
     pub(super) change: Change,
-    /// The archive that what goes is put into first.
+    /// The archive into which sessions are copied before they are removed.
     archive: Option<PathBuf>,
     archived: Archived,
     kept: BTreeMap<Keep, usize>,
@@ -47,7 +47,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     let pins = Pins::read(env)?;
     let policy = &settings.policy;
     let filter = crate::commands::place_filter(&settings.args.place, env)?;
-    // Every agent is read, because the fuses compare with all there is.
+    // Every agent is read, because the guards compare with all sessions.
     let showing = ui.watch("Reading");
     let mut summaries =
         Summaries::read(env, &[], &filter, &settings.rules, policy.max_total.is_some(), Vec::new(), showing.watcher());
@@ -55,7 +55,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     let archive = Archive::of(env, settings.args.archive_dir.as_deref());
     let (families, guards) = summaries.decide(policy, &pins, &settings.args.exclude, |summaries, families| {
         if settings.archives {
-            // None of them goes that is not archived first.
+            // Every one of them is archived before it is removed.
             families.iter().map(|family| summaries.owned_key(family.root())).collect()
         } else {
             let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
@@ -92,7 +92,7 @@ fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut U
     crate::commands::warn_of_problems(ui, &history.problems);
     let due = Purge::Before(before);
     let due: Vec<String> = history.runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
-    // With a clock that jumped ahead everything looks old, and this cannot be undone.
+    // If a clock jumped ahead, everything looks old, and a purge cannot be undone.
     let newest = history.runs.iter().filter_map(|run| run.kept_since).max().max(newest);
     if due.is_empty() || newest.is_some_and(|newest| newest >= before) || !trash_keep.is_relative() {
         return Ok(due);
@@ -104,7 +104,7 @@ fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut U
 }
 
 impl Planned {
-    /// Counts what stays, and notes what only its agent can remove.
+    /// Counts the sessions that stay, and notes those that only their agent can remove.
     pub(super) fn note_kept(&mut self, summaries: &Summaries, families: &[Family]) {
         for family in families {
             if let Verdict::Stays(keep) = family.verdict {
@@ -150,12 +150,12 @@ impl Planned {
         }
     }
 
-    /// Returns whether anything goes.
+    /// Returns whether any session is removed.
     pub(super) fn has_work(&self) -> bool {
         !self.change.is_empty()
     }
 
-    /// Has agents remove what only they can, each session archived first.
+    /// Lets agents remove the sessions that only they can remove, each archived first.
     pub(super) fn hand_over(
         &mut self,
         settings: &Settings<'_>,
@@ -171,7 +171,7 @@ impl Planned {
         Ok(done)
     }
 
-    /// Archives everything that goes; what cannot be archived stays.
+    /// Archives all sessions to be removed; those that cannot be archived stay.
     pub(super) fn archive(
         &mut self,
         settings: &Settings<'_>,
@@ -195,7 +195,7 @@ impl Planned {
         Ok(())
     }
 
-    /// Says why the plan looks like a mistake.
+    /// Returns the reason why the plan looks like a mistake.
     pub(super) fn refusal(&self, settings: &Settings<'_>, env: &Env) -> Option<Refusal> {
         if settings.args.allow_all || !self.has_work() {
             return None;

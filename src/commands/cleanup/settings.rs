@@ -1,4 +1,4 @@
-//! Settings of a cleanup: the options, and what the config file adds to them.
+//! Settings of a cleanup: the options, and the additions of the config file.
 
 use jiff::ToSpan as _;
 
@@ -9,12 +9,12 @@ use crate::session::select::Filter;
 use crate::session::when::When;
 use crate::system::env::{Clock, Env};
 
-/// What goes by age unless something else is asked for.
+/// Default age from which sessions are removed, in days.
 const DEFAULT_DAYS: i32 = 30;
-/// How long what was removed stays in the trash unless something else is asked for.
+/// Default time that removed files stay in the trash, in days.
 const TRASH_DAYS: i32 = 14;
 
-/// The options and the config file as one.
+/// The options combined with the config file.
 #[derive(Debug)]
 pub(super) struct Settings<'a> {
     /// The options as they were typed.
@@ -23,16 +23,16 @@ pub(super) struct Settings<'a> {
     pub policy: Policy,
     /// The sessions that each rule of the policy keeps.
     pub rules: Vec<Filter>,
-    /// `true` to archive everything before it goes.
+    /// Set to archive everything before it is removed.
     pub archives: bool,
     /// Age from which the trash is purged.
     pub trash_keep: When,
-    /// Names what the config file adds to the options.
+    /// Names the options that the config file adds.
     pub note: Option<String>,
 }
 
 impl<'a> Settings<'a> {
-    /// Reads the config file where the options say nothing.
+    /// Reads the config file for options that are not given.
     pub(super) fn of(args: &'a CleanupArgs, env: &Env) -> Self {
         let config = &env.config.cleanup;
         let is_aged = args.max_total.is_none() && !args.any_age;
@@ -61,7 +61,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Returns what a rule of the config file keeps of the sessions that it means.
+/// Converts a rule of the config file.
 fn rule_of(rule: &KeepRule, clock: &Clock) -> Rule {
     Rule { since: rule.since.map(|since| clock.before(since)), last: rule.last }
 }

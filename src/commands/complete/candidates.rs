@@ -1,4 +1,4 @@
-//! What a word of a command line can be at this moment, with a few words on each.
+//! Completion candidates for a word of a command line, each with a short description.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::render::trash::name;
 
-/// More than a screen of candidates helps nobody.
+/// Maximum candidates; more would not fit a screen.
 const MAX_CANDIDATES: usize = 50;
 
 fn candidate(value: impl Into<String>, help: &str) -> CompletionCandidate {
@@ -28,7 +28,8 @@ fn candidate(value: impl Into<String>, help: &str) -> CompletionCandidate {
     CompletionCandidate::new(value.into()).help(Some(help.into()))
 }
 
-/// Returns the newest sessions: of an agent that is typed, by `agent:id`, else by id, and the agents that have any.
+/// Returns the newest sessions, and the agents that have any: with an agent typed, those of that agent as `agent:id`,
+/// else ids.
 pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
     let mut sessions = scan::locate(env, &[]).read_all(env, wanted).sessions;
@@ -37,7 +38,7 @@ pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     of_sessions(&sessions, typed)
 }
 
-/// Returns the same of the sessions in the archive.
+/// Like [`sessions`], for the sessions in the archive.
 pub(super) fn archived(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     let holdings = Archive::of(env, None).holdings();
     let newest = holdings.sessions.values().filter_map(|states| states.last());
@@ -68,12 +69,12 @@ pub(super) fn pinned(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     pins.sessions().map(|(agent, id)| candidate(name(agent, id), agent.name())).collect()
 }
 
-/// Returns sessions or, behind a plus sign, the tags in use.
+/// Returns sessions or, after a plus sign, the tags in use.
 pub(super) fn sessions_and_tags(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     if typed.starts_with('+') { tags(env, "+") } else { sessions(env, typed) }
 }
 
-/// Returns the tags in use, each behind a prefix.
+/// Returns the tags in use, each with a prefix.
 pub(super) fn tags(env: &Env, prefix: &str) -> Vec<CompletionCandidate> {
     let Ok(tags) = Tags::read(env) else { return Vec::new() };
     let counts = tags.counts().into_iter();
@@ -91,14 +92,14 @@ pub(super) fn undoable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     runs(env, Run::is_undoable)
 }
 
-/// Returns the runs that keep something in the trash.
+/// Returns the runs that have entries in the trash.
 pub(super) fn purgeable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     let Ok(history) = History::read(env) else { return Vec::new() };
     let kept: BTreeSet<&str> = trash::entries(&history).map(|entry| entry.run.id.as_str()).collect();
     runs(env, |run| kept.contains(run.id.as_str()))
 }
 
-/// Returns what is in the trash.
+/// Returns the entries of the trash.
 pub(super) fn in_trash(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     let Ok(history) = History::read(env) else { return Vec::new() };
     let entries = trash::entries(&history).take(MAX_CANDIDATES);
@@ -114,7 +115,7 @@ pub(super) fn topics() -> Vec<CompletionCandidate> {
     names().map(|topic| candidate(topic, "a topic")).chain(commands).collect()
 }
 
-/// Returns the groups of hosts in the config file, and what stands for all of them and for this machine.
+/// Returns the groups of hosts in the config file, and the words for all of them and for this machine.
 pub(super) fn hosts(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     let groups = env.config.hosts.iter().map(|(name, hosts)| candidate(name, &hosts.join(", ")));
     let words = [("all", "every host of the config file"), (".", "this machine")];

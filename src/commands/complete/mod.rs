@@ -1,4 +1,4 @@
-//! `rejoin completions`, and the answers to its scripts: candidates for a command line, found at this moment.
+//! `rejoin completions`, and the answers to its scripts: candidates for a command line, found when it is typed.
 
 mod bash;
 mod candidates;
@@ -20,24 +20,24 @@ use crate::format::command_line::value_of;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-/// The shells that can be completed in.
+/// The supported shells.
 const SHELLS: Shells<'static> = Shells(&[&bash::Bash, &elvish::Elvish, &Fish, &Powershell, &Zsh]);
 
-/// Answers a shell that asks for completions; `None` when none does.
+/// Answers a shell that asks for completions; `None` if no shell asks.
 pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
     let line = Line::of(args);
     let factory = move || command(&line);
     match CompleteEnv::with_factory(factory).shells(SHELLS).try_complete(args.iter().cloned(), None) {
         Ok(is_answered) => is_answered.then_some(Exit::Ok),
         Err(error) => {
-            // A shell that is gone wants no error.
+            // A shell that is gone needs no error.
             let _ = error.print();
             Some(Exit::Usage)
         }
     }
 }
 
-/// Prints the script with which a shell completes command lines.
+/// Prints the completion script of a shell.
 pub(crate) fn run(args: &CompletionsArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     if let Some(completer) = SHELLS.completer(args.shell.into()) {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CompletionsArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What the rest of the line says of what can be named in it.
+/// The facts about the rest of the line that determine the candidates.
 #[derive(Clone, Debug)]
 struct Line {
     home: Option<PathBuf>,
@@ -61,7 +61,7 @@ impl Line {
         Self { home, is_archived: args.iter().any(|arg| arg == "--archived") }
     }
 
-    /// Makes a completer of what finds candidates in the home that the line is about.
+    /// Creates a completer from a function that finds candidates in the home of the line.
     fn completer(
         &self,
         find: impl Fn(&Env, &str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
@@ -78,8 +78,8 @@ impl Line {
     }
 }
 
-/// Returns whether a shell takes a value for one word that runs and expands nothing, in quotes and without them. What comes
-/// from data, such as the name of a session's directory, may be anything; any other value is not offered.
+/// Returns whether a shell takes a value for one word, quoted or not, that runs and expands nothing. Values from data,
+/// such as the name of a session's directory, may be anything; unsafe ones are not offered.
 pub(crate) fn is_a_word(value: &str) -> bool {
     !value.starts_with(['-', '=', '@', '%']) && value.chars().all(is_plain)
 }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_run_or_expand_in_a_shell_is_not_offered() {
+    fn values_with_shell_code_are_not_offered() {
         for value in [
             "evil$(touch PWN)",
             "a`b`",

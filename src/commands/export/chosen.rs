@@ -1,4 +1,4 @@
-//! Which sessions are exported: those that were named, or those that pass the filters, each with its sub-agents.
+//! Selects the sessions to export: named ones, or those that pass the filters, each with its sub-agents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +12,13 @@ use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-/// A session that is exported.
+/// A session to export.
 #[derive(Debug)]
 pub(super) struct Chosen {
     pub session: Session,
-    /// Those that it made, the oldest first.
+    /// Its sub-agents, the oldest first.
     pub subagents: Vec<Session>,
-    /// What the archive holds of it, if it is read from there.
+    /// Its state in the archive, if it is read from there.
     pub archived: Option<Snapshot>,
 }
 
@@ -47,7 +47,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
             selectors.iter().map(&mut one).collect::<anyhow::Result<Vec<_>>>()?
         }
     };
-    // JSON only names the sub-agents, so nothing else need be looked for.
+    // JSON only names the sub-agents, so only these are searched for.
     if is_json && !named.is_empty() {
         let made = named.iter().flat_map(|session| find::made_by(session, env)).collect();
         return Ok(with_subagents(named, made));
@@ -76,7 +76,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     Ok(with_subagents(others, subagents))
 }
 
-/// Gives each session those that it made, and those that these made.
+/// Attaches its sub-agents to each session, and their own.
 fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen> {
     let mut of_parent: HashMap<(AgentKind, String), Vec<Session>> = HashMap::new();
     for session in subagents {
@@ -92,7 +92,7 @@ fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen
         }
         let mut below = of_parent.get(&(session.agent, session.id().to_owned())).cloned().unwrap_or_default();
         let mut at = 0;
-        // One that names itself as its parent is there once.
+        // A session that names itself as its parent is added once.
         let mut seen: HashSet<String> = below.iter().map(|session| session.id().to_owned()).collect();
         while let Some(session) = below.get(at) {
             let made = of_parent.get(&(session.agent, session.id().to_owned())).into_iter().flatten();

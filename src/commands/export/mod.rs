@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     Ok(left_out.exit(ui))
 }
 
-/// Writes a file for each session, and an index of those that could be written.
+/// Writes one file per session, and an index of those that could be written.
 fn directory(
     dir: &Path,
     chosen: &[Chosen],
@@ -105,7 +105,7 @@ fn directory(
     Ok(exit)
 }
 
-/// How the sessions of one run are written.
+/// Writes the sessions of one run.
 struct Exporter<'a> {
     format: ExportFormat,
     messages: Messages,
@@ -114,7 +114,7 @@ struct Exporter<'a> {
 }
 
 impl Exporter<'_> {
-    /// Writes one session with its sub-agents; returns how many messages were said.
+    /// Writes one session with its sub-agents; returns the number of messages.
     fn write(&self, mut out: &mut dyn Write, one: &Chosen, left_out: &LeftOut) -> anyhow::Result<u64> {
         let unpacked = match &one.archived {
             Some(state) => Some((state, Unpacked::of(&state.manifest, self.archive, self.env)?)),
@@ -163,7 +163,7 @@ fn pages(
     said(page, copy, messages)?;
     for (at, subagent) in one.subagents.iter().enumerate() {
         page.subagent(at + 1, subagent)?;
-        // One that cannot be read hides nothing of its session.
+        // A sub-agent that cannot be read does not stop its session's export.
         if let Err(error) = said(page, subagent.copy(), &Messages::All(BranchFilter::Active)) {
             left_out.note(error.downcast()?);
         }
@@ -185,7 +185,7 @@ fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> Entry {
     }
 }
 
-/// Makes a directory; one that is there is good. The directory above it must be there.
+/// Creates a directory, or accepts an existing one. The directory above it must exist.
 fn make_dir(dir: &Path) -> io::Result<()> {
     let (above, name) = disk::open_parent(&SYSTEM, dir)?;
     match SYSTEM.make_dir((&above, &name), Access::Usual) {
@@ -194,7 +194,7 @@ fn make_dir(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file whole, or leaves what is there.
+/// Writes a file completely, or leaves the old one.
 fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut saving = Saving::begin(&SYSTEM, path, Access::Usual)?;
     write(&mut saving)?;

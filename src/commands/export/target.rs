@@ -1,4 +1,4 @@
-//! Where an export goes, and what its files are called.
+//! The target of an export, and the names of its files.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::session::Session;
 use crate::system::env::{Clock, Env};
 use crate::system::reach;
 
-/// How many characters of a title are in the name of its file.
+/// Maximum bytes of a title in the name of its file.
 const MAX_TITLE: usize = 48;
 
-/// Where an export goes.
+/// The target of an export.
 #[derive(Debug)]
 pub(super) enum Target {
     /// Standard output.
@@ -26,7 +26,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Understands `--output`, and refuses what must not be written there.
+    /// Parses `--output`, and refuses unsuitable targets.
     pub(super) fn of(args: &ExportArgs, chosen: &[Chosen], env: &Env) -> anyhow::Result<Self> {
         let named = args.output.as_deref().filter(|output| *output != Path::new("-"));
         let Some(output) = named else { return Ok(Self::Output) };
@@ -46,14 +46,14 @@ impl Target {
         Ok(Self::File(path))
     }
 
-    /// Returns the form that was asked for, or that the name tells.
+    /// Returns the requested format, or the one that the name implies.
     pub(super) fn format(&self, args: &ExportArgs) -> ExportFormat {
         let usual = if matches!(self, Self::Dir(_)) { ExportFormat::Html } else { ExportFormat::Markdown };
         args.asked_format().unwrap_or(usual)
     }
 }
 
-/// Refuses a file whose name does not say what is in it.
+/// Refuses a file whose name does not imply a format.
 fn unknown_ending(path: &Path, env: &Env) -> Refusal {
     let message = match path.extension() {
         Some(ending) => format!("{} is not a form of export", Path::new(ending).display()),
@@ -64,7 +64,7 @@ fn unknown_ending(path: &Path, env: &Env) -> Refusal {
         .hint(format!("end the name in .md, .html or .json, or in / for a directory, or run `{again}`"))
 }
 
-/// Refuses to write over something.
+/// Refuses to overwrite a file.
 pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
     if reach::exists_itself(path) == Some(false) {
         return Ok(());
@@ -74,7 +74,8 @@ pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
         .hint(format!("run `{again}` to replace it")))
 }
 
-/// Refuses places whose files others take for their own: the stores of all agents, the archive, the journals and the trash.
+/// Refuses directories whose files other programs would take for theirs: the stores of all agents, the archive, the
+/// journals and the trash.
 fn refuse_stores(path: &Path, chosen: &[Chosen], env: &Env) -> Result<(), Refusal> {
     let real = |path: &Path| reach::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let output = path.ancestors().find(|path| reach::exists(path) == Some(true)).map(real).unwrap_or_default();
@@ -83,7 +84,7 @@ fn refuse_stores(path: &Path, chosen: &[Chosen], env: &Env) -> Result<(), Refusa
     let archives = [Archive::of(env, None).root().to_owned(), Archive::default_dir(env)];
     let archives = archives.map(|root| (root, "rejoin keeps its archive"));
     let state = [(env.state_dir(), "rejoin keeps its journals and its trash")];
-    // A directory that is still to come has no real path, so both are compared.
+    // A directory that does not exist yet has no real path, so both are compared.
     let is_in = |root: &Path| output.starts_with(real(root)) || path.starts_with(root);
     match stores.chain(archives).chain(state).find(|(root, _)| is_in(root)) {
         Some((root, what)) => {
@@ -110,13 +111,13 @@ pub(super) fn names(chosen: &[Chosen], format: ExportFormat, env: &Env) -> Vec<S
     chosen.iter().map(|one| name(&one.session)).collect()
 }
 
-/// Returns the day on which a session was last active, where the user is.
+/// Returns the day on which a session was last active, in the user's time zone.
 pub(super) fn day(session: &Session, clock: &Clock) -> String {
     let at = session.copy().active_at.as_ref();
     at.map_or_else(|| "undated".to_owned(), |at| clock.local(at.value).date().to_string())
 }
 
-/// Keeps the letters and digits of a title that every file system and every link takes.
+/// Keeps the letters and digits of a title that are safe in every file system and link.
 fn in_a_name(title: &str) -> String {
     let mut name = String::new();
     for c in title.chars() {

@@ -1,4 +1,4 @@
-//! From what was typed to one session of the archive.
+//! Resolves typed text to one session of the archive.
 
 use super::copies::candidates;
 use super::trashed;
@@ -10,7 +10,7 @@ use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 
-/// Adds the command that puts the session back to an error for a session that is in the trash or in the usual archive.
+/// Adds the command that restores the session to an error for a session that is in the trash or in the default archive.
 pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
     let refusal = match error.downcast::<Refusal>() {
         // A session that the filters leave out is in a store.
@@ -44,7 +44,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     found(format!("it is in the archive; run `rejoin restore {}` to put it back", shell::word(&name)))
 }
 
-/// Finds the states of the one archived session that a selector means, the oldest first.
+/// Finds the states of the one archived session that matches a selector, the oldest first.
 pub(crate) fn archived<'h>(
     selector: &Selector,
     filter: &Filter,
@@ -83,7 +83,7 @@ pub(crate) fn archived<'h>(
     })
 }
 
-/// Takes the newest state, or the one that was asked for.
+/// Returns the newest state, or the requested one.
 pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifest, Refusal> {
     let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
     let found = match wanted {

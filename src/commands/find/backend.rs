@@ -1,4 +1,4 @@
-//! What the picker has done: sessions read, checked, removed and pinned by the same code as the verbs use.
+//! The backend of the picker: reads, checks, removes and pins sessions with the code of the commands.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -33,12 +33,12 @@ use crate::view::pick::{Backend, How, Ready, Refused};
 use crate::view::render::show;
 use crate::view::ui::Styles;
 
-/// Where there are more sessions than this, so many of the newest are read before all of them.
+/// If there are more sessions than this, this number of the newest is read before the others.
 const FIRST: usize = 256;
-/// How long another change is waited for; somebody sits there.
+/// Time to wait for the lock of another change, while the user waits.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the picker needs to know to have something done.
+/// The data that the picker needs for its actions.
 pub(super) struct SessionBackend {
     pub(super) env: Env,
     pub(super) filter: Filter,
@@ -47,7 +47,7 @@ pub(super) struct SessionBackend {
     pub(super) copy: Option<CopySelector>,
     /// The agent that is started in place of a session's own.
     pub(super) with: Option<AgentKind>,
-    /// Whether the agent's program is started, so that it must be there.
+    /// Set if the agent's program is started here, so that it must be installed.
     pub(super) is_started: bool,
 }
 
@@ -76,10 +76,10 @@ impl Backend for SessionBackend {
     }
 
     fn command(&self, session: &Session) -> Result<String, Refused> {
-        // It may be for another terminal, in which the program is found.
+        // The command may be for another terminal, in which the program is found.
         let resume = self.resume(session, &How::default(), false)?;
         if let Some(other) = self.with {
-            // The briefing is written when that runs.
+            // That command writes the briefing.
             let how = How { with: Some(other), ..How::default() };
             return Ok(in_home(&Self::line(session, &how), &self.env.invocation.elsewhere).into_owned());
         }
@@ -145,7 +145,7 @@ impl Backend for SessionBackend {
 }
 
 impl SessionBackend {
-    /// Keeps what passes the filters, newest activity first, and marks what is pinned.
+    /// Keeps the sessions that pass the filters, newest activity first, and marks pinned ones.
     fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
         sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());
         select::sort(&mut sessions, SortKey::Active, false);
@@ -155,7 +155,7 @@ impl SessionBackend {
         sessions
     }
 
-    /// Makes every check of a resume, and says what can be done where one fails.
+    /// Runs every check of a resume; a failure has the possible remedies.
     fn resume(&self, session: &Session, how: &How, is_started: bool) -> Result<Resume, Refused> {
         let how = &How { with: how.with.or(self.with), ..how.clone() };
         let fail = |refusal: Refusal, resume: Option<&Resume>| self.refused(session, &refusal, resume, how);
@@ -223,7 +223,7 @@ impl SessionBackend {
         Refused { why: refusal.message.clone(), ready: all }
     }
 
-    /// Writes the command that resumes a session like this.
+    /// Returns the command that resumes a session with these choices.
     fn line(session: &Session, how: &How) -> String {
         let mut line = format!("rejoin resume {}", name(session));
         if let Some(copy) = how.copy {
@@ -246,7 +246,7 @@ impl SessionBackend {
     }
 }
 
-/// Adds what a person overruled to what was asked for on the command line.
+/// Adds the user's choices in the picker to the options of the command line.
 pub(crate) fn options_with(options: &Options, how: &How) -> Options {
     Options {
         dir: how.dir.clone().or_else(|| options.dir.clone()),
@@ -270,7 +270,7 @@ fn show_it(session: &Session) -> Ready {
     }
 }
 
-/// Says an error in one line, with what to do about it.
+/// Formats an error in one line, with its hint.
 fn in_words(error: &anyhow::Error) -> String {
     let hint = error.downcast_ref::<Refusal>().and_then(|refusal| refusal.hint.as_deref());
     match hint {
@@ -279,11 +279,11 @@ fn in_words(error: &anyhow::Error) -> String {
     }
 }
 
-/// Returns the names of the sessions whose files were changed last. Only times of files are looked at, so these need not
-/// be the newest; all are read soon after.
+/// Returns the names of the sessions with the most recently changed files. Only file times are read, so these need not
+/// be the newest sessions; all are read soon after.
 fn newest(places: &[Located]) -> HashSet<(AgentKind, &str)> {
     use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-    // What is named after a hash would have every other session read for its directory.
+    // A project that is named after a hash would need all other sessions to find its directory.
     let is_plain = |place: &&Located| {
         let project = place.project.as_deref();
         !project.is_some_and(|project| (agent::about(place.agent()).is_hash)(project))

@@ -1,4 +1,4 @@
-//! Copies as candidates, and the one that a person names.
+//! Copies as candidates, and the one that the user names.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::table;
 
-/// Lists the copies of a session as candidates; what to type names the agent where the id alone does not.
+/// Lists the copies of a session as candidates; their commands include the agent if the id alone is ambiguous.
 pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec<Candidate> {
     let id = if names_agent { format!("{}:{}", session.agent, session.id()) } else { session.id().to_owned() };
     let several = session.copies.len() > 1;
@@ -32,7 +32,7 @@ pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec
     session.copies.iter().enumerate().map(candidate).collect()
 }
 
-/// Returns what tells a session from others in a list.
+/// Returns the fields that distinguish a session from others in a list.
 pub(super) fn row(session: &Session, env: &Env) -> Row {
     let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
     Row { dir, active: table::active(session, env) }
@@ -50,7 +50,7 @@ pub(crate) fn description(one: &Candidate) -> Option<String> {
     Some(one.differs.iter().fold(described, |described, differs| format!("{described}; {differs}")))
 }
 
-/// Puts the copy first that a person names by its number or its path.
+/// Moves the copy to the front that the user names by its number or its path.
 pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env) -> Result<(), Refusal> {
     let at = match wanted {
         CopySelector::Number(number) => number.checked_sub(1).filter(|at| *at < session.copies.len()),
@@ -76,7 +76,7 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
     Ok(())
 }
 
-/// Returns whether a path is a copy, or something that belongs to it.
+/// Returns whether a path is a copy, or inside its belongings.
 pub(super) fn holds(place: &Located, path: &Path) -> bool {
     let Ok(root) = reach::canonicalize(&place.store.root) else { return false };
     let resolved = |inside: &Path| inside.strip_prefix(&place.store.root).map(|rest| root.join(rest)).ok();
@@ -84,7 +84,7 @@ pub(super) fn holds(place: &Located, path: &Path) -> bool {
     is_in(&place.path) || (!place.is_subagent && place.side_dir.as_deref().is_some_and(is_in))
 }
 
-/// Returns a session whose copy is chosen, by a person or by evidence.
+/// Returns a session with a copy chosen by the user or by evidence.
 pub(crate) fn with_a_chosen_copy(
     mut session: Session,
     wanted: Option<&CopySelector>,

@@ -9,7 +9,7 @@ use crate::session::{Located, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::table;
 
-/// The most sub-agents that a note names.
+/// Maximum sub-agents that a note names.
 const NAMED: usize = 5;
 
 /// Returns the sub-agents of a session, the oldest first: transcripts whose place names it, and transcripts next to it that
@@ -18,7 +18,7 @@ pub(crate) fn made_by(session: &Session, env: &Env) -> Vec<Session> {
     let Some(agent) = agent::by_kind(session.agent) else { return Vec::new() };
     let dirs: BTreeSet<_> = session.copies.iter().filter_map(|copy| copy.place.path.parent()).collect();
     let may_be = |place: &Located| {
-        // A database says at once which session a sub-agent belongs to.
+        // A database names the parent of each sub-agent.
         let is_next_to = || agent.keeper(place).is_none() && place.path.parent().is_some_and(|dir| dirs.contains(dir));
         place.parent_id.as_deref() == Some(session.id()) || (place.parent_id.is_none() && is_next_to())
     };

@@ -1,4 +1,4 @@
-//! From what a user typed to one session: shared by the verbs that take a SESSION.
+//! Resolves typed text to one session; shared by the commands that take a SESSION.
 
 mod archived;
 mod backend;
@@ -35,23 +35,23 @@ use crate::system::reach;
 
 use crate::view::ui::Ui;
 
-/// More candidates than these help nobody.
+/// Maximum candidates to list; more would not help.
 const MAX_CANDIDATES: usize = 12;
 
-/// A UUID without its hyphens; what is shorter may be the beginning of an id.
+/// Length of a UUID without its hyphens; a shorter text may be the beginning of an id.
 const SHORTEST_FULL_ID: usize = 32;
 
-/// What a selector led to.
+/// The result of resolving a selector.
 #[derive(Debug)]
 pub(crate) enum Target {
     /// A session, read as far as was wanted.
     Session(Box<Session>),
-    /// An app whose pointer leads to no session any more.
+    /// An app whose pointer names a session that no longer exists.
     LostApp(Pointer),
 }
 
 impl Target {
-    /// Returns the session, which no pointer may have lost.
+    /// Returns the session; refuses a lost app.
     pub(crate) fn session(self) -> Result<Session, Refusal> {
         match self {
             Self::Session(session) => Ok(*session),
@@ -66,7 +66,7 @@ impl Target {
 /// Finds sessions among those that pass the filters.
 pub(crate) struct Finder<'a> {
     filter: &'a Filter,
-    /// Says how much is read of a session.
+    /// The parts of a session that are read.
     wanted: Wanted,
     env: &'a Env,
     ui: &'a mut Ui,
@@ -77,7 +77,7 @@ impl<'a> Finder<'a> {
         Self { filter, wanted, env, ui }
     }
 
-    /// Finds every session that is named for a change.
+    /// Finds all sessions that are named for a change.
     pub(crate) fn all(&mut self, verb: &'static str, selectors: &[Selector]) -> anyhow::Result<Vec<Session>> {
         let mut named = Vec::with_capacity(selectors.len());
         for selector in selectors {
@@ -87,15 +87,15 @@ impl<'a> Finder<'a> {
         Ok(named)
     }
 
-    /// Finds the one session that a selector means, or lets the user pick one of those that it means. `verb` is what enter
-    /// does then.
+    /// Finds the one session that a selector matches, or lets the user pick among several. `verb` is the action of
+    /// enter in the picker.
     pub(crate) fn one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<Target> {
         let found = self.unambiguous(selector);
         self.or_picked(found, verb, selector)
     }
 
-    /// Finds the one session that a selector means. The error for a session in the trash or in the archive has the command that
-    /// puts it back.
+    /// Finds the one session that a selector matches. The error for a session in the trash or in the archive has the
+    /// command that restores it.
     pub(crate) fn unambiguous(&mut self, selector: &Selector) -> anyhow::Result<Target> {
         // If no session worked in the directory of the filters, the error names the nearest ones.
         let found = self.named(selector).map_err(|error| nowhere::instead(error, self.filter, self.env));
@@ -120,7 +120,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Goes through the tiers: exact id, place in the list, beginning of an id, exact title, path, part of a title.
+    /// Tries in this order: exact id, place in the list, beginning of an id, exact title, path, part of a title.
     fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
         let Self { filter, wanted, env, .. } = *self;
         let full = self.by_full_id(agent, text);
@@ -128,7 +128,7 @@ impl<'a> Finder<'a> {
             return Ok(Target::Session(Box::new(session)));
         }
         let places = scan::locate(env, &filter.agents);
-        // Only what is read is known to pass the filters.
+        // Only sessions that were read can be checked against the filters.
         let resolution =
             if filter.is_narrow() { Resolution::None } else { select::resolve(agent, text, names(&places)) };
         let is_exact = places.places.iter().any(|place| place.id == text);
@@ -149,7 +149,7 @@ impl<'a> Finder<'a> {
         }
         let mut scan = places.read_with_dirs(env, filter, Wanted::GLANCE);
         let left_out = take_left_out(&mut scan, filter, env);
-        // Only now are the ids known that lie in no store.
+        // The ids of sessions outside the stores are only known now.
         match select::resolve(agent, text, scan.sessions.iter().map(name)) {
             Resolution::One(agent, id) => {
                 let session = scan.sessions.iter().find(|session| session.agent == agent && session.id() == id);
@@ -173,7 +173,7 @@ impl<'a> Finder<'a> {
         let is_title = |at: &usize| scan.sessions[*at].label().is_some_and(|label| label.trim() == text.trim());
         let path = env.absolute(Path::new(text));
         if !titled.iter().all(is_title) || titled.is_empty() {
-            // A part of a title is weaker than a path that is there, which is all the id that some agents have.
+            // A part of a title is weaker than an existing path, which is the only id for some agents.
             if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
                 return self.by_path(&path);
             }
@@ -217,12 +217,12 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Reads the session of a full id straight away, where that leaves nothing open.
+    /// Reads the session with a full id directly, if that is unambiguous.
     ///
     /// Listing every store takes most of a resume's time, and scripts name full ids.
     fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
         let Self { filter, wanted, env, .. } = *self;
-        // A session's own evidence is enough for all but a thorough look, which asks its neighbours too.
+        // A session's own evidence is enough except for a thorough read, which uses its neighbours, too.
         if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
             return None;
         }
@@ -232,13 +232,14 @@ impl<'a> Finder<'a> {
         the_only(scan, &id).ok().filter(|session| session.launch_dir().is_some())
     }
 
-    /// Takes the session at a place of the listing that `list` shows with the same filters.
+    /// Returns the session at a place of the listing that `list` shows with the same filters.
     fn by_number(&mut self, number: usize) -> Result<Option<Session>, Refusal> {
         let listed = self.nth_listed(number - 1, |_| true);
         listed.map(|session| again(&session, self.wanted, self.env)).transpose()
     }
 
-    /// Reads what `list` shows with these filters, and takes one of those that are meant, counted from 0 in its order.
+    /// Reads the listing that `list` shows with these filters, and returns the `nth` session that `is_meant` accepts,
+    /// counted from 0.
     fn nth_listed(&mut self, nth: usize, is_meant: impl Fn(&Session) -> bool) -> Option<Session> {
         let (filter, env) = (self.filter, self.env);
         let shown = Filter { all: false, ..filter.clone() };
@@ -254,12 +255,12 @@ impl<'a> Finder<'a> {
     }
 
     fn latest(&mut self) -> Result<Session, Refusal> {
-        // What anybody may have written is never taken unasked.
+        // A session that anyone may have written is never taken by default.
         let newest = self.nth_listed(0, |session| !session.copy().is_planted());
         again(&newest.ok_or_else(nothing_passes)?, self.wanted, self.env)
     }
 
-    /// Takes what the current directory itself stands for, or else the newest session that worked there.
+    /// Returns the session of the current directory itself, or else the newest session that worked there.
     fn here(&mut self) -> anyhow::Result<Target> {
         let Self { filter, wanted, env, .. } = *self;
         let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
@@ -292,10 +293,10 @@ fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
     found
 }
 
-/// Reads a session of a listing once more, as far as is wanted.
+/// Reads a session of a listing again, to the wanted depth.
 pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
     let read = |mut places: Places| {
-        // It may lie in no store.
+        // The copy may be outside the stores.
         let is_known =
             |place: &Located| places.places.iter().any(|known| known.id == place.id && known.path == place.path);
         let own = session.copies.iter().map(|copy| &copy.place).filter(|place| !is_known(place));
@@ -304,7 +305,7 @@ pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Sess
         let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id());
         the_only(scan, session.id())
     };
-    // As with a full id: its own evidence is enough for all but a thorough look, and names find every copy of it.
+    // As for a full id: its own evidence is enough except for a thorough read, and names find every copy of it.
     if wanted.depth != Depth::Thorough
         && session.copy().kind != SessionKind::Subagent
         && let Ok(found) = read(scan::locate_id(env, &[session.agent], session.id()))
@@ -315,7 +316,7 @@ pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Sess
     read(scan::locate(env, &[session.agent]))
 }
 
-/// Takes out the sessions that do not pass the filters.
+/// Removes the sessions that do not pass the filters, and returns them.
 fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
     if !filter.is_narrow() {
         return Vec::new();
@@ -324,7 +325,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
     scan.sessions.extract_if(.., |session| !filter.matches(session)).collect()
 }
 
-/// Refuses a session that was named, but that the filters leave out.
+/// Refuses a named session that does not pass the filters.
 fn passes_not(session: &Session, env: &Env) -> Refusal {
     let Row { dir, active } = copies::row(session, env);
     let name = format!("{}:{}", session.agent, session.id());

@@ -1,4 +1,4 @@
-//! What a person may have meant by a name that is no session's.
+//! Suggests sessions for a name that matches none.
 
 use std::cmp::Reverse;
 
@@ -7,15 +7,15 @@ use clap::ValueEnum as _;
 use crate::format::nearly::slips;
 use crate::session::{AgentKind, Session};
 
-/// More of them would be a list to read, not a reminder.
+/// Maximum suggestions.
 const MAX: usize = 3;
 /// A shorter word is near to too many others.
 const SHORTEST: usize = 4;
-/// Nobody types more by hand: what is longer was pasted, and holds no slip of a finger.
+/// Maximum length of a mistyped word: a longer one was pasted, and has no typing error.
 const LONGEST: usize = 24;
 
-/// Returns the sessions whose ids begin nearly so, or else those with nearly that word in their title or directory; the newest
-/// first.
+/// Returns the sessions whose ids begin similarly, or else those with a similar word in their title or directory; the
+/// newest first.
 pub(super) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> Vec<&'s Session> {
     let text = text.trim().to_lowercase();
     if !(SHORTEST..=LONGEST).contains(&text.chars().count()) {
@@ -32,7 +32,7 @@ pub(super) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> Vec<&'s Sessio
     found
 }
 
-/// Returns the name that was meant where the agent in front of an id is mistyped.
+/// Corrects a mistyped agent before an id.
 pub(super) fn of_nearest_agent(text: &str) -> Option<String> {
     let (typed, id) = text.split_once(':').filter(|(typed, _)| typed.len() >= SHORTEST)?;
     let typed = typed.to_lowercase();
@@ -41,7 +41,7 @@ pub(super) fn of_nearest_agent(text: &str) -> Option<String> {
 }
 
 fn begins_nearly(id: &str, text: &str) -> bool {
-    // Words are names of ids too, but nobody mistypes a word for hexadecimal digits.
+    // Words may be ids too, but a word is not a mistyped hexadecimal number.
     let beginning: String = id.chars().take(text.chars().count()).collect();
     text.contains(|c: char| c.is_ascii_digit()) && slips(&beginning.to_lowercase(), text).is_some()
 }

@@ -1,4 +1,4 @@
-//! From a path to a session: a session's own file or directory, or an app's directory with a pointer.
+//! Resolves a path to a session: a session's own file or directory, or an app's directory with a pointer.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ impl Finder<'_> {
             // Some agents have no other id than the path.
             places = scan::locate_id(env, &filter.agents, &path.to_string_lossy());
         }
-        // A sub-agent's file lies in the directory of the session that made it, so the deepest place is meant.
+        // A sub-agent's file is in the directory of its parent session, so the deepest place is meant.
         let holding = places.places.iter().filter(|place| holds(place, &path));
         let named = holding.max_by_key(|place| place.path.components().count()).cloned();
         let Some(named) = named else {
@@ -70,7 +70,7 @@ impl Finder<'_> {
         Ok(Target::Session(Box::new(session)))
     }
 
-    /// Goes where a pointer leads: to the stored id wherever its agent keeps it, else to the directory's newest session.
+    /// Follows a pointer: to the stored id in any place of its agent, else to the directory's newest session.
     fn by_pointer(&mut self, writer: &dyn PointerWriter, pointer: Pointer) -> anyhow::Result<Target> {
         let Self { wanted, env, ref mut ui, .. } = *self;
         let owner = pointer.agent.session_owner();

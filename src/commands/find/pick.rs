@@ -1,4 +1,4 @@
-//! A person picks on the terminal: without a selector, or where a selector means several.
+//! Lets the user pick on the terminal: without a selector, or if a selector matches several sessions.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use crate::system::env::{Env, Terminal};
 use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
 
-/// What is picked for.
+/// The purpose of a pick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish<'a> {
     pub filter: &'a Filter,
     pub purpose: Purpose,
-    /// What is typed at the beginning.
+    /// The text in the search field at the beginning.
     pub words: &'a str,
-    /// How a session would be resumed.
+    /// The options of a resume.
     pub options: &'a Options,
     pub request: &'a Request,
     pub copy: Option<&'a CopySelector>,
     /// The agent that is started in place of a session's own.
     pub with: Option<AgentKind>,
-    /// Whether its agent is started then.
+    /// Set if its agent is started afterwards.
     pub is_started: bool,
 }
 
@@ -43,21 +43,21 @@ pub(crate) struct CopyCommand {
     pub option: &'static str,
 }
 
-/// What came of asking a person.
+/// The result of asking the user.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// These sessions, and how they are resumed.
+    /// These sessions, and the choices for their resume.
     Sessions(Vec<Arc<Session>>, How),
-    /// None; the run ends like this.
+    /// None; the run ends with this status.
     Left(Exit),
 }
 
-/// Returns whether a person can be asked to pick: at a terminal that can show a list.
+/// Returns whether the user can be asked to pick: at a terminal that can show a list.
 pub(crate) fn can_pick(terminal: &Terminal) -> bool {
     why_nobody_picks(terminal).is_none()
 }
 
-/// Says why nobody can pick, if so.
+/// Returns the reason why the picker cannot be used, or `None`.
 pub(crate) fn why_nobody_picks(terminal: &Terminal) -> Option<&'static str> {
     if !terminal.can_ask() {
         return Some("there is no terminal to pick one from");
@@ -65,14 +65,14 @@ pub(crate) fn why_nobody_picks(terminal: &Terminal) -> Option<&'static str> {
     terminal.is_dumb.then_some("this terminal cannot show a list to pick from")
 }
 
-/// Refuses where nobody can pick, which is wrong usage.
+/// Refuses with a usage error if the picker cannot be used.
 pub(crate) fn needs_a_picker(terminal: &Terminal) -> Result<(), Refusal> {
     let Some(why) = why_nobody_picks(terminal) else { return Ok(()) };
     let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, format!("no SESSION was given, and {why}"));
     Err(refusal.hint("name a session, or use `latest` for the newest; run `rejoin list` to see them"))
 }
 
-/// Lets a person pick from the sessions that pass the filters.
+/// Lets the user pick from the sessions that pass the filters.
 pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Answer> {
     let backend: Arc<dyn Backend> = Arc::new(SessionBackend {
         env: env.clone(),
@@ -90,7 +90,7 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
     }
 }
 
-/// Returns what to type in the picker where a selector means several sessions and a person can choose.
+/// Returns the search text for the picker if a selector is ambiguous and the user can choose.
 pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, terminal: &Terminal) -> Option<String> {
     let is_ambiguous = error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Ambiguous);
     match selector {
@@ -102,7 +102,8 @@ pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, terminal
 }
 
 impl Finder<'_> {
-    /// Returns what was found, or lets the user pick a session if the selector means several. `verb` is what enter does then.
+    /// Returns the found session, or lets the user pick one if the selector matches several. `verb` is the action of
+    /// enter.
     pub(crate) fn or_picked(
         &mut self,
         found: anyhow::Result<Target>,

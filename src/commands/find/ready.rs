@@ -1,4 +1,4 @@
-//! Whether a session is resumed as it is, as `show` tells.
+//! Checks for `show` whether a session can be resumed as it is.
 
 use super::with_a_chosen_copy;
 use crate::agent::command::{Plan, Request};
@@ -7,9 +7,9 @@ use crate::launch::resume::{Options, Resume};
 use crate::session::Session;
 use crate::system::env::Env;
 
-/// Makes every check that `resume` makes at a terminal; returns what is started, or the refusal with its way out.
+/// Runs every check of `resume` at a terminal; returns the plan, or the refusal with its remedy.
 pub(crate) fn ready(session: &Session, request: &Request, env: &Env) -> Result<Plan, Refusal> {
-    // How often it was resumed a moment ago says nothing of the session.
+    // The limit on recent resumes is not a property of the session.
     let options = Options { no_limit: true, has_terminal: true, ..Options::default() };
     let session = with_a_chosen_copy(session.clone(), None, env)?;
     let mut resume = Resume::of_session(session, &options, request, env)?;

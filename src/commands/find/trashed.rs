@@ -1,4 +1,4 @@
-//! From the text that a user typed to one session in the trash.
+//! Resolves typed text to one session in the trash.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::change::apply::trash;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 
-/// Returns a hint with the command that puts the session back that a selector means, if it is in the trash.
+/// Returns a hint with the command that restores the session of a selector, if it is in the trash.
 pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {
     let Selector::Id { agent, text } = selector else { return None };
-    // A journal that cannot be read is a matter of `undo` and `doctor`.
+    // `undo` and `doctor` report an unreadable journal.
     let history = History::read(env).ok()?;
     let entries: Vec<_> = trash::entries(&history).map(|entry| (entry.run, &entry.run.items[entry.item].0)).collect();
     let is_meant = |record: &ItemRecord| {

@@ -1,6 +1,6 @@
 //! The examples of the man pages; a test runs each of them, on the sample home with one session archived and deleted.
 
-/// A command, and what it is good for.
+/// A command and its purpose.
 pub(super) type Example = (&'static str, &'static str);
 
 /// Returns the examples of a page.

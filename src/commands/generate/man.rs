@@ -1,4 +1,4 @@
-//! Man pages: the sections that a reader expects, in their order. What clap_mangen has no way to say is written here.
+//! Man pages with the conventional sections in their usual order, including those that clap_mangen does not support.
 
 use std::io::{self, Write};
 
@@ -9,14 +9,14 @@ use super::{command_of, examples};
 use crate::cli::Cli;
 use crate::error::EXIT_CODES;
 
-/// The files that rejoin reads or keeps of its own.
+/// The files that rejoin reads or keeps itself.
 const FILES: &[(&str, &str)] = &[
     ("~/.config/rejoin/config.toml", "what you want by default; only you write it (see rejoin\\-config(1))"),
     ("~/.local/state/rejoin", "journals of runs, the trash, pins, launches, and the lock"),
     ("~/.local/share/rejoin/archive", "the archive, unless the config file or \\-\\-archive\\-dir says otherwise"),
 ];
 
-/// The variables that rejoin reads, but for those of the agents.
+/// The variables that rejoin reads, except those of the agents.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("HOME", "the home directory whose sessions are looked at, unless \\-\\-home names another one"),
     ("PATH", "where the agents' programs are looked for"),
@@ -35,7 +35,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("REJOIN_NOW", "the time that counts as now, for tests"),
 ];
 
-/// Commands that have to do with each other.
+/// Groups of related commands.
 const RELATED: &[&[&str]] = &[
     &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
@@ -80,7 +80,7 @@ pub(super) fn page(name: &str) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Writes how the command is called: what it must have, its own options with their values, then the global ones.
+/// Writes the synopsis: the required arguments, the command's own options with their values, then the global ones.
 fn synopsis(out: &mut Vec<u8>, page: &Command) -> io::Result<()> {
     writeln!(out, ".SH SYNOPSIS\n.B {}", escaped(page.get_bin_name().unwrap_or("rejoin")))?;
     let shown = || page.get_arguments().filter(|arg| !arg.is_hide_set());
@@ -127,13 +127,13 @@ fn value(arg: &Arg) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a section of things, each with what it means.
+/// Writes a section of entries with their meanings.
 fn entries(out: &mut Vec<u8>, title: &str, entries: impl IntoIterator<Item = (String, String)>) -> io::Result<()> {
     writeln!(out, ".SH \"{title}\"")?;
     entries.into_iter().try_for_each(|(name, meaning)| writeln!(out, ".TP\n{name}\n{meaning}"))
 }
 
-/// Names the pages that a reader may want next.
+/// Names related pages.
 fn see_also(page: &str, command: &Command) -> Vec<String> {
     let own = page.strip_prefix("rejoin-").unwrap_or_default();
     let verb = own.split('-').next().unwrap_or_default();
@@ -154,7 +154,7 @@ fn see_also(page: &str, command: &Command) -> Vec<String> {
     pages.iter().map(|name| format!("\\fB{}\\fR(1)", escaped(name))).collect()
 }
 
-/// Returns a text as roff takes it for nothing but text.
+/// Escapes a text for roff.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

@@ -59,7 +59,7 @@ fn names(what: Generated) -> Vec<String> {
     }
 }
 
-/// Lists the page of a command and those of what it is divided into.
+/// Lists the page of a command and those of its subcommands.
 fn add_pages(command: &Command, name: &str, pages: &mut Vec<String>) {
     pages.push(name.to_owned());
     for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
@@ -67,7 +67,7 @@ fn add_pages(command: &Command, name: &str, pages: &mut Vec<String>) {
     }
 }
 
-/// Finds the command that a page is about; names of commands may hold a hyphen themselves.
+/// Finds the command of a page; names of commands may contain a hyphen.
 fn command_of<'c>(command: &'c Command, name: &str) -> Option<&'c Command> {
     command.get_subcommands().find_map(|part| match name.strip_prefix(part.get_name())? {
         "" => Some(part),

@@ -25,7 +25,7 @@ pub(super) fn schema(name: &str) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&schema)? + "\n")
 }
 
-/// Returns what holds the sessions of many machines in an engine.
+/// Returns the table definition for the sessions of many machines in an engine.
 pub(super) fn columns(name: &str) -> anyhow::Result<String> {
     let schema = serde_json::to_value(schema_for!(list::SessionListJson<'_>))?;
     let engine = Engine::VARIANTS.iter().find(|engine| engine.name() == name);
@@ -33,7 +33,7 @@ pub(super) fn columns(name: &str) -> anyhow::Result<String> {
     Ok(engine.map(|engine| format!("{comment}{}", engine.sessions(&schema))).unwrap_or_default())
 }
 
-/// Returns each answer's name, its kinds and the fields that are its own.
+/// Returns each answer's name, its kinds and its own fields.
 fn schemas() -> [(&'static str, &'static str, Schema); 20] {
     type Messages = Option<Vec<Message>>;
     [

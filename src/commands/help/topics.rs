@@ -1,4 +1,4 @@
-//! What `rejoin help` tells beyond the help of the commands.
+//! The topics of `rejoin help`, which extend the help of the commands.
 
 use std::iter;
 
@@ -11,14 +11,14 @@ use crate::view::grid::{self, Column, Fit};
 /// Writes a topic.
 type Writer = fn() -> String;
 
-/// Every topic, and what writes it.
+/// Every topic, and its writer.
 const TOPICS: &[(&str, Writer)] = &[
     ("sessions", sessions),
     ("filters", filters),
     ("words", words),
     ("marks", marks),
     ("options", options),
-    // It is a command too; its own help is that of `rejoin config --help`.
+    // `config` is a command, too; `rejoin config --help` has its own help.
     ("config", config),
     ("exit-codes", exit_codes),
 ];
@@ -28,7 +28,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|(name, _)| *name)
 }
 
-/// Returns what is told about a topic.
+/// Returns the text of a topic.
 pub(super) fn of(name: &str) -> Option<String> {
     TOPICS.iter().find(|(topic, _)| *topic == name).map(|(_, write)| write())
 }
@@ -40,7 +40,7 @@ fn columns<T: ToString, const N: usize>(rows: impl IntoIterator<Item = [T; N]>) 
     grid::lines((0..N).map(column).collect(), usize::MAX).map(|line| format!("  {line}\n")).collect()
 }
 
-/// Says how a session is named.
+/// Explains how a session is named.
 fn sessions() -> String {
     let names = columns([
         ["31c5f2e8-…, 31c5", "its id, or the start of it"],
@@ -60,7 +60,7 @@ fn sessions() -> String {
     )
 }
 
-/// Says what narrows the sessions of a command.
+/// Explains the filters for the sessions of a command.
 fn filters() -> String {
     let options = columns([
         ["--agent claude,codex", "sessions of these agents; `rejoin agents` names them all"],

@@ -1,4 +1,4 @@
-//! What each host answers to a command whose answers are not merged: one after the other, each under its name.
+//! Prints the answers of hosts to a command whose answers are not merged: one after the other, each under its name.
 
 use std::io::Write as _;
 
@@ -13,11 +13,11 @@ use crate::view::render::hosts as render;
 use crate::view::render::hosts::HostAnswer;
 use crate::view::ui::Ui;
 
-/// Longest object that a host may answer: a whole conversation is one.
+/// Maximum bytes of an object that a host may answer: a whole conversation is one.
 const MOST_OBJECT: usize = 64 * 1024 * 1024;
 
-/// Prints what each host prints: under its name for people, and with its name before each line in a pipe, unless the answer
-/// is a file's. A question of the one host is answered by the person at this terminal, who reads it as it comes.
+/// Prints the output of each host: under its name for users, and with its name before each line in a pipe, unless the
+/// answer is that of a file. The user at this terminal answers a question of a single host, and sees it at once.
 pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = of_others(&asking.env.invocation.words, &[], &[]);
     let mut statuses = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
     Ok(together(&statuses, exit))
 }
 
-/// Prints the objects that the hosts answer with, and holds one at a time.
+/// Prints the objects that the hosts answer with, one in memory at a time.
 pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = of_others(&asking.env.invocation.words, FORM, &["--json".to_owned()]);
     let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
@@ -79,7 +79,7 @@ fn answer(mut answering: Answering) -> HostAnswer {
     let host = answering.host.name.clone();
     let line = answering.line(MOST_OBJECT);
     let ended = answering.end();
-    // What a refusal says is on standard error, and an object too.
+    // The text of a refusal is on standard error, and is an object, too.
     let object = |line: String| RawValue::from_string(line).ok().filter(|value| value.get().starts_with('{'));
     let is_answered = line.is_some();
     let of_refusal = || ended.said.lines().rev().find_map(|line| object(line.to_owned()));
@@ -93,8 +93,8 @@ fn answer(mut answering: Answering) -> HostAnswer {
     HostAnswer { host, status: ended.status.filter(|_| fault.is_none()), fault, answer }
 }
 
-/// Returns how a run ends in which hosts ended so: as all of them did, or partly done. A session that one host does not have
-/// may be on another.
+/// Combines the exit statuses of hosts: the common one, or partial success. A session that is missing on one host may
+/// be on another.
 fn together(statuses: &[u8], exit: Exit) -> Exit {
     let not_found = Exit::NotFound.code();
     let told: Vec<u8> = if statuses.iter().all(|status| *status == not_found) {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_that_end_alike_end_the_run_so_and_a_session_need_be_on_one_only() {
+    fn the_exit_status_is_the_common_one_or_partial() {
         let code = |statuses: &[u8]| together(statuses, Exit::Ok).code();
         assert_eq!(code(&[0, 0]), 0);
         assert_eq!(code(&[5, 5]), 5);

@@ -1,4 +1,4 @@
-//! Hands the terminal to `rejoin` on a host, for what takes the whole screen: an agent, or a picker.
+//! Runs `rejoin` on a host with the terminal, for a command that needs the whole screen: an agent, or a picker.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -21,12 +21,12 @@ pub(super) fn run(asking: &Asking<'_>) -> anyhow::Result<Exit> {
     match become_there(asking.host(), &of_others(&asking.env.invocation.words, &[], &[]), true, asking.env)? {}
 }
 
-/// Resumes a session on the host, or prints the line that does.
+/// Resumes a session on the host, or prints the command for it.
 pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     resume_on(asking.host(), &of_others(&asking.env.invocation.words, &[], &[]), args, asking.env, ui)
 }
 
-/// Does the same with other words.
+/// Like [`resume`], with other words for `rejoin` there.
 pub(super) fn resume_on(
     host: &Host,
     words: &[String],
@@ -53,7 +53,7 @@ fn argv(host: &Host, words: &[String], has_terminal: bool) -> Vec<String> {
     }
 }
 
-/// Becomes the command on the host; returns only when that fails. Its status is then this program's.
+/// Replaces this process with the command on the host, whose status is then that of rejoin; returns only on failure.
 fn become_there(host: &Host, words: &[String], has_terminal: bool, env: &Env) -> anyhow::Result<Infallible> {
     let program = if host.destination.is_some() { ssh(env)? } else { ourselves()? };
     let argv = argv(host, words, has_terminal);

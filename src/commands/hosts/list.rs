@@ -26,23 +26,23 @@ use crate::view::render::table::Look;
 use crate::view::ui::Ui;
 
 const KIND: &str = "session-list";
-/// What is decided here, of all rows together.
+/// Options that this machine applies to all rows together.
 const OURS: &[&str] = &["--format=", "--json", "--limit=", "--fields=", "--wide", "-w", "--group=", "--counts"];
-/// How many sessions are put in words together.
+/// Number of sessions that are formatted together.
 const PART: usize = 1024;
 
 /// A session on a host.
 struct Row {
     host: Arc<str>,
     line: String,
-    /// What is understood of it, where that is shown: a newer rejoin may know more agents.
+    /// The session if it is needed and understood: a newer rejoin may know more agents.
     session: Option<Session>,
 }
 
-/// Where a row belongs.
+/// The sort key of a row.
 #[derive(PartialEq, Eq)]
 struct Order {
-    /// What is not understood comes first, so that it is not overlooked.
+    /// `None` for a row that is not understood: it comes first, so that it is not overlooked.
     place: Option<row::Place>,
     is_reversed: bool,
 }
@@ -60,7 +60,7 @@ impl PartialOrd for Order {
     }
 }
 
-/// Reads the next session of a host; a document is made of lines, so that nothing else of them is looked at.
+/// Reads the next session of a host; a document only needs the line.
 fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, Row)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
@@ -136,13 +136,13 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     Ok(conclude(&reports, format, ui))
 }
 
-/// What was written.
+/// The output that was written.
 enum Counted {
     Document(Document),
     Sessions {
         shown: usize,
         unknown: usize,
-        /// What the letters of the table mean.
+        /// The meanings of the letters in the table.
         legend: Vec<String>,
     },
 }

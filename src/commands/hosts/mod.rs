@@ -1,4 +1,4 @@
-//! `--host`: a command that is done on other hosts, and their answers as one.
+//! `--host`: runs a command on other hosts, and merges their answers.
 
 mod answers;
 mod enter;
@@ -19,7 +19,7 @@ use crate::view::ui::Ui;
 
 pub(crate) use named::take_host;
 
-/// A command that others are asked to do.
+/// A command for other hosts.
 struct Asking<'a> {
     hosts: Vec<Host>,
     manner: Manner,
@@ -27,12 +27,13 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Returns the host, where there is only one.
+    /// Returns the first host, for a command with only one.
     fn host(&self) -> &Host {
         &self.hosts[0]
     }
 
-    /// Asks every host these words, and waits until each begins to answer with rows of this kind, at most `limit` of them.
+    /// Sends these words to every host, and waits until each begins to answer with rows of this kind, with at most
+    /// `limit` rows.
     fn rows(&self, kind: &str, words: &[String], limit: Option<usize>, ui: &Ui) -> Result<Vec<Rows>, Refusal> {
         let showing = ui.watch("Asking hosts");
         let watcher = showing.watcher();
@@ -47,7 +48,7 @@ impl Asking<'_> {
     }
 }
 
-/// Runs a command on other hosts; `format` is the one that was asked for.
+/// Runs a command on other hosts; `format` is the requested one.
 pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let json = format.filter(|format| format.is_json());
     let hosts = destination::resolve(&cli.global.hosts, &env.config.hosts)?;
@@ -78,7 +79,7 @@ pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> 
             let message = "this command is about the machine that it runs on, and takes no --host";
             Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).into())
         }
-        // A picker takes the whole screen, and this machine says nothing that is not filtered.
+        // A picker needs the whole screen, and this machine always filters its output.
         (command, [host]) if manner.is_asked && (picks(command) || host.destination.is_none()) => enter::run(&asking),
         (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts)),
         (_, hosts) if hosts.len() > 1 && format == Some(Format::Csv) => {
@@ -102,7 +103,7 @@ fn picks(command: &Command) -> bool {
     matches!(command, Command::Search(args) if args.pick)
 }
 
-/// Returns whether a command may ask before it changes something, or asks which session is meant.
+/// Returns whether a command may ask before a change, or ask for the choice of a session.
 fn changes(command: &Command) -> bool {
     match command {
         Command::Search(_) => picks(command),
@@ -115,7 +116,7 @@ fn changes(command: &Command) -> bool {
     }
 }
 
-/// Returns whether a command means something on several hosts at once.
+/// Returns whether a command makes sense on several hosts at once.
 fn is_for_several(command: &Command) -> bool {
     !picks(command)
         && matches!(
@@ -139,7 +140,7 @@ fn several(hosts: &[Host]) -> anyhow::Error {
     Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(format!("name one, as with --host {first}")).into()
 }
 
-/// The current directory is one of this machine.
+/// Refuses options for the current directory, which is one of this machine.
 fn refuse_here(words: &[String]) -> Result<(), Refusal> {
     let mut own = words.iter().take_while(|word| *word != "--");
     if own.any(|word| word == "--here") {
@@ -151,7 +152,7 @@ fn refuse_here(words: &[String]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Says how many rows are not shown because their agent is not known here.
+/// Warns about rows that are not shown because this rejoin does not know their agent.
 fn warn_of_unknown(unknown: usize, ui: &mut Ui) {
     if unknown > 0 {
         let unknown = text::count(unknown, "session");
@@ -159,7 +160,7 @@ fn warn_of_unknown(unknown: usize, ui: &mut Ui) {
     }
 }
 
-/// Says of each host what it said, and why it did not answer; returns how the run ends.
+/// Prints the messages of each host, and the reason of a missing answer; returns the exit status.
 fn conclude(reports: &[Report], format: Format, ui: &mut Ui) -> Exit {
     for report in reports {
         ui.relay(&report.host, &report.said);

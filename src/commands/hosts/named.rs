@@ -1,4 +1,4 @@
-//! `HOST:ID`: a session that is named together with the host it lies on.
+//! `HOST:ID`: the name of a session with its host.
 
 use clap::ValueEnum as _;
 
@@ -11,7 +11,7 @@ use crate::session::AgentKind;
 use crate::session::matching::is_filter_name;
 use crate::system::env::Env;
 
-/// Takes the host out of a session's name, as if `--host` had said it; both together could mean two.
+/// Moves the host from a session's name to `--host`; refuses both together, which could name two.
 pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
     let words = match &mut cli.command {
         Command::Resume(args) => &mut args.session,
@@ -35,11 +35,11 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A shorter name has too many neighbours to be told from a slip.
+/// A shorter name is similar to too many others for a slip to be recognized.
 const LEAST: usize = 5;
 
-/// Divides a word into a host and what is named there. A host of the config file always is one; what is an agent's name or
-/// nearly so is meant to be one, and a filter and an address are neither.
+/// Divides a word into a host and the name there. A host of the config file is always taken as a host; an agent's name
+/// or a similar one is taken as an agent, and a filter and an address are neither.
 fn parts<'w>(word: &'w str, config: &Config) -> Option<(&'w str, &'w str)> {
     let (host, id) = word.split_once(':')?;
     let is_known = |group: (&String, &Vec<String>)| group.0 == host || group.1.iter().any(|member| member == host);
@@ -61,7 +61,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn what_stands_before_a_colon_is_a_host_unless_it_is_or_is_meant_to_be_an_agent() {
+    fn a_word_before_a_colon_is_a_host_unless_it_resembles_an_agent() {
         let mut env = fixed();
         env.config.hosts.insert("lab".to_owned(), vec!["codexx".to_owned()]);
         let parts = |word| parts(word, &env.config);

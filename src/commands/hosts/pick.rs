@@ -21,7 +21,7 @@ use crate::system::env::Env;
 use crate::view::pick::{self, Backend, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
 
-/// Lets a person pick among the sessions of all hosts, and resumes the one there.
+/// Lets the user pick among the sessions of all hosts, and resumes the picked one on its host.
 pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
     if let Some(why) = find::why_nobody_picks(&env.terminal) {
@@ -51,7 +51,7 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
     enter::resume_on(host, &words, args, env, ui)
 }
 
-/// Returns the options among these words that say which sessions are meant.
+/// Returns the filter options among these words.
 fn filters(words: &[String]) -> Vec<String> {
     const OPTIONS: [&str; 5] = ["--agent", "-a", "--dir", "--since", "--older-than"];
     let mut filters = Vec::new();
@@ -68,7 +68,7 @@ fn filters(words: &[String]) -> Vec<String> {
     filters
 }
 
-/// Returns the words that resume a session as was asked for.
+/// Returns the words that resume a session with the requested options.
 fn words_for(args: &ResumeArgs, name: &str) -> Vec<String> {
     let flags = [
         ("--print", args.print),
@@ -87,11 +87,11 @@ fn words_for(args: &ResumeArgs, name: &str) -> Vec<String> {
     own.chain(passed_on).collect()
 }
 
-/// Has the picker see the sessions of hosts. What changes a session is done on its host.
+/// The backend of the picker for the sessions of hosts. Changes of a session are made on its host.
 struct HostBackend {
     hosts: Vec<Host>,
     manner: Manner,
-    /// The options that say which sessions are meant.
+    /// The filter options.
     filters: Vec<String>,
     env: Env,
 }
@@ -133,14 +133,14 @@ impl Backend for HostBackend {
             problems += usize::from(rows.report().fault.is_some());
         }
         sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
-        // Of one that is on several hosts the newest is offered; HOST:ID names the others.
+        // If a session is on several hosts, the newest is offered; HOST:ID names the others.
         let mut known = HashSet::new();
         sessions.retain(|session| known.insert((session.agent, session.id().to_owned())));
         hand_over(sessions, Some(problems));
     }
 
     fn check(&self, _: &Session, _: &How) -> Result<(), Refused> {
-        // The host says so itself, at the terminal that it is handed.
+        // The host reports it itself, on the terminal that it gets.
         Ok(())
     }
 

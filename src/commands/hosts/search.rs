@@ -22,14 +22,14 @@ use crate::view::render::search::{self, Form, Match};
 use crate::view::ui::Ui;
 
 const KIND: &str = "search";
-/// An id that is cut off to so many characters still tells sessions apart that were found together.
+/// Length of shortened ids, which still distinguishes the sessions of one answer.
 const SHORT: usize = 8;
 
 /// A session on a host that has the text.
 struct Row {
     host: Arc<str>,
     line: String,
-    /// What is understood of it: a newer rejoin may know more agents.
+    /// The session and its matches, if understood: a newer rejoin may know more agents.
     found: Option<(Session, Matching)>,
 }
 
@@ -56,7 +56,7 @@ struct Message {
     branch: Option<u16>,
 }
 
-/// The sessions with most of the words come first, then the best match, what has the text in its name, and the newest.
+/// Sort key: sessions with most of the words first, then the best match, then a match in the name, then the newest.
 type Place = (Reverse<(usize, u64)>, bool, Reverse<(bool, Option<Timestamp>)>);
 
 fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, Row)> {
@@ -144,7 +144,7 @@ fn show(
     Ok(search::rows(out, &one, form, format, Some(host))?)
 }
 
-/// Finds in an excerpt what was found there.
+/// Finds the match in an excerpt.
 fn hit(message: &Message, wanted: search::Wanted<'_>, has_lines: bool) -> Hit {
     let text = &message.excerpt;
     let place = wanted.find(text).unwrap_or(0..0);

@@ -45,7 +45,7 @@ pub(super) fn run(args: &SyncArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::
     sync(args, env, ui, |answer, ui| Ok(ui.answer(args.format, env, answer)?))
 }
 
-/// Writes the input of the other machine: the objects that are wanted from it, and those that it lacks.
+/// Writes the input of the other machine: the objects wanted from it, and those that it lacks.
 fn write_upload(
     path: &Path,
     archive: &Archive,

@@ -1,4 +1,4 @@
-//! The directory of a restored session, where it has another path than on the machine that it was archived on.
+//! The directory of a restored session, if its path differs from that on the machine that archived it.
 
 use std::path::PathBuf;
 
@@ -22,31 +22,31 @@ pub(super) struct Follow {
     to: PathBuf,
 }
 
-/// Returns how the directories of the machine that a session was archived on are called here.
+/// Maps the directories of the machine that archived a session to those here.
 fn mapping(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Mapping {
     let home = (manifest.home.0.clone(), env.home.clone());
-    // A store that a person names is none of this home.
+    // A store that the user names does not belong to this home.
     let home = Some(home).filter(|(then, now)| then != now && args.to_store.is_none());
     mapping_of(args.map.iter().chain(&home).map(|(from, to)| (from, to)), env)
 }
 
-/// Returns the directory of an archived session as it is called here.
+/// Returns the directory of an archived session with its path here.
 pub(super) fn dir_here(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Option<PathBuf> {
     let from = manifest.facts.launch_dir.as_ref()?.0.clone();
     Some(mapping(args, manifest, env).to(&from).unwrap_or(from))
 }
 
-/// Returns whether a mapping that a person named applies to the directory of an archived session.
+/// Returns whether a mapping of the user applies to the directory of an archived session.
 pub(super) fn is_mapped(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> bool {
     let named = mapping_of(args.map.iter().map(|(from, to)| (from, to)), env);
     manifest.facts.launch_dir.as_ref().is_some_and(|dir| named.to(&dir.0).is_some())
 }
 
 impl Follow {
-    /// Returns the move of a session whose directory is another one here; `None` if it is the same.
+    /// Returns the move of a session whose directory has another path here; `None` if it is the same.
     ///
-    /// Moved, it lies elsewhere than in the archive. One that is there already is refused, for a second copy of its id
-    /// would be made.
+    /// A moved session is in another place than in the archive. If its id exists there already, the move is refused,
+    /// because it would create a second copy.
     pub(super) fn of(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Result<Option<Self>, Refusal> {
         let mapping = mapping(args, manifest, env);
         let Some(from) = manifest.facts.launch_dir.as_ref().map(|dir| dir.0.clone()) else { return Ok(None) };
@@ -62,7 +62,7 @@ impl Follow {
         Ok(Some(Self { mapping, from, to }))
     }
 
-    /// Lets the session follow, as a run of its own.
+    /// Moves the session to its directory, in a separate run.
     pub(super) fn run(self, args: &RestoreArgs, manifest: &Manifest, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         let (from, to) = (self.from.display().to_string(), env.tilde(&self.to));
         if args.change.dry_run {

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     }
 }
 
-/// Returns the current time as files have it.
+/// Returns the current time in the form of file times.
 pub(super) fn time_now(env: &Env) -> (i64, i64) {
     (env.clock.now.as_second(), i64::from(env.clock.now.subsec_nanosecond()))
 }
@@ -85,7 +85,7 @@ fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
     if damage.is_empty() { Ok(()) } else { Err(damaged(manifest, &damage.join("; "))) }
 }
 
-/// Returns the newest states of the sub-agents that a session made, and those that they made.
+/// Returns the newest states of a session's sub-agents, and of theirs.
 fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest> {
     let mut found: Vec<&Manifest> = Vec::new();
     let newest = || holdings.sessions.values().filter_map(|snapshots| Some(&snapshots.last()?.manifest));
@@ -104,7 +104,7 @@ fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest>
     found
 }
 
-/// Decides below which root each store of the session goes; the first store's is also returned as the agent sees it.
+/// Decides the root for each store of the session; the first store is also returned as the agent sees it.
 ///
 /// A manifest is not trusted: the session goes to a store of the agent, or to the one that the user names.
 pub(super) fn roots(

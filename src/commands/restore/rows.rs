@@ -1,6 +1,6 @@
-//! A session that lay in a database: its agent takes it in again, or a file is left with the words for it.
+//! Restores a session that was in a database: its agent imports it, or a file is written with instructions for it.
 //!
-//! Nothing is written into the database here.
+//! rejoin does not write to the database.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -28,26 +28,26 @@ use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::ui::Ui;
 
-/// Longest part of the name of a file that comes from an id.
+/// Maximum length of an id in the name of a file.
 const MAX_NAME: usize = 100;
 
-/// A session that goes back into its agent's database.
+/// A session to return to its agent's database.
 struct Return<'a> {
     manifest: &'a Manifest,
     archive: &'a Archive,
     agent: &'static dyn Agent,
     keeper: &'static Keeper,
-    /// The store that the agent takes it into.
+    /// The store that the agent imports it into.
     store: Store,
-    /// The database that the manifest names, if it is none of the agent's here.
+    /// The database that the manifest names, if it is not one of the agent's here.
     foreign: Option<PathBuf>,
     /// The directory that it belongs to.
     dir: Option<PathBuf>,
-    /// Set if a person names that directory, too.
+    /// Set if the user names that directory.
     is_dir_named: bool,
 }
 
-/// Gives back a session, and the sub-agents that it made.
+/// Restores a session and its sub-agents.
 pub(super) fn run(
     args: &RestoreArgs,
     manifest: &Manifest,
@@ -101,7 +101,7 @@ pub(super) fn run(
     }
     let change = Change::new("restore", returns.iter().map(|one| one.item(env)).collect());
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
-        // Nobody else archives or removes it meanwhile.
+        // The lock keeps other processes from archiving or removing it.
         let _state_dir = StateDir::open(env, "restore", patience)?;
         let known = KnownDirs::new(Box::new(|| known_dirs(env)));
         Ok(Outcome { done: returns.iter().map(|one| one.done(&known, env)).collect(), ..Outcome::default() })
@@ -126,7 +126,7 @@ impl<'a> Return<'a> {
         let store = stores.iter().find(is_own).or_else(|| stores.iter().find(|store| store.is_default));
         let store = store.or(stores.first()).cloned().ok_or_else(unknown)?;
         let database = manifest.database_here(env);
-        // A manifest may come from anybody, so only the agent's own stores are places for its databases.
+        // A manifest can come from anywhere, so only the agent's own stores are accepted for its databases.
         let is_plain = !database.components().any(|part| part == Component::ParentDir);
         let is_own = is_plain && stores.iter().any(|store| database.starts_with(&store.root));
         let import = keeper.import.as_ref().filter(|_| is_own);
@@ -148,13 +148,13 @@ impl<'a> Return<'a> {
         )
     }
 
-    /// Returns where the agent has it already.
+    /// Returns the place in which the agent has it already.
     fn standing(&self, env: &Env) -> Option<Located> {
         let stores = self.agent.stores(env).into_iter().map(Arc::new);
         stores.flat_map(|store| self.agent.locate_id(&store, &self.manifest.id).places).next()
     }
 
-    /// Returns whether a place is in the database that the agent was to take it into.
+    /// Returns whether a place is in the database that the agent should import it into.
     fn is_meant(&self, place: &Located) -> bool {
         let import = self.keeper.import.as_ref();
         import.is_none_or(|import| import.database_of(&self.store) == *place.path)
@@ -172,7 +172,7 @@ impl<'a> Return<'a> {
         }
     }
 
-    /// Has the agent take it in; returns what to type where that is left to a person.
+    /// Lets the agent import it; returns the instructions if the user has to do it.
     fn give_back(&self, known: &KnownDirs<'_>, env: &Env) -> anyhow::Result<Option<String>> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.keeper.import else { return self.as_script(env).map(Some) };
@@ -180,7 +180,7 @@ impl<'a> Return<'a> {
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
         if (import.write)(&place, &mut contents).is_err() {
-            // It is of a version whose sessions are not exported in a way that is known.
+            // Its version has no known form of export.
             return self.as_script(env).map(Some);
         }
         let words = |file: &Path| -> Vec<String> {
@@ -220,7 +220,7 @@ impl<'a> Return<'a> {
         }
     }
 
-    /// Says what of the archived session the agent does not have, as far as counting tells.
+    /// Describes the parts of the archived session that the agent lacks, as far as counts show.
     fn missing(&self, place: Located, env: &Env) -> Option<String> {
         let wanted = Wanted { counts: true, ..Wanted::GLANCE };
         let scan = Places { places: vec![place], ..Places::default() }.read_all(env, wanted);
@@ -236,7 +236,7 @@ impl<'a> Return<'a> {
         })
     }
 
-    /// Leaves the rows as statements for SQLite's own shell.
+    /// Writes the rows as statements for SQLite's own shell.
     fn as_script(&self, env: &Env) -> anyhow::Result<String> {
         let Manifest { agent: kind, .. } = self.manifest;
         let title = agent::about(*kind).title;
@@ -248,7 +248,7 @@ impl<'a> Return<'a> {
             format!("{title} takes no session in by itself, and rejoin writes into no database of another program");
         let file = in_a_shell(&file);
         Ok(match &self.foreign {
-            // A command that writes into what only the archive names is not for pasting.
+            // Do not offer a command that writes to a path which only the archive names.
             Some(_) => format!("{why}; the statements for its database are in {file}"),
             None => {
                 let database = in_a_shell(&self.manifest.database_here(env));
@@ -257,7 +257,7 @@ impl<'a> Return<'a> {
         })
     }
 
-    /// Writes a file for a person to use.
+    /// Writes a file for the user.
     fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
         let dir = env.data_dir().join("restored");
         let disk = System::new(env);

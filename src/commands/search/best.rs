@@ -40,7 +40,7 @@ struct Best<'a> {
 /// The words of one session, and the number of its state in the archive.
 type Counted = Result<(Option<u64>, Tally), Problem>;
 
-/// The sessions that are searched, in the order of their activity.
+/// The searched sessions, in the order of their activity.
 struct Loaded<'a> {
     sessions: Vec<Session>,
     /// Number of copies, with those that were not read because they have none of the words.
@@ -87,7 +87,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     Ok(Exit::Ok)
 }
 
-/// Returns whether a small file of a copy may have what is searched for.
+/// Returns whether a small file of a copy may match.
 type IsInFile<'f> = &'f (dyn Fn(&dyn Agent, &Located) -> bool + Sync);
 
 /// An answer, before it is printed.
@@ -101,8 +101,8 @@ struct Answer<'l, 'a> {
 }
 
 impl<'a> Best<'a> {
-    /// Returns whether the answer depends on sessions without the words, too: it has the number that was searched, or ids cut
-    /// as short as all of them allow. A line for a script has neither.
+    /// Returns whether the answer depends on sessions without the words, too: it has the number of searched sessions,
+    /// or ids shortened among all of them. A line for a script has neither.
     fn needs_all(&self) -> bool {
         !self.format().is_rows()
     }
@@ -207,7 +207,7 @@ impl<'a> Best<'a> {
         let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
         let unpacked = Unpacked::of(&newest.manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
         let mut tally = Tally::of(&newest.manifest.copy_in(unpacked.root()), sieve, self.wish());
-        // The directory that it was unpacked to is removed right after.
+        // The temporary directory is removed right after.
         tally.found.problem = tally.found.problem.map(|problem| fail(problem.reason));
         Ok((Some(newest.manifest.number), tally))
     }

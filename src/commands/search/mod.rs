@@ -23,9 +23,9 @@ use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Summary};
 use crate::view::ui::Ui;
 
-/// How many sessions are searched before matches are shown: the newest come at once.
+/// Number of sessions that are searched before matches are shown: the newest come first.
 const PART: usize = 64;
-/// How many sessions are searched behind one that takes long.
+/// Number of sessions that are searched after a slow one.
 const AHEAD: usize = 256;
 
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return best::run(args, &archive, env, ui);
     }
     let pattern = pattern(args)?;
-    // What somebody gave a name is what most are looking for.
+    // A session with the text in its title is the likeliest one.
     let is_first = |session: &Session| args.role.is_empty() && search::is_named(session.copy(), &pattern);
     let put_in_order = |sessions: &mut Vec<Session>, filter: &Filter| {
         let hidden = listing::put_in_order(sessions, filter, SortKey::Active);
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
         let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-        // Only a line for a script says nothing of the sessions that do not have the text.
+        // Only a line for a script has no numbers of sessions without the text.
         let counts_all = !format.is_rows();
         let Scan { mut sessions, problems, .. } = if counts_all {
             places.read_with_dirs(env, &filter, wanted)
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     search.all(&sessions, hidden, problems, ui)
 }
 
-/// Opens the picker where the text is typed, and what was said is searched at once.
+/// Opens the picker with its search of messages.
 fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if let Some(why) = find::why_nobody_picks(&env.terminal) {
         return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why)
@@ -93,7 +93,7 @@ fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     resume::pick(args.filter.clone(), &words.join(" "), env, ui)
 }
 
-/// Understands what is to be found.
+/// Parses the search pattern.
 pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     let case = match (args.case_sensitive, args.ignore_case) {
         (true, _) => Case::Exact,
@@ -134,14 +134,14 @@ struct Search<'a> {
     pattern: Pattern,
     /// The archive that is searched instead of the stores.
     archive: Option<(&'a Archive, &'a Holdings)>,
-    /// Ids as a person sees them; `None` where a script reads.
+    /// Shortened ids for users; `None` for a script.
     short: Option<ShortIds>,
     env: &'a Env,
 }
 
 impl Search<'_> {
-    /// Looks through these sessions, newest activity first, and shows what is found as it is found; `hidden` others are
-    /// not searched.
+    /// Searches these sessions, newest activity first, and shows each match when it is found; `hidden` others are not
+    /// searched.
     fn all<'s>(
         &'s self,
         sessions: &'s [Session],
@@ -217,7 +217,7 @@ impl Search<'_> {
         Ok(Exit::Ok)
     }
 
-    /// Prints what was found in one session, where it is not part of one document.
+    /// Prints the matches of one session, unless they are a part of one document.
     fn print(&self, one: &Match<'_>, ui: &mut Ui) -> io::Result<()> {
         let form = Form::of(self.args);
         let styles = ui.styles;
@@ -243,7 +243,7 @@ impl Search<'_> {
         let manifest = &newest.manifest;
         let unpacked = Unpacked::of(manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
         let mut found = self.look(&manifest.copy_in(unpacked.root()));
-        // The directory that it was unpacked to is removed right after.
+        // The temporary directory is removed right after.
         found.problem = found.problem.map(|problem| fail(problem.reason));
         Ok(Match { session, state: Some(manifest.number), found, rank: None })
     }
@@ -251,7 +251,7 @@ impl Search<'_> {
     fn look(&self, copy: &Copy) -> Found {
         let args = self.args;
         let wish = wish(args, self.format);
-        // A person is told how many more there are; a line for a script says nothing of others.
+        // A user sees the number of further matches; a line for a script has none.
         let says_how_many = self.format.is_json() || args.count || (self.short.is_some() && !args.sessions);
         let enough = (!says_how_many).then_some(wish.most.max(1) as u64);
         search::look(copy, &self.pattern, Wish { enough, ..wish })

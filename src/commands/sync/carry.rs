@@ -1,4 +1,4 @@
-//! Carries a sync out: states into the archive, files here, and the record of this machine before and after.
+//! Carries a sync out: states to the archive, files to this machine, and the record of this machine before and after.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::view::ui::Ui;
 pub(super) struct Done<'s> {
     pub(super) sent: Report<'s>,
     pub(super) outcome: Option<Outcome>,
-    /// The run that gave the sessions their directories here.
+    /// The run that moved the sessions to their directories here.
     pub(super) followed: Option<String>,
 }
 
@@ -90,7 +90,7 @@ fn key(session: &Session) -> Key {
     (session.agent, session.id().to_owned())
 }
 
-/// Writes the record of this machine if it changed, and returns it as it is.
+/// Writes the record of this machine if it changed, and returns the current one.
 fn save(own: Machine, before: Option<&Machine>, archive: &Archive, env: &Env) -> anyhow::Result<Machine> {
     let mut own = own;
     own.hostname.clone_from(&env.hostname);
@@ -102,7 +102,7 @@ fn save(own: Machine, before: Option<&Machine>, archive: &Archive, env: &Env) ->
     Ok(own)
 }
 
-/// Lets the sessions that came here follow to the directories that they have here.
+/// Moves the received sessions to their directories here.
 fn follow(
     plan: &Plan<'_>,
     came: &BTreeSet<Key>,
@@ -131,7 +131,7 @@ fn follow(
     Ok(outcome.run)
 }
 
-/// Returns the entries of the sessions that came here.
+/// Returns the record entries of the received sessions.
 fn settled(plan: &Plan<'_>, came: &BTreeSet<Key>, sessions: &[Session]) -> Vec<(Key, Held)> {
     let here: Vec<&Session> = sessions.iter().filter(|session| came.contains(&key(session))).collect();
     let find = agent::belongings_of(here.iter().flat_map(|session| &session.copies).map(|copy| &copy.place));

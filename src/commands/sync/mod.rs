@@ -89,7 +89,7 @@ fn machines_of(
     let own = machines.iter().position(|machine| machine.id == name).map(|at| machines.remove(at));
     let file = archive.record_of(&name);
     if let Some(problem) = problems.iter().find(|problem| problem.path == file) {
-        // The record alone knows the sessions that were deleted here.
+        // Only the record has the sessions that were deleted here.
         return Err(PathError::new("read", &problem.path, std::io::Error::other(problem.reason.clone())).into());
     }
     if own.is_none() && !args.restore_deleted && machines::has_synced(archive.root(), env) {

@@ -30,10 +30,10 @@ pub(super) struct Known<'a> {
     pub(super) archive: &'a Archive,
     pub(super) holdings: &'a Holdings,
     pub(super) own: Machine,
-    /// Whether the archive had a record of this machine.
+    /// Set if the archive had a record of this machine.
     pub(super) has_record: bool,
     pub(super) others: Vec<Machine>,
-    /// Directories of other machines, and the directories that they are here.
+    /// Maps directories of other machines to those here.
     pub(super) mapping: Mapping,
 }
 
@@ -56,12 +56,12 @@ pub(super) struct Plan<'a> {
     pub(super) states: HashMap<Key, String>,
     /// Sessions with files that stay here and that those states lack.
     pub(super) has_more: HashSet<Key>,
-    /// Directories of other machines, and the directories that they are here.
+    /// Maps directories of other machines to those here.
     pub(super) mapping: &'a Mapping,
-    /// Sessions that were brought here by a sync that was cut off.
+    /// Sessions that an interrupted sync brought here.
     pub(super) unsettled: Vec<Key>,
     pub(super) left: Vec<LeftRow>,
-    /// How many sessions of other machines were deleted here.
+    /// Number of sessions of other machines that were deleted here.
     pub(super) deleted: usize,
     pub(super) unchanged: usize,
 }
@@ -196,7 +196,7 @@ impl<'a> Plan<'a> {
             .collect();
         let elsewhere = shared.elsewhere();
         for (kind, id, held) in gone {
-            // A sync that was cut off before it put the session here left no stamp.
+            // A sync that was interrupted before it wrote the session here left no stamp.
             if held.stamp.is_none() && held.deleted_at.is_none() || args.restore_deleted {
                 self.own.forget(kind, &id);
                 continue;
@@ -247,7 +247,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns an archived session with its directories as they are here.
+    /// Returns an archived session with the paths of its directories here.
     fn as_here(&self, manifest: &Manifest) -> Session {
         let mut session = manifest.session();
         for copy in &mut session.copies {
@@ -261,8 +261,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Returns whether a session that is missing in the stores of an agent is gone for certain: the store that it was in is one that the
-/// agent has now, and it can be read.
+/// Returns whether a session that is missing in the stores of an agent is certainly deleted: its store is still one of
+/// the agent's, and it can be read.
 fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env: &Env) -> bool {
     let Some((agent, state)) = agent::by_kind(kind).zip(state) else { return false };
     let roots = state.roots_here(env);
@@ -274,7 +274,7 @@ fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env:
     })
 }
 
-/// Maps directories of other machines as options and the config file say, else each home to the one here.
+/// Maps directories of other machines by the options and the config file; by default, each home to the one here.
 pub(super) fn mapping(args: &SyncArgs, holdings: &Holdings, others: &[Machine], env: &Env) -> Mapping {
     let archived = holdings.snapshots().map(|snapshot| snapshot.manifest.home.0.clone());
     let homes = archived.chain(others.iter().map(|machine| machine.home.0.clone()));

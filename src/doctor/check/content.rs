@@ -1,4 +1,4 @@
-//! What a session holds: nothing, lines that are broken, or what its agent refuses to load.
+//! Checks the contents of sessions: empty ones, broken lines, and sessions that their agent refuses to load.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::scan::off_branch::OffBranch;
 use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 
-/// The most characters of an error that are quoted.
+/// Maximum characters of an error that are quoted.
 const MOST_OF_ERROR: usize = 200;
 
-/// What an agent refuses to load, with what is expected instead.
+/// The reasons for which agents refuse to load a session, with the expected state.
 const REFUSED: [(Health, &str); 5] = [
     (Health::SignatureInvalid, "a signature that matches the content and this machine"),
     (Health::UnsupportedVersion, "a version that this machine's agent knows"),
@@ -63,7 +63,7 @@ fn empty(session: &Session) -> Option<Finding> {
         Finding::about(session, Code::EmptySession, Severity::Info, evidence).measured(what, "a prompt or a reply");
     let selector = selector(session);
     Some(match copy.size() {
-        // Only its agent removes a row of its database.
+        // Only its agent can remove a row of its database.
         None => finding.remedy(format!("rejoin show {selector}"), "shows what is known about it"),
         Some(_) => finding
             .remedy(format!("rejoin delete {selector}"), "moves it to the trash")
@@ -91,7 +91,7 @@ fn refused(session: &Session) -> Vec<Finding> {
     let copy = session.copy();
     let own = REFUSED.iter().filter(|(health, _)| copy.health.contains(*health));
     own.map(|(health, expected)| {
-        // The agent's own words come first where there are any.
+        // A message of the agent comes first, if there is one.
         let detail = match health {
             Health::SignatureInvalid => copy.notes.last(),
             _ => copy.notes.first(),
@@ -105,7 +105,7 @@ fn refused(session: &Session) -> Vec<Finding> {
         let finding =
             Finding::about(session, Code::of(*health), Severity::Error, evidence).measured(measured, *expected);
         match health {
-            // It can be read, only not loaded.
+            // The transcript can be read, but not loaded.
             Health::SignatureInvalid => {
                 finding.remedy(format!("rejoin show {} --transcript", selector(session)), "shows what was said in it")
             }
@@ -115,8 +115,8 @@ fn refused(session: &Session) -> Vec<Finding> {
     .collect()
 }
 
-/// Reports each store whose agent's own list names other files once, with all sessions that its agent does not find; and each
-/// session that needs a command of its own.
+/// Reports each store whose agent's own list names other files once, with all sessions that the agent does not find;
+/// and each session that needs a separate command.
 fn unlisted(survey: &Survey) -> Vec<Finding> {
     let mut by_store: BTreeMap<(AgentKind, &Path), Vec<&Session>> = BTreeMap::new();
     let mut findings = Vec::new();
@@ -141,7 +141,7 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
             count(sessions.len(), "session"),
             root.display()
         );
-        // In a copy of a home from elsewhere there are other problems before this one.
+        // A copy of another home has worse problems than this one.
         let is_at_home = sessions.iter().any(|session| session.launch_dir_exists == Some(true));
         let severity = if is_at_home { Severity::Warning } else { Severity::Info };
         let finding = Finding::new(Code::Unlisted, severity, evidence)
@@ -191,7 +191,7 @@ fn planted(session: &Session) -> Option<Finding> {
 fn future(session: &Session, survey: &Survey) -> Option<Finding> {
     let copy = session.copy();
     let times = [&copy.created_at, &copy.active_at].into_iter().flatten();
-    // The time of its file is not a time in the session.
+    // The time of the file is not a time in the session.
     let newest = times.filter(|at| at.source != "mtime").map(|at| at.value).max();
     let newest = newest.filter(|newest| newest.duration_since(survey.now) > CLOCK_SKEW)?;
     let evidence = format!(

@@ -1,4 +1,4 @@
-//! One id in several places: copies, agents, and short forms that fit more than one session.
+//! Checks for ids in several places: copies, ids of several agents, and ambiguous short ids.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::format::text;
 use crate::format::text::count;
 use crate::session::{Comparison, Copy, Health, Liveness, Session, SessionKind};
 
-/// So many sessions of one id are offered to be resumed.
+/// Maximum sessions of one id for which a resume command is offered.
 const FEW: usize = 3;
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -30,7 +30,7 @@ fn duplicates(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, facts) in &survey.copies {
         let Some(session) = survey.scan.sessions.get(*at) else { continue };
-        // What lies inside a copy of another session goes where that goes.
+        // A session inside a copy of another one follows that copy.
         let is_inside = |copy: &Copy| {
             let parent = copy.place.parent_id.as_deref().and_then(|parent| survey.session(session.agent, parent));
             parent.is_some_and(|parent| parent.copies.len() > 1)
@@ -143,7 +143,7 @@ fn inside<'a>(path: &'a Path, copy: &Copy) -> std::path::Display<'a> {
     path.strip_prefix(parent).unwrap_or(path).display()
 }
 
-/// Returns what loses nothing: the copy holds no more than the chosen one, or only a log that can be added to it.
+/// Returns a lossless repair: the copy holds no more than the chosen one, or only a log that can be added to it.
 fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &CopyFacts) -> Option<Repair> {
     let copy = &session.copies[at];
     let is_left_alone = |copy: &&Copy| copy.liveness != Liveness::Idle || copy.health.contains(Health::UnknownFormat);
@@ -177,12 +177,12 @@ fn shared_ids(survey: &Survey) -> Vec<Finding> {
     shared.map(finding).collect()
 }
 
-/// Finds short ids that the agent prints and that mean several sessions where it looks.
+/// Finds short ids that the agent prints and that match several sessions in its lookup.
 fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     let mut by_short: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in own_sessions(survey) {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
-        // One that is an id of its own is taken as such.
+        // If the short form is itself an id, the agent takes it as that.
         let Some(short) = agent
             .about()
             .printed_id
@@ -215,7 +215,7 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     ambiguous.map(finding).collect()
 }
 
-/// Returns the sessions that a person means by an id.
+/// Returns the sessions that a user can mean by an id.
 fn own_sessions(survey: &Survey) -> impl Iterator<Item = &Session> {
     survey.scan.sessions.iter().filter(|session| session.copy().kind != SessionKind::Subagent)
 }
@@ -233,7 +233,7 @@ mod tests {
     use crate::session::tests::{copy, session};
     use crate::session::{Choice, Store};
 
-    /// Two copies; the second one compares like this.
+    /// Two copies; `comparison` is that of the second one.
     fn two(comparison: Option<Comparison>) -> Session {
         let (mut one, mut two) = (copy("a"), copy("a"));
         one.transcript_bytes = 9;
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_chosen_copy_holds_too_goes_to_the_trash() {
+    fn only_a_redundant_copy_goes_to_the_trash() {
         for (comparison, is_mended) in [
             (Some(Comparison::Identical), true),
             (Some(Comparison::Shorter { common: 2 }), true),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_folded_unless_some_of_it_is_known_and_some_is_not() {
+    fn a_log_with_known_and_new_records_is_not_folded() {
         for (fold, is_mended) in [(Fold::AllKnown, true), (Fold::AllNewer, true), (Fold::Mixed, false)] {
             let mut session = two(None);
             session.copies[1].transcript_bytes = 0;

@@ -1,4 +1,4 @@
-//! The checks of `doctor`: pure functions from what was collected to findings, one group a file.
+//! The checks of `doctor`: pure functions from collected facts to findings, one group per file.
 
 mod content;
 mod copies;
@@ -19,12 +19,12 @@ use crate::format::shell;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Liveness, Session};
 
-/// One thing that is not as it should be, or worth knowing.
+/// A problem, or a fact worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What it is.
+    /// The kind of finding.
     pub code: Code,
-    /// How serious it is.
+    /// Its severity.
     pub severity: Severity,
     /// The agents that it is about.
     pub agents: BTreeSet<AgentKind>,
@@ -32,19 +32,19 @@ pub(crate) struct Finding {
     pub sessions: Vec<(AgentKind, String)>,
     /// The files and directories that it is about.
     pub paths: Vec<PathBuf>,
-    /// What was found, as sentences.
+    /// Description of the problem, as sentences.
     pub evidence: String,
-    /// What is.
+    /// The actual state.
     pub measured: String,
-    /// What should be.
+    /// The expected state.
     pub expected: String,
-    /// What it is about in a few words, where that is not just its session or its first path.
+    /// The subject in a few words; `None` if that is just the session or the first path.
     pub subject: Option<String>,
-    /// What people call its session.
+    /// The title or first prompt of its session.
     pub title: Option<String>,
-    /// What to type: complete commands, the best first, each with what it does.
+    /// Complete commands to type, the best first, each with its effect.
     pub remedies: Vec<Remedy>,
-    /// What `doctor --fix` does about it; `None` when somebody has to decide.
+    /// The repair by `doctor --fix`; `None` if a user has to decide.
     pub repair: Option<Repair>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Finding {
 pub(crate) struct Remedy {
     /// The whole command, for a shell.
     pub command: String,
-    /// What it does, as a sentence without its subject: "resumes it".
+    /// Its effect, as a sentence without a subject: "resumes it".
     pub effect: String,
 }
 
@@ -69,33 +69,33 @@ pub(crate) enum Repair {
         /// The session's directory.
         path: PathBuf,
     },
-    /// These are moved to the trash, each with everything in it.
+    /// Moves these to the trash, each with everything in it.
     Trash {
-        /// What is moved.
+        /// The paths to move.
         paths: Vec<PathBuf>,
         /// The noun for the paths as a part of the session: "a copy".
         what: &'static str,
     },
-    /// The records of a stray directory are added to the log of the session, and the directory goes to the trash.
+    /// Adds the records of a stray directory to the log of the session, and moves the directory to the trash.
     Fold {
         /// The stray directory.
         from: PathBuf,
         /// The session's own directory.
         into: PathBuf,
     },
-    /// The last line of a transcript, which was cut off, gets its end.
+    /// Ends the last line of a transcript, which was cut off.
     EndLine {
         /// The transcript.
         path: PathBuf,
     },
-    /// Whole records that are on one line with half of another get a line of their own.
+    /// Moves whole records that are on one line with half of another to separate lines.
     SplitLines {
         /// The transcript.
         path: PathBuf,
-        /// Where they begin, in bytes.
+        /// Offsets of these records, in bytes.
         at: Vec<u64>,
     },
-    /// The last line of a transcript, which was cut off, is taken out.
+    /// Removes the last line of a transcript, which was cut off.
     CutLine {
         /// The transcript.
         path: PathBuf,
@@ -103,7 +103,7 @@ pub(crate) enum Repair {
 }
 
 impl Finding {
-    /// Begins a finding; what is not said yet is empty.
+    /// Starts a finding; the other fields are empty.
     fn new(code: Code, severity: Severity, evidence: impl Into<String>) -> Self {
         Self {
             code,
@@ -121,14 +121,14 @@ impl Finding {
         }
     }
 
-    /// Returns whether it is about this session, or about something in its place.
+    /// Returns whether the finding is about this session, or about a path inside one of its copies.
     pub(crate) fn is_about(&self, session: &Session) -> bool {
         let is_named = self.sessions.iter().any(|(agent, id)| *agent == session.agent && *id == session.id());
         let lies_there = |path: &PathBuf| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
         is_named || self.paths.iter().any(lies_there)
     }
 
-    /// Begins a finding about the chosen copy of a session.
+    /// Starts a finding about the chosen copy of a session.
     fn about(session: &Session, code: Code, severity: Severity, evidence: impl Into<String>) -> Self {
         Self::new(code, severity, evidence).session(session).path(&session.copy().place.path)
     }
@@ -164,13 +164,13 @@ impl Finding {
         self
     }
 
-    /// Adds a command and what it does.
+    /// Adds a command and its effect.
     fn remedy(mut self, command: impl Into<String>, effect: impl Into<String>) -> Self {
         self.remedies.push(Remedy { command: command.into(), effect: effect.into() });
         self
     }
 
-    /// Adds the command that goes on with a session, or as near to that as it can come.
+    /// Adds the command that resumes a session, or the nearest possible one.
     fn resumed(self, session: &Session) -> Self {
         let copy = session.copy();
         let selector = selector(session);
@@ -187,7 +187,7 @@ impl Finding {
         }
     }
 
-    /// Says that `doctor --fix` repairs it.
+    /// Adds the repair, and the `doctor --fix` command for it.
     fn repaired_by(mut self, repair: Repair) -> Self {
         self.repair = Some(repair);
         let command = format!("rejoin doctor --fix --check {}", self.code.name());
@@ -195,7 +195,7 @@ impl Finding {
     }
 }
 
-/// What was asked for of all that is found.
+/// The requested part of all findings.
 struct Scope<'a> {
     filter: &'a Filter,
     /// The sessions that record one of the directories, and have the tags.
@@ -225,8 +225,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Makes the checks, and returns the findings: the worst first, then in the order of the codes, and those about the most
-/// sessions first.
+/// Runs the checks, and returns the findings: the worst first, then in the order of the codes, then those about the
+/// most sessions first.
 pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
     let groups = [copies::check, place::check, session_info::check, content::check, strays::check, upkeep::check];
     let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
@@ -237,17 +237,17 @@ pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> V
     findings
 }
 
-/// Names a session in a sentence.
+/// Names a session within a sentence.
 fn name(session: &Session) -> String {
     format!("{} session {}", session.agent, session.id())
 }
 
-/// Returns the selector that means just this session, for a shell.
+/// Returns the selector that matches just this session, quoted for a shell.
 fn selector(session: &Session) -> String {
     shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
 }
 
-/// Returns a path for a shell.
+/// Returns a path, quoted for a shell.
 fn word(path: &Path) -> String {
     shell::word(&path.to_string_lossy()).into_owned()
 }
@@ -259,7 +259,7 @@ pub(crate) mod tests {
     use crate::session::Problem;
     use crate::session::tests::{copy, session};
 
-    /// A survey of these sessions, at noon of the first of March.
+    /// A survey of these sessions, at noon on the first of March.
     pub(crate) fn survey(mut sessions: Vec<Session>) -> Survey {
         sessions.sort_by(|a, b| (a.agent, a.id()).cmp(&(b.agent, b.id())));
         let mut survey = Survey { now: "2026-03-01T12:00:00Z".parse().expect("a time"), ..Survey::default() };
@@ -271,7 +271,7 @@ pub(crate) mod tests {
         all(survey, &Code::ALL.iter().copied().collect(), filter).iter().map(|finding| finding.code).collect()
     }
 
-    /// A survey with a directory that is gone, a file that cannot be read, and a run that was cut off.
+    /// A survey with a missing directory, an unreadable file, and an interrupted run.
     fn damaged() -> Survey {
         let mut gone = copy("a");
         gone.launch_dir = Some(crate::session::Fact::new(Path::new("/gone/app"), "transcript"));
@@ -308,14 +308,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_file_is_of_the_agent_whose_store_it_lies_in() {
+    fn a_file_belongs_to_the_agent_of_its_store() {
         let of = |agents: &[AgentKind]| Filter { agents: agents.to_vec(), ..Filter::default() };
         assert_eq!(codes(&damaged(), &of(&[AgentKind::Claude])), [Code::Unreadable, Code::MissingDirectory]);
         assert_eq!(codes(&damaged(), &of(&[AgentKind::Jido])), []);
     }
 
     #[test]
-    fn a_directory_is_meant_by_what_sessions_record_and_by_paths() {
+    fn a_directory_matches_recorded_directories_and_paths() {
         let below = |dir: &str| Filter { dirs: vec![dir.into()], ..Filter::default() };
         assert_eq!(codes(&damaged(), &below("/gone")), [Code::MissingDirectory]);
         assert_eq!(codes(&damaged(), &below("/s/projects")), [Code::Unreadable]);

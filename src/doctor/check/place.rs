@@ -1,4 +1,4 @@
-//! Where sessions lie, and where they belong: projects and directories.
+//! Checks the places of sessions: projects and launch directories.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Where sessions are started.
+/// Launch directories of sessions.
 struct Dirs<'s> {
     /// By agent, store and project: the directories of the sessions that are filed right.
     of_projects: BTreeMap<(AgentKind, &'s Path, &'s str), BTreeSet<&'s Path>>,
@@ -47,7 +47,7 @@ impl<'s> Dirs<'s> {
     }
 }
 
-/// Returns whether a person would resume it.
+/// Returns whether a user would resume the session.
 fn is_launched(session: &Session) -> bool {
     !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
 }
@@ -65,7 +65,7 @@ fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
         dir.display()
     );
     let of_project = dirs.of_projects.get(&(session.agent, copy.place.store.root.as_path(), project));
-    // Where its neighbours are started, this one would be found as well.
+    // In the launch directory of its neighbours, this one would be found as well.
     let only = of_project.filter(|of_project| of_project.len() == 1).and_then(BTreeSet::first);
     let finding = Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
         .measured(format!("project {project}"), format!("the project of {}", dir.display()));
@@ -105,7 +105,7 @@ fn unknown(session: &Session) -> Option<Finding> {
     )
 }
 
-/// Reports each launch directory that is gone once, with all its sessions.
+/// Reports each missing launch directory once, with all its sessions.
 fn missing(survey: &Survey) -> Vec<Finding> {
     let mut by_dir: BTreeMap<Cow<'_, Path>, (&Path, Vec<&Session>)> = BTreeMap::new();
     for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
@@ -139,7 +139,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     }
     let measured = if gone.is_no_directory { "no directory" } else { "missing" };
     let mut said = vec![count(sessions.len(), "session")];
-    // The best candidate of all that is left of it.
+    // The best replacement for it.
     said.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
     let best = gone.instead.first().filter(|_| gone.unmounted.is_none());
     said.extend(best.map(|best| format!("best: {} ({})", best.dir.display(), best.why.words())));
@@ -184,7 +184,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     Some(sessions.iter().fold(finding, |finding, session| finding.session(session)))
 }
 
-/// Finds projects whose name is that of several directories.
+/// Finds projects with one name for several directories.
 fn collisions(survey: &Survey) -> Vec<Finding> {
     let mut by_project: BTreeMap<_, BTreeMap<PathBuf, BTreeSet<&Path>>> = BTreeMap::new();
     for (project, dir) in survey.project_dirs() {

@@ -1,4 +1,4 @@
-//! The working directory that Amplifier's sessions carry with them.
+//! Checks the working directory that is stored with sessions of Amplifier.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     .collect()
 }
 
-/// Reports a file that is missing or cannot be used, and whether evidence is enough to write it.
+/// Reports a file that is missing or unusable, and whether the evidence suffices to write it.
 fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     let copy = session.copy();
     let plan = backfill::plan(session, None);

@@ -1,4 +1,4 @@
-//! What lies about: belongings without a session, pointers that lead nowhere, old records, leftover files.
+//! Checks for orphans: files without a session, dangling pointers, stale records, temporary files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::doctor::survey::Survey;
 use crate::format::text::count;
 use crate::session::{AgentKind, Liveness, Pointer, Session, SessionKind};
 
-/// A writer needs a moment; what is older was left behind.
+/// A writer needs a moment; an older temporary file was left behind.
 const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
-/// An agent may make a directory long before it writes the transcript.
+/// An agent may create a directory long before it writes the transcript.
 const STARTING_TIME: SignedDuration = SignedDuration::from_hours(24);
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -36,7 +36,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether a session that was not read is there all the same, so that nothing of it counts as left behind.
+/// Returns whether a session exists that could not be read, so that its files do not count as left behind.
 fn is_unread(survey: &Survey, id: &str) -> bool {
     let is_of = |name: &std::ffi::OsStr| {
         name.to_str().is_some_and(|name| name == id || name.strip_suffix(".jsonl") == Some(id))
@@ -76,7 +76,7 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
         .measured("no transcript beside it", "a transcript beside it");
     let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&stray.path));
     Some(match (elsewhere, conversation) {
-        // What a sub-agent said may be all that is left of the session.
+        // The messages of a sub-agent may be all that is left of the session.
         (None, Some(subagent)) => finding
             .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
         (None, None) => finding.repaired_by(trash(&stray.path, "files")),
@@ -91,7 +91,7 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
     })
 }
 
-/// Finds sub-agents' sessions that lie by themselves and whose session is gone.
+/// Finds sub-agents' sessions outside a session directory whose session is gone.
 fn orphans(survey: &Survey) -> Vec<Finding> {
     let strays: BTreeSet<&Path> = survey
         .strays
@@ -104,7 +104,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
         let copy = session.copy();
         let is_gone = |parent: &&str| survey.session(session.agent, parent).is_none() && !is_unread(survey, parent);
         let Some(parent) = copy.parent_id.as_deref().filter(is_gone) else { continue };
-        // What lies in a stray directory is reported with it.
+        // Sub-agents in a stray directory are reported with the directory.
         let is_covered = copy.place.path.ancestors().any(|dir| strays.contains(dir));
         if !is_covered && copy.liveness == Liveness::Idle {
             by_parent.entry((session.agent, parent)).or_default().push(session);
@@ -183,7 +183,7 @@ fn dangling(pointer: &Pointer) -> Finding {
         .remedy(format!("rejoin resume {} --fresh", word(&pointer.dir)), "starts a new session there")
 }
 
-/// Finds pointers whose session lies where the pointer's program does not look.
+/// Finds pointers whose session is in a place that the pointer's program does not read.
 fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for session in survey.scan.sessions.iter().filter(|session| !session.pointers.is_empty()) {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_file_must_be_old_and_held_by_nobody() {
+    fn only_an_old_closed_temporary_file_is_reported() {
         for (minutes, is_held, is_busy, is_reported) in [
             (61, false, false, true),
             (59, false, false, false),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_session_that_could_not_be_read_is_not_left_behind() {
+    fn files_of_an_unreadable_session_are_not_orphans() {
         let mut child = copy("agent-1");
         child.kind = SessionKind::Subagent;
         child.parent_id = Some("a".to_owned());
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_agent_inside_a_stray_directory_is_told_with_it() {
+    fn a_sub_agent_in_a_stray_directory_is_reported_with_it() {
         let mut child = copy("agent-1");
         child.kind = SessionKind::Subagent;
         child.parent_id = Some("a".to_owned());
@@ -320,7 +320,7 @@ mod tests {
         let mut survey = survey(vec![session(vec![child])]);
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
         survey.strays.push(stray(StrayKind::Belongings, 25 * 60, &survey));
-        // What it said may be all that is left of the session, so it is not repaired automatically.
+        // Its messages may be all that is left of the session, so it is not repaired automatically.
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, false)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What time does, what cannot be read, and what this program itself left unfinished.
+//! Checks for upcoming deletion by the agent, unreadable files, and interrupted runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Reports the sessions that their agent will delete soon, those of one store and day together.
+/// Reports the sessions that their agent will delete soon, grouped by store and day.
 fn expiries(survey: &Survey) -> Vec<Finding> {
     let mut by_day: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in &survey.scan.sessions {
@@ -31,7 +31,7 @@ fn expiries(survey: &Survey) -> Vec<Finding> {
         if at.duration_since(survey.now) > survey.expires_within {
             continue;
         }
-        // What is overdue goes at the next start, whenever its day was.
+        // Overdue sessions go at the next start, regardless of their day.
         let day = (at > survey.now).then(|| at.to_zoned(TimeZone::UTC).date());
         by_day.entry((copy.place.store.root.as_path(), day)).or_default().push(session);
     }
@@ -75,7 +75,7 @@ fn expiry_finding(
             file.display()
         ),
     };
-    // A store that the agent does not use by itself is a backup, or one that is rarely swept.
+    // A store that the agent does not use by default is a backup, or rarely swept.
     let is_default = sessions.iter().any(|session| session.copy().place.store.is_default);
     let severity = if is_default { Severity::Warning } else { Severity::Info };
     let measured = match (&retention.refused, day) {
@@ -134,7 +134,7 @@ mod tests {
     use crate::doctor::check::tests::survey;
     use crate::session::tests::{copy, session};
 
-    /// Sessions whose files were changed at these times, in a store that keeps them for ten days.
+    /// Sessions whose files were modified at these times, in a store that keeps them for ten days.
     fn found(times: &[&str], within_days: i64) -> Vec<(String, usize)> {
         let one = |(number, time): (usize, &&str)| {
             let mut copy = copy(&number.to_string());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_of_a_day_are_told_together_and_overdue_ones_as_such() {
+    fn expiries_are_grouped_by_day_and_overdue_ones_are_marked() {
         let times = ["2026-02-19T01:00:00Z", "2026-02-10T00:00:00Z", "2026-02-19T23:00:00Z", "2026-02-21T00:00:00Z"];
         let expected = [
             ("deleted at its next start".to_owned(), 1),

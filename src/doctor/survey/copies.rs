@@ -1,4 +1,4 @@
-//! What would be lost if a further copy of a session went away.
+//! Finds the data that deleting an extra copy of a session would lose.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -12,18 +12,18 @@ use crate::scan::Scan;
 use crate::session::{Copy, Session};
 use crate::system::fsio::{self, Buffer, PIECE};
 
-/// What is known of one further copy.
+/// Facts about an extra copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopyFacts {
-    /// Every path that goes where it goes; or why its agent alone can remove it.
+    /// Every path that belongs to the copy, or the reason why only its agent can remove it.
     pub belongings: Result<Vec<PathBuf>, String>,
-    /// A file of it, other than the transcript, that the chosen copy does not hold as well.
+    /// The first file of the copy, other than the transcript, that the chosen copy does not contain.
     pub only_here: Option<PathBuf>,
-    /// How it can be folded into the chosen copy, where it holds nothing but a log.
+    /// The way to fold it into the chosen copy, if it has nothing but a log.
     pub fold: Option<Fold>,
 }
 
-/// Looks at every copy but the chosen one.
+/// Collects facts about every copy except the chosen one.
 pub(super) fn look(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
     let several = |(at, session): (usize, &Session)| {
         let agent = agent::by_kind(session.agent).filter(|_| session.copies.len() > 1)?;
@@ -36,12 +36,12 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
 fn facts(agent: &dyn Agent, copy: &Copy, chosen: &Copy) -> CopyFacts {
     let belongings = agent.belongings(&copy.place).map(|belongings| belongings.own);
     let only_here = belongings.as_ref().ok().and_then(|paths| only_here(agent, paths, copy, chosen));
-    // What cannot be read cannot be folded.
+    // An unreadable log cannot be folded.
     let fold = (agent.about().fold)(&copy.place.path, &chosen.place.path).ok().flatten();
     CopyFacts { belongings, only_here, fold }
 }
 
-/// Finds the first file of a copy that the chosen copy does not hold as well, from its first byte on.
+/// Finds the first file of a copy that is not the beginning of the same file in the chosen copy.
 pub(crate) fn file_only_in(copy: &Copy, chosen: &Copy) -> Option<PathBuf> {
     let agent = agent::by_kind(copy.place.agent())?;
     let belongings = agent.belongings(&copy.place).ok()?;
@@ -66,7 +66,7 @@ fn only_here(agent: &dyn Agent, paths: &[PathBuf], copy: &Copy, chosen: &Copy) -
     None
 }
 
-/// Returns whether a file is the beginning of another, or the same.
+/// Returns whether a file is the beginning of another, or equal to it.
 fn is_beginning_of(a: &Path, b: &Path) -> bool {
     let (Ok((mut ours, our)), Ok((mut theirs, their))) = (fsio::open_regular(a), fsio::open_regular(b)) else {
         return false;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_covered_by_itself_and_by_what_goes_on_after_it() {
+    fn a_file_is_a_beginning_of_itself_and_of_its_continuation() {
         let dir = tempfile::tempdir().expect("a directory");
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
         let long = "x".repeat(100_000);

@@ -1,4 +1,4 @@
-//! What is left of launch directories that are gone.
+//! Looks for replacements of missing launch directories.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,24 +18,24 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
 
-/// Lists what is mounted at the start (fstab(5)).
+/// Lists the file systems that are mounted at boot (fstab(5)).
 const FSTAB: &str = "/etc/fstab";
 const MAX_FSTAB: u64 = 1024 * 1024;
 
-/// What is known of a launch directory that is gone.
+/// Facts about a missing launch directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gone {
-    /// Where to start instead, with what speaks for it, the best first.
+    /// Places to start instead, with the evidence for each, the best first.
     pub instead: Vec<Instead>,
-    /// The git worktree that it was, or was part of, if git can make that again.
+    /// The git worktree that it was, or was part of, if git can recreate that.
     pub worktree: Option<Lost>,
-    /// The mount point above it that nothing is mounted at.
+    /// The mount point above it, if nothing is mounted there.
     pub unmounted: Option<PathBuf>,
-    /// Whether something is there, but no directory.
+    /// Set if the path exists, but is not a directory.
     pub is_no_directory: bool,
 }
 
-/// Looks at every launch directory that is gone, once each.
+/// Examines each missing launch directory once.
 pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     let with_dir = |exists: bool| scan.sessions.iter().filter(move |session| session.launch_dir_exists == Some(exists));
     let mut gone: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
@@ -50,10 +50,10 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     let known: HashSet<&OsStr> =
         with_dir(true).flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect();
     let checkouts = Checkouts::of(known.into_iter().map(Path::new), &env.home);
-    // A log that cannot be read leaves the other evidence.
+    // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
-    // Agents record the repository in files and databases of their own.
+    // Agents record the repository in separate files and databases.
     let had = |(dir, sessions): (&&Path, &Vec<&Session>)| {
         moved::repository_in(remotes.get(*dir).cloned(), sessions.iter().copied())
     };
@@ -82,7 +82,7 @@ fn unmounted() -> Vec<PathBuf> {
     points.map(PathBuf::from).filter(|point| point.is_absolute() && is_unmounted(point)).collect()
 }
 
-/// Returns whether a directory lies in the same file system as the one above it, or is not there at all.
+/// Returns whether a directory is in the same file system as its parent, or does not exist.
 fn is_unmounted(point: &Path) -> bool {
     let Some(parent) = point.parent() else { return false };
     match (reach::metadata(point), reach::metadata(parent)) {

@@ -1,4 +1,5 @@
-//! The lines of a transcript: which are no records, which follow a record that is not there, how the last one ends.
+//! Checks the lines of a transcript: lines that are not records, records whose parent is missing, and the end of the
+//! last line.
 
 use std::ffi::OsString;
 use std::hash::BuildHasher as _;
@@ -14,11 +15,11 @@ use crate::error::PathError;
 use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, without_nul};
 
-/// Transcripts up to this many bytes are read whole even without being asked to.
+/// Transcripts up to this many bytes are always read whole.
 pub(crate) const READ_WHOLE: u64 = 256 * 1024;
-/// How much of either end of a larger one is read.
+/// Number of bytes read at either end of a larger transcript.
 const END: usize = 32 * 1024;
-/// More numbers than these help no one.
+/// Maximum line numbers to report; more would not help.
 const MAX_NUMBERS: usize = 20;
 
 /// A line's number, counted from 1.
@@ -30,30 +31,30 @@ pub(crate) enum LineNumber {
     FromEnd(u64),
 }
 
-/// What was seen of the lines of a transcript.
+/// The problems found in the lines of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lines {
-    /// Lines that are no records; the first of them.
+    /// The first lines that are not records.
     pub bad: Vec<LineNumber>,
-    /// How many lines are no records.
+    /// Number of lines that are not records.
     pub bad_count: u64,
-    /// Records whose parent is not in the file; the first of them.
+    /// The first records whose parent is not in the file.
     pub lost: Vec<u64>,
-    /// How many records have a parent that is not in the file.
+    /// Number of records whose parent is not in the file.
     pub lost_count: u64,
     /// If set, a record may be an error of the API in place of a reply.
     pub may_be_stuck: bool,
     /// If set, some records may be on other branches than the last one.
     pub may_branch: bool,
-    /// Where whole records begin that are on one line with half of another, in bytes.
+    /// Offsets of whole records that are on one line with half of another, in bytes.
     pub glued: Vec<u64>,
-    /// How the last line ends.
+    /// The end of the last line.
     pub last: LastLine,
-    /// Whether every line was read.
+    /// Set if every line was read.
     pub is_whole: bool,
 }
 
-/// How the last line of a file ends.
+/// The end of the last line of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LastLine {
     /// With a newline.
@@ -63,7 +64,7 @@ pub(crate) enum LastLine {
     WithoutNewline,
     /// In its middle.
     CutOff,
-    /// With NUL bytes after its newline, which no record is lost to.
+    /// With NUL bytes after its newline; no record is lost.
     Nul,
 }
 
@@ -81,24 +82,24 @@ impl Lines {
     }
 }
 
-/// Returns whether a transcript is one record a line; what is compressed or a single document is not.
+/// Returns whether a transcript has one record per line, and is not compressed or a single document.
 pub(super) fn is_line_wise(path: &Path) -> bool {
     let is_jsonl = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
     is_jsonl(path)
         || (path.extension().is_some_and(|extension| extension == "backup") && is_jsonl(&path.with_extension("")))
 }
 
-/// What was seen of the small transcripts that were open anyway, by their paths as bytes, which compare faster.
+/// The results for small transcripts that the scan had open anyway, by their paths as bytes, which compare faster.
 #[derive(Clone, Default)]
 pub(super) struct Seen(Arc<Mutex<HashMap<OsString, Lines>>>);
 
 impl Seen {
-    /// Returns what looks at the transcripts of a scan.
+    /// Returns the inspector for the transcripts of a scan.
     pub(super) fn inspector(&self) -> Inspector {
         let seen = Arc::clone(&self.0);
         Inspector::new(move |agent, path, file, is_subagent| {
             let Some(agent) = by_kind(agent).filter(|_| is_line_wise(path)) else { return };
-            // What cannot be read is opened again, and then reported.
+            // An unreadable transcript is opened again later, and then reported.
             if let Some(Ok(lines)) = look_at_small(file, agent, is_subagent)
                 && let Ok(mut seen) = seen.lock()
             {
@@ -107,15 +108,15 @@ impl Seen {
         })
     }
 
-    /// Hands over what was seen of every transcript that was looked at.
+    /// Takes the results for all inspected transcripts.
     pub(super) fn all(self) -> HashMap<OsString, Lines> {
         self.0.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default()
     }
 }
 
-/// Looks at a transcript, whole if it is small or if that is wanted.
+/// Checks a transcript, completely if it is small or `deep` is set.
 ///
-/// The first record of a sub-agent's follows one in the transcript of the session that made it, or none.
+/// The first record of a sub-agent follows one in the transcript of its parent session, or none.
 pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
     let mut file = Jsonl::open(path)?;
     if let Some(lines) = look_at_small(&mut file, agent, is_subagent) {
@@ -130,7 +131,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
                     chain.found.may_be_stuck |= has_api_error(agent, bytes);
                     chain.see(bytes, line.number, line.start, line.is_ended);
                 }
-                // It may still be a record, but one that is never read.
+                // The line may be a record, but it is never read.
                 None => chain.is_complete = false,
             }
         }
@@ -139,7 +140,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
     look_at_ends(file, agent)
 }
 
-/// Looks at all of a small transcript.
+/// Checks a small transcript completely; `None` for a large one.
 fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Option<Result<Lines, PathError>> {
     (file.len() <= READ_WHOLE).then(|| {
         let bytes = file.whole()?;
@@ -158,7 +159,7 @@ fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Opti
     })
 }
 
-/// Returns whether some bytes may have an error of the API.
+/// Returns whether some bytes may contain an error of the API.
 fn has_api_error(agent: &dyn Agent, bytes: &[u8]) -> bool {
     agent.about().api_error.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some())
 }
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_last_line_is_told_apart() {
+    fn a_cut_off_line_and_a_missing_newline_are_distinguished() {
         assert_eq!(looked("{}\n{\"a\":", false, false).last, LastLine::CutOff);
         assert_eq!(looked("{}\n{}", false, false).last, LastLine::WithoutNewline);
         assert_eq!(looked("{}\n{\"a\":", false, false).bad_count, 0, "it is not one of the bad lines as well");
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_is_read_at_both_ends_and_deep_the_same_as_a_small_one() {
+    fn a_large_file_is_read_at_both_ends_or_deep() {
         let mut lines: Vec<String> =
             (0..9_000).map(|number| record(&number.to_string(), "0").replace('\n', "")).collect();
         for at in [1, 4_000, 8_998] {
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_while_a_transcript_is_open_is_what_a_look_of_its_own_sees() {
+    fn the_inspector_finds_the_same_as_a_separate_look() {
         let mut env = fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;

@@ -1,5 +1,5 @@
-//! What `doctor` looks at: one scan of all agents, and the facts that only its checks ask for. It reads; the checks
-//! in `check` then decide without looking at a disk.
+//! Collects the facts for `doctor`: one scan of all agents, and the facts that only its checks need. The checks in
+//! `check` then decide without reading a disk.
 
 mod copies;
 mod gone;
@@ -35,14 +35,14 @@ pub(crate) use gone::Gone;
 pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
 use strays::ExistingDirs;
 
-/// What the survey collects.
+/// The facts that the survey collects.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// Which checks will run; facts that only other checks need are not collected.
+    /// The checks that will run; facts that only other checks need are not collected.
     pub codes: BTreeSet<Code>,
-    /// Whether every transcript is read whole, however large it is.
+    /// Set to read every transcript whole, regardless of its size.
     pub deep: bool,
-    /// How far ahead deletions by an agent are reported.
+    /// Time span in which upcoming deletions by an agent are reported.
     pub expires_within: SignedDuration,
 }
 
@@ -61,30 +61,29 @@ pub(crate) struct Survey {
     pub stores: Vec<Store>,
     /// The time that counts as now.
     pub now: Timestamp,
-    /// How far ahead deletions by an agent are reported.
+    /// Time span in which upcoming deletions by an agent are reported.
     pub expires_within: SignedDuration,
-    /// What is known of the further copies of a session with several, by its place in the scan; the chosen one is left
-    /// out.
+    /// Facts about the extra copies of a session with several, by its place in the scan; the chosen one is left out.
     pub copies: BTreeMap<usize, Vec<CopyFacts>>,
-    /// What is wrong with the lines of a transcript, by its session's place in the scan; sound ones are left out.
+    /// Problems in the lines of a transcript, by its session's place in the scan; sound ones are left out.
     pub lines: BTreeMap<usize, Lines>,
     /// The messages that a resume does not show, by their session's place in the scan.
     pub off_branch: BTreeMap<usize, OffBranch>,
     /// The stuck conversations, by their session's place in the scan.
     pub stuck: BTreeMap<usize, Stuck>,
-    /// How many transcripts were not read whole.
+    /// Number of transcripts that were read only at both ends.
     pub read_at_both_ends: usize,
-    /// Launch directories that are gone, with what is left of each.
+    /// Missing launch directories, with the facts about each.
     pub gone: BTreeMap<PathBuf, Gone>,
-    /// Directories of projects that hold sessions of several, with links resolved as far as they exist.
+    /// Directories of projects that have sessions of several directories, with links resolved as far as they exist.
     pub resolved: BTreeMap<PathBuf, PathBuf>,
-    /// What lies in the stores and is part of no session there.
+    /// Files in the stores that belong to no session.
     pub strays: Vec<Stray>,
     /// Logs that may hold a conversation and are not read, by their directories.
     pub unread: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
     /// Temporary files that some process holds open.
     pub held: BTreeSet<PathBuf>,
-    /// When agents delete sessions by themselves, by the roots of their stores.
+    /// The rules by which agents delete sessions themselves, by the roots of their stores.
     pub retentions: BTreeMap<PathBuf, (AgentKind, Retention)>,
     /// Records of directories that sessions were working in, and whether each directory exists.
     pub cwd_records: Vec<(CwdRecord, bool)>,
@@ -106,13 +105,13 @@ struct Looked {
 pub(crate) struct InterruptedRun {
     /// Its id, as `undo` takes it.
     pub run: String,
-    /// What it was doing.
+    /// The command that it carried out.
     pub verb: String,
-    /// When it began.
+    /// Its start time.
     pub started_at: Timestamp,
-    /// How many of its steps are done, and how many there are.
+    /// Number of its completed steps, and of all its steps.
     pub steps: (usize, usize),
-    /// Where its journal is.
+    /// Path of its journal.
     pub journal: PathBuf,
 }
 
@@ -147,7 +146,7 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
         survey.look_at_retentions(env);
     }
     survey.scan.problems.sort();
-    // Stores that share a directory tell the same of it.
+    // Stores that share a directory report the same problem.
     drop_repeated(&mut survey.scan.problems);
     survey
 }
@@ -161,7 +160,7 @@ impl Survey {
         at.ok().map(|at| &sessions[at])
     }
 
-    /// Returns what is known of a copy of a session, which is not the chosen one.
+    /// Returns the facts about a copy of a session other than the chosen one.
     pub(crate) fn copy_facts(&self, session: &Session, number: usize) -> Option<&CopyFacts> {
         let sessions = &self.scan.sessions;
         let at = sessions.binary_search_by(|other| (other.agent, other.id()).cmp(&(session.agent, session.id())));
@@ -177,7 +176,7 @@ impl Survey {
         self.scan.sessions.iter_mut().for_each(Session::assess);
     }
 
-    /// Looks at what lies around the sessions. Some of that takes one thread, so all of it is done at once.
+    /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.
     fn look_around(&mut self, wanted: &Wanted, env: &Env) {
         let (gone, (strays, (records, resolved))) = {
             let survey: &Self = self;
@@ -238,7 +237,7 @@ impl Survey {
         }
     }
 
-    /// Resolves the directories of projects that hold sessions of several: a link and its target are one.
+    /// Resolves the directories of projects that have sessions of several directories: a link and its target are one.
     fn resolve_shared(&self) -> BTreeMap<PathBuf, PathBuf> {
         let mut by_project: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
         for (project, dir) in self.project_dirs() {
@@ -248,8 +247,7 @@ impl Survey {
         shared.map(|dir| (dir.to_owned(), reach::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))).collect()
     }
 
-    /// Returns the launch directories of the sessions that are filed under them, each once and with the project that they are
-    /// filed in, in no order.
+    /// Returns the launch directories of the sessions that are filed under them, each once with its project, unsorted.
     pub(crate) fn project_dirs(&self) -> impl Iterator<Item = ((AgentKind, &Path, &str), &Path)> {
         let dirs = self.scan.sessions.iter().filter_map(|session| {
             let copy = session.copy();
@@ -269,7 +267,7 @@ impl Survey {
                 self.retentions.insert(store.root.clone(), (store.agent, retention));
             }
         }
-        // An agent that is asked for file times by the retention has given them when it was read; directories give none.
+        // Agents with a retention by file time have set the times while reading, except for directories.
         for session in &mut self.scan.sessions {
             let copy = &mut session.copies[0];
             if copy.modified_at.is_none() && self.retentions.contains_key(&copy.place.store.root) {

@@ -1,4 +1,4 @@
-//! What lies in the stores, and in the directories that sessions work in, and is part of no session.
+//! Finds files in the stores, and in the directories that sessions work in, that belong to no session.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ impl ExistingDirs {
     }
 }
 
-/// Finds everything that belongs to no session; says as well what could not be read.
+/// Finds everything that belongs to no session, and the problems of reading it.
 pub(super) fn strays(scan: &Scan, stores: &[Store], existing: &ExistingDirs, env: &Env) -> (Vec<Stray>, Vec<Problem>) {
     let (mut strays, mut problems) = (own_temporaries(existing, env), Vec::new());
     for store in stores {
@@ -52,7 +52,7 @@ pub(super) fn strays(scan: &Scan, stores: &[Store], existing: &ExistingDirs, env
     (strays, problems)
 }
 
-/// Finds what a killed `save` or `hook` left in directories that are no store: those of projects and of apps.
+/// Finds temporary files of a killed `save` or `hook` in directories outside the stores: those of projects and of apps.
 fn own_temporaries(existing: &ExistingDirs, env: &Env) -> Vec<Stray> {
     // Other checks report directories that cannot be read.
     let mut found = Found::default();
@@ -72,7 +72,8 @@ fn own_temporaries(existing: &ExistingDirs, env: &Env) -> Vec<Stray> {
     strays
 }
 
-/// Finds the records of directories that sessions were working in, each with whether the directory exists.
+/// Finds the records of directories that sessions were working in, each with a flag that is set if the directory
+/// exists.
 pub(super) fn cwd_records(stores: &[Store], existing: &ExistingDirs) -> (Vec<(CwdRecord, bool)>, Vec<Problem>) {
     let mut found = Found::default();
     let mut records: Vec<CwdRecord> = Vec::new();

@@ -1,4 +1,4 @@
-//! Which sessions their agent would delete as soon as it is started.
+//! Counts the sessions that their agent would delete as soon as it starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, SessionKind};
 use crate::system::env::Env;
 
-/// Says of these sessions which would be gone again at once, a line a store.
+/// Counts the sessions among these that would be deleted again at once, one line per store.
 pub(crate) fn of(sessions: &BTreeSet<(AgentKind, String)>, env: &Env) -> Vec<String> {
     let agents: BTreeSet<AgentKind> = sessions.iter().map(|(agent, _)| *agent).collect();
     agents.into_iter().filter_map(agent::by_kind).flat_map(|agent| of_agent(agent, sessions, env)).collect()

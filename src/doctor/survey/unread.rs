@@ -1,4 +1,5 @@
-//! Logs beside those of sessions that no reader takes for one: a name that its agent would not give, or a newer one.
+//! Finds logs next to those of sessions that no reader accepts: the name is not one that the agent gives, or is from a
+//! newer version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,10 +12,10 @@ use crate::format::jsonl::Jsonl;
 use crate::scan::Scan;
 use crate::session::AgentKind;
 
-/// How many records of a file are looked at, at most.
+/// Maximum records of a file that are examined.
 const RECORDS: usize = 64;
 
-/// Finds them in the directories with transcripts, and in those beside these.
+/// Finds these logs in the directories with transcripts, and in their sibling directories.
 pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
     let (mut dirs, mut known) = (BTreeSet::new(), BTreeSet::new());
     for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
@@ -26,7 +27,7 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     }
     let above: BTreeSet<_> = dirs.iter().filter_map(|(kind, dir)| Some((*kind, dir.parent()?.to_owned()))).collect();
     for (kind, above) in above {
-        // A link to a directory beside it is another name of that.
+        // A link to a sibling directory is another name for it.
         let beside = Found::default().entries(&above).into_iter().map(|(entry, _)| entry);
         let beside = beside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         dirs.extend(beside.map(|entry| (kind, entry.path())));
@@ -56,6 +57,6 @@ fn may_hold_conversation(agent: &dyn Agent, path: &Path) -> bool {
             found || seen == RECORDS
         })
     });
-    // What cannot be read may hold anything.
+    // An unreadable file may hold anything.
     read.is_err() || found
 }

@@ -1,24 +1,24 @@
-//! How what is put into settings.json is set: indented and separated as what stands there.
+//! The layout of text that is inserted into settings.json: indentation and separators like those around it.
 
 use std::ops::Range;
 
 use super::Settings;
 
-/// How long the client waits for an answer, in seconds. At a session's end it waits 1.5 unless a hook asks for more.
+/// Seconds that the client waits for an answer. At a session's end it waits 1.5 unless a hook asks for more.
 const TIMEOUT: u32 = 5;
 
-/// A place for one more part of an object or a list.
+/// An insertion point for one more part of an object or a list.
 pub(super) struct Slot<'a> {
     pub(super) at: usize,
-    /// What parts it from the one before.
+    /// Text between the new part and the one before.
     separator: String,
-    /// What its line begins with.
+    /// Indentation of the line.
     pub(super) indent: String,
     pub(super) block: Block<'a>,
 }
 
 impl<'a> Slot<'a> {
-    /// Finds the place behind the last part, set off as that one is.
+    /// Finds the insertion point after the last part, with the separators of that part.
     pub(super) fn new(settings: &Settings<'a>, open: usize, parts: &[Range<usize>]) -> Self {
         let text = settings.text;
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -46,7 +46,7 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// Returns what one more level is indented by: as much as the first member.
+/// Returns the indentation of one level: that of the first member.
 fn unit<'a>(text: &'a str, settings: &Settings<'_>) -> &'a str {
     let blanks = settings.members.first().map_or("", |first| &text[settings.root.start + 1..first.span.start]);
     match blanks.rsplit_once('\n') {
@@ -55,17 +55,17 @@ fn unit<'a>(text: &'a str, settings: &Settings<'_>) -> &'a str {
     }
 }
 
-/// How what is made anew is set.
+/// The layout of a new object or list.
 #[derive(Clone, Copy)]
 pub(super) struct Block<'a> {
     pub(super) line_end: &'a str,
     pub(super) unit: &'a str,
-    /// Whether it is all on one line.
+    /// Set if everything is on one line.
     pub(super) is_flat: bool,
 }
 
 impl Block<'_> {
-    /// Sets parts between brackets; `indent` is that of the line on which it begins.
+    /// Formats parts between brackets; `indent` is that of the line with the opening bracket.
     pub(super) fn between(self, brackets: [&str; 2], indent: &str, parts: &[String]) -> String {
         let [open, close] = brackets;
         if self.is_flat {

@@ -1,9 +1,9 @@
-//! Claude Code's settings.json with the hooks of this program in it, and without them again.
+//! Adds the hooks of rejoin to Claude Code's settings.json, and removes them.
 //!
-//! The text is edited, not written anew, so everything else in it stays byte for byte, and taking the hooks out gives
-//! back what there was before they were put in. What is put into a list or an object that was there but empty follows
-//! its bracket at once; what is made anew begins on a new line, or in a file of one line after a blank. So it can be
-//! told which brackets go with the hooks. Facts: code.claude.com/docs 2026-08-22, and the real client 2.1.330.
+//! The text is edited in place, so everything else in it stays byte for byte, and removing the hooks restores the
+//! original text. Entries added to an existing empty list or object are placed directly after the bracket; a newly
+//! created one starts on a new line, or after a blank in a file of one line. Removal uses this to know which brackets
+//! were created for the hooks. Facts: code.claude.com/docs 2026-08-22, and the real client 2.1.330.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -25,42 +25,42 @@ pub(crate) const EVENTS: [(&str, Option<&str>); 5] = [
     ("SessionEnd", None),
 ];
 
-/// What comes behind the program's name in the command of a hook.
+/// Arguments after the program's name in the command of a hook.
 const ARGS: &str = "hook claude";
-/// Why settings are left alone.
+/// The reason why settings are left alone.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// There are no settings in it, and a client would call that an error.
+    /// The file is empty, which a client would report as an error.
     #[error("it is empty, which is not JSON")]
     Empty,
     /// It is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    /// A part that must be an object or a list is something else.
+    /// A part that must be an object or a list has another type.
     #[error("its {0} is not {1}")]
     WrongType(String, &'static str),
-    /// A key occurs twice, so that readers may disagree on its value.
+    /// A key occurs twice, so readers may disagree on its value.
     #[error("it has the key {0} twice")]
     Twice(String),
 }
 
-/// What is left of the settings without the hooks.
+/// The settings after the hooks are removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Without {
     /// The rest.
     Text(String),
-    /// Nothing: the file was made for the hooks.
+    /// Nothing: the file was created for the hooks.
     Nothing,
 }
 
-/// Tells for each event whether this program is called for it.
+/// Returns the events for which this program is called.
 pub(crate) fn installed(text: &str) -> Result<Vec<&'static str>, Refused> {
     let settings = Settings::read(text)?;
     let has = |event: &str| settings.handlers().any(|handler| handler.event == event);
     Ok(EVENTS.iter().map(|(event, _)| *event).filter(|event| has(event)).collect())
 }
 
-/// Returns whether the settings turn all hooks off.
+/// Returns whether the settings disable all hooks.
 pub(crate) fn are_disabled(text: &str) -> bool {
     let Ok(root) = root(text) else { return false };
     members(text, root.start)
@@ -68,7 +68,7 @@ pub(crate) fn are_disabled(text: &str) -> bool {
         .any(|member| member.key == "disableAllHooks" && &text[member.value.clone()] == "true")
 }
 
-/// Returns the settings with this program called for every event; `None` means that there is no file.
+/// Returns the settings with this program called for every event; `text` is `None` if there is no file.
 pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, Refused> {
     let Some(text) = text else {
         let hooks = Block { line_end: "\n", unit: "  ", is_flat: false }.hooks(command, "  ", &EVENTS);
@@ -76,14 +76,14 @@ pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, Refus
     };
     let outdated = Settings::read(text)?.outdated(command);
     let mut text = replaced(text, &outdated, &quoted(command));
-    // Each of these is for another event.
+    // Each edit is for another event.
     while let Some(edit) = Settings::read(&text)?.next_insertion(command) {
         text.replace_range(edit.0, &edit.1);
     }
     Ok(text)
 }
 
-/// Returns the settings without this program.
+/// Returns the settings without the calls of this program.
 pub(crate) fn uninstall(text: &str) -> Result<Without, Refused> {
     Ok(match Settings::read(text)?.removals() {
         Some(removals) => Without::Text(replaced(text, &removals, "")),
@@ -91,7 +91,7 @@ pub(crate) fn uninstall(text: &str) -> Result<Without, Refused> {
     })
 }
 
-/// Returns a text with another in each of these places, which are in order.
+/// Returns a text with each of these ranges, which are in order, replaced by `with`.
 fn replaced(text: &str, places: &[Range<usize>], with: &str) -> String {
     let mut new = String::with_capacity(text.len());
     let mut done = 0;
@@ -104,7 +104,7 @@ fn replaced(text: &str, places: &[Range<usize>], with: &str) -> String {
     new
 }
 
-/// Settings whose parts that matter have the types that the client wants.
+/// Settings whose relevant parts have the types that the client requires.
 struct Settings<'a> {
     text: &'a str,
     root: Range<usize>,
@@ -116,7 +116,7 @@ struct Settings<'a> {
 /// One call of this program in the settings.
 struct Handler<'a> {
     event: &'a str,
-    /// The command, unless the arguments stand apart.
+    /// The command; `None` if the arguments are in a separate field.
     command: Option<Range<usize>>,
 }
 
@@ -169,7 +169,8 @@ impl<'a> Settings<'a> {
         list.map_or_else(Vec::new, |list| elements(self.text, list.value.start))
     }
 
-    /// Returns whether a call is one of this program, and where its command stands, if that is all in one.
+    /// Checks whether a call is one of this program; `Some` has the range of its command, if that includes the
+    /// arguments.
     fn own_command(&self, start: usize) -> Option<Option<Range<usize>>> {
         let fields = members(self.text, start);
         let value = |key: &str| fields.iter().find(|field| field.key == key).map(|field| field.value.clone());
@@ -188,13 +189,13 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns the commands of this program that are another than the wanted one, in order.
+    /// Returns the commands of this program that differ from the wanted one, in order.
     fn outdated(&self, command: &str) -> Vec<Range<usize>> {
         let wanted = quoted(command);
         self.handlers().filter_map(|handler| handler.command).filter(|at| self.text[at.clone()] != wanted).collect()
     }
 
-    /// Returns the next thing to put in: where, and what.
+    /// Returns the next insertion: its range and text.
     fn next_insertion(&self, command: &str) -> Option<(Range<usize>, String)> {
         let has: BTreeSet<&str> = self.handlers().map(|handler| handler.event).collect();
         let missing: Vec<_> = EVENTS.into_iter().filter(|(event, _)| !has.contains(event)).collect();
@@ -218,7 +219,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns what goes with the calls of this program, in order; `None` when it is the whole file.
+    /// Returns the ranges to remove with the calls of this program, in order; `None` if that is the whole file.
     fn removals(&self) -> Option<Vec<Range<usize>>> {
         let mut removals = Vec::new();
         let mut own_events = Vec::new();
@@ -231,7 +232,7 @@ impl<'a> Settings<'a> {
                 let part = parts(&calls, &is_own);
                 let is_empty = !calls.is_empty() && part.is_none();
                 within.extend(part.into_iter().flatten());
-                // A group that calls nothing is of no use, and neither is what was made to hold it.
+                // A group without calls is useless, and so is a container that was created for it.
                 is_empty
             };
             let own_groups: Vec<bool> = groups.iter().map(is_own).collect();
@@ -267,13 +268,13 @@ impl<'a> Settings<'a> {
         Some(removals)
     }
 
-    /// Returns whether a list or an object was there, empty, before its only part was put in.
+    /// Returns whether a list or an object existed, empty, before its only part was added.
     fn was_there(&self, outer: &Range<usize>, part: &Range<usize>) -> bool {
         outer.start + 1 == part.start
     }
 }
 
-/// Returns the member with a key, which must not occur twice.
+/// Returns the member with a key; fails if the key occurs twice.
 fn the_one<'m, 'a>(members: &'m [Member<'a>], key: &str) -> Result<Option<&'m Member<'a>>, Refused> {
     let mut found = members.iter().filter(|member| member.key == key);
     let first = found.next();
@@ -287,7 +288,7 @@ fn spans(members: &[Member<'_>]) -> Vec<Range<usize>> {
     members.iter().map(|member| member.span.clone()).collect()
 }
 
-/// Returns the parts that go, each with the comma that goes with it; `None` when none is left.
+/// Returns the parts to remove, each with its comma; `None` if no part remains.
 fn parts(all: &[Range<usize>], goes: &[bool]) -> Option<Vec<Range<usize>>> {
     let first = goes.iter().position(|goes| !goes)?;
     let mut ranges = Vec::new();
@@ -298,12 +299,12 @@ fn parts(all: &[Range<usize>], goes: &[bool]) -> Option<Vec<Range<usize>>> {
     Some(ranges)
 }
 
-/// Returns where all parts are, with what is between.
+/// Returns the range of all parts, with the text between them.
 fn whole(all: &[Range<usize>]) -> Option<Range<usize>> {
     Some(all.first()?.start..all.last()?.end)
 }
 
-/// Returns whether a word of a shell, quoted or not, is the name of this program.
+/// Returns whether a shell word, quoted or not, names this program.
 fn is_this_program(word: &str) -> bool {
     let word = word.trim();
     let word = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')).unwrap_or(word);

@@ -1,4 +1,4 @@
-//! Settings of every layout, with the hooks put in and taken out again.
+//! Settings of every layout, with the hooks added and removed again.
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn with_hooks(text: &str) -> String {
     install(Some(text), COMMAND).expect("settings")
 }
 
-/// Puts the hooks in and takes them out; checks what is between.
+/// Adds the hooks and removes them; checks the text in between.
 fn there_and_back(text: &str) -> String {
     let with = with_hooks(text);
     assert_eq!(installed(&with).expect("settings").len(), EVENTS.len(), "{with}");
@@ -57,7 +57,7 @@ enum Ordered {
 }
 
 #[test]
-fn install_and_uninstall_give_the_text_back_whatever_it_looks_like() {
+fn uninstall_restores_the_text_in_every_layout() {
     for text in [
         "{}",
         "{ }\n",
@@ -82,7 +82,7 @@ fn install_and_uninstall_give_the_text_back_whatever_it_looks_like() {
 }
 
 #[test]
-fn what_is_there_stays_where_it_is_and_the_hooks_come_behind() {
+fn hooks_are_added_after_existing_entries() {
     let text = "{\n\t\"a\": 1.10,\n\t\"hooks\": {\n\t\t\"Stop\": [],\n\t\t\"SessionEnd\": [\n\t\t\t{\"hooks\": []}\n\t\t]\n\t},\n\t\"z\": 2\n}\n";
     let with = with_hooks(text);
     assert!(with.starts_with("{\n\t\"a\": 1.10,\n\t\"hooks\": {\n\t\t\"Stop\": [],\n\t\t\"SessionEnd\": [\n\t\t\t{\"hooks\": []},\n\t\t\t{\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n"), "{with}");
@@ -100,7 +100,7 @@ fn a_file_of_one_line_stays_one_and_windows_line_ends_stay_too() {
 }
 
 #[test]
-fn what_another_program_made_of_the_file_in_the_meantime_is_kept() {
+fn uninstall_keeps_later_changes_of_other_programs() {
     let value: Value = serde_json::from_str(&with_hooks("{\"model\": \"m\"}")).expect("JSON");
     let mut value = value;
     value["hooks"]["PostToolUse"]
@@ -123,7 +123,7 @@ fn what_another_program_made_of_the_file_in_the_meantime_is_kept() {
 }
 
 #[test]
-fn a_command_of_this_program_is_known_wherever_the_program_lies_and_is_brought_up_to_date() {
+fn install_updates_a_command_with_another_path() {
     let settings = |call: Value| json!({"hooks": {"PreCompact": [{"hooks": [call]}]}}).to_string();
     for command in ["rejoin hook claude", " /usr/bin/rejoin hook claude ", "'/o p/rejoin' hook claude"] {
         let text = settings(json!({"type": "command", "command": command}));
@@ -157,7 +157,7 @@ fn settings_that_are_not_understood_are_left_alone() {
     assert_eq!(refused("{\"hooks\": {\"SessionEnd\": {}}}"), "its SessionEnd is not a list");
     assert_eq!(refused("{\"hooks\": {}, \"h\\u006foks\": {}}"), "it has the key hooks twice");
     assert_eq!(refused("{\"hooks\": {\"PreCompact\": [], \"PreCompact\": []}}"), "it has the key PreCompact twice");
-    // Odd parts elsewhere are none of our business.
+    // Odd parts elsewhere are ignored.
     assert_eq!(
         there_and_back("{\"hooks\":{\"Stop\":7,\"PreCompact\":[null,{\"hooks\":7},{\"hooks\":[1,{\"command\":[]}]}]}}"),
         "{\"hooks\":{\"Stop\":7,\"PreCompact\":[null,{\"hooks\":7},{\"hooks\":[1,{\"command\":[]}]}]}}"
@@ -169,12 +169,12 @@ fn settings_that_are_not_understood_are_left_alone() {
     );
 }
 
-/// A white space of any kind.
+/// White space of any kind.
 fn blanks() -> impl Strategy<Value = String> {
     prop::string::string_regex("[ \t\r\n]{0,4}").expect("a pattern")
 }
 
-/// Parts between brackets, with any white space where some may stand.
+/// Parts between brackets, with any white space that JSON allows.
 fn between(brackets: &'static str, part: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
     let part = (blanks(), part, blanks()).prop_map(|(before, part, behind)| format!("{before}{part}{behind}"));
     (prop::collection::vec(part, 0..4), blanks()).prop_map(move |(parts, blanks)| {
@@ -198,7 +198,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn thousands_of_calls_are_put_right_and_taken_out_in_one_go() {
+fn thousands_of_calls_are_updated_and_removed_at_once() {
     let call = |program: &str| format!("{{\"command\":\"{program} hook claude\"}}");
     let calls: Vec<String> = (0..20_000).map(|_| call("/old/rejoin")).collect();
     let groups: Vec<String> = (0..20_000).map(|_| format!("{{\"hooks\":[{}]}}", call("/old/rejoin"))).collect();

@@ -13,12 +13,12 @@ use crate::system::disk::{self, Access, Disk, For, Handle};
 /// Above this size the older half of the log is dropped.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Others hold the log for as long as it takes to read and to add a line.
+/// Other programs hold the log only to read it and to add a line.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often a waiting one looks again.
+/// Pause between two attempts to lock the log.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The log, held against other programs until this is dropped: what is read of it meanwhile stays true.
+/// The log, locked against other programs until this is dropped, so that data read from it stays valid.
 #[derive(Debug)]
 pub(crate) struct Held<'d> {
     disk: &'d dyn Disk,
@@ -29,7 +29,7 @@ pub(crate) struct Held<'d> {
 }
 
 impl<'d> Held<'d> {
-    /// Takes the log, making its directory where it is missing.
+    /// Locks the log, and creates its directory if it is missing.
     pub(crate) fn take(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
         let lock = path.with_extension("lock");
         let fail = |error| PathError::new("lock", &lock, error);
@@ -55,7 +55,7 @@ impl<'d> Held<'d> {
         let mut line = serde_json::to_vec(launch).map_err(|error| fail(error.into()))?;
         line.push(b'\n');
         let file = self.disk.open((&self.dir, &self.name), For::Locking).map_err(fail)?;
-        // A line that was cut off ends here, or this one would be lost with it.
+        // A line that was cut off ends here; otherwise this one would be lost with it.
         if self.is_cut_off(&file).map_err(fail)? {
             line.insert(0, b'\n');
         }
@@ -69,14 +69,14 @@ impl<'d> Held<'d> {
         Ok(byte != *b"\n")
     }
 
-    /// Drops the older half of a log that became large.
+    /// Drops the older half of a large log.
     fn prune(&self) -> Result<(), PathError> {
         let look = disk::look_if_present(self.disk, (&self.dir, &self.name));
         if !matches!(look, Ok(Some(look)) if look.size > MAX_BYTES) {
             return Ok(());
         }
         let Ok(Some(bytes)) = disk::read_if_present(self.disk, &self.path, 16 * MAX_BYTES) else { return Ok(()) };
-        // What a newer version of this program wrote, it shall find again; it will drop its older half itself.
+        // A newer version of rejoin must find its lines again; it will drop its older half itself.
         if bytes.split(|byte| *byte == b'\n').any(is_newer) {
             return Ok(());
         }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
-    fn lines_of_a_newer_version_are_read_as_far_as_possible_and_never_dropped() {
+    fn lines_of_a_newer_version_are_read_and_never_dropped() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("launches.jsonl");
         let old = r#"{"at":"2026-03-01T11:00:00Z","agent":"claude","id":"old","path":null,"dir":"/x","argv":[]}"#;
@@ -156,7 +156,7 @@ mod tests {
             |memory| append(memory, "b"),
             |left| {
                 let now = ids(&left.memory);
-                // Nobody waits for the disk, so a launch is lost with the power.
+                // The write is not synced, so a power loss can lose the launch.
                 let is_as_said = left.answer.is_none() || left.has_lost_power || now == ["a", "b"];
                 append(&left.memory, "c").map_err(|error: anyhow::Error| format!("the next line fails: {error:#}"))?;
                 let later = ids(&left.memory);

@@ -1,6 +1,6 @@
-//! What was launched lately: read for the limit on resumes and for `--last-launch`.
+//! Recent launches: read for the limit on resumes and for `--last-launch`.
 //!
-//! One JSON object a line in `launches.jsonl` of the state directory; `apply` writes it.
+//! One JSON object per line in `launches.jsonl` of the state directory; `append` writes it.
 
 pub(crate) mod append;
 
@@ -17,27 +17,27 @@ use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::AgentKind;
 use crate::system::env::Env;
 
-/// How long a launch counts.
+/// Time span in which a launch counts.
 const WINDOW: SignedDuration = SignedDuration::from_secs(60);
-/// How often one session may be resumed in that time, and all together: JidoCode's own limits.
+/// Maximum resumes of one session in that time, and of all together: JidoCode's own limits.
 const MAX_OF_ONE: usize = 5;
 const MAX_IN_ALL: usize = 20;
 
 /// One launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Launch {
-    /// The version of the line's form; the first form had none.
+    /// The version of the line's format; the first format had none.
     #[serde(default)]
     pub format_version: u32,
-    /// When.
+    /// The time of the launch.
     pub at: Timestamp,
-    /// Which agent.
+    /// The agent.
     pub agent: AgentKind,
     /// The session; `None` for a new one.
     pub id: Option<String>,
-    /// The copy that was meant.
+    /// The copy that was resumed.
     pub path: Option<PathBuf>,
-    /// Where the agent was started.
+    /// The directory in which the agent was started.
     pub dir: PathBuf,
     /// The program and its arguments.
     pub argv: Vec<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Launch {
 pub(crate) const VERSION: u32 = 1;
 
 impl Launch {
-    /// Reads a line. An older one is brought up to this version; of a newer one the fields that are known count.
+    /// Reads a line. An older one is converted to this version; in a newer one, unknown fields are ignored.
     fn read(line: &[u8]) -> Option<Self> {
         let launch: Self = serde_json::from_slice(line).ok()?;
         Some(Self { format_version: launch.format_version.max(VERSION), ..launch })
@@ -76,19 +76,19 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(Vec::new()) };
     let mut launches = Vec::new();
     file.lines_backward(|line, _| {
-        // A line that was cut off, or that a newer version made unreadable, is passed over.
+        // Skips lines that were cut off, or that only a newer version can read.
         launches.extend(Launch::read(line));
         launches.len() > MAX_IN_ALL
     })?;
     Ok(launches)
 }
 
-/// Returns the git remote that a directory had when it was last launched in.
+/// Returns the git remote that a directory had at its last launch.
 pub(crate) fn remote_of(path: &Path, dir: &Path) -> Result<Option<String>, PathError> {
     Ok(remotes(path)?.remove(dir))
 }
 
-/// Returns the git remotes that directories had when they were last launched in.
+/// Returns the git remotes that directories had at their last launch.
 pub(crate) fn remotes(path: &Path) -> Result<HashMap<PathBuf, String>, PathError> {
     let mut remotes = HashMap::new();
     each_line(path, &mut |line| {
@@ -99,21 +99,21 @@ pub(crate) fn remotes(path: &Path) -> Result<HashMap<PathBuf, String>, PathError
     Ok(remotes)
 }
 
-/// Why a session must not be resumed just now.
+/// The reason why a session must not be resumed now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMany {
-    /// How many launches there were in the last minute.
+    /// Number of launches in the last minute.
     pub count: usize,
-    /// Whether all of them were of this session.
+    /// Set if all of them were of this session.
     pub of_one: bool,
-    /// The time until one more is allowed, in full seconds.
+    /// The time until the next one is allowed, in full seconds.
     pub wait: Duration,
 }
 
-/// Returns whether one more launch of a session would be too many in a minute.
+/// Checks whether one more launch of a session in this minute exceeds a limit; `None` if not.
 pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timestamp) -> Option<TooMany> {
-    // One that began to wait before this one began may have been noted with a later time; a clock that was set back may
-    // have put others further away.
+    // A launch that waited for the lock may have a time later than `now`; after a clock was set back, times may be
+    // further in the future.
     let age = |launch: &&Launch| now.duration_since(launch.at);
     let is_recent = |age: &SignedDuration| age.abs() < WINDOW;
     let recent = |is_meant: &dyn Fn(&Launch) -> bool| -> Vec<SignedDuration> {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sixth_resume_of_a_session_in_a_minute_has_to_wait() {
+    fn a_session_is_resumed_at_most_five_times_a_minute() {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
         let five = launches(&[("a", 1), ("a", 10), ("a", 20), ("a", 30), ("a", 45)], now);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! One message as Amplifier writes it: what of it is left out, and how Python spaces the rest.
+//! Formats one message like Amplifier: the fields that it leaves out, and Python's spacing.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,18 @@ use indexmap::IndexMap;
 
 use crate::format::json_text::{elements, members};
 
-/// A message's parts are kept down to this depth, as Amplifier does.
+/// Maximum depth of a message's parts; deeper ones are left out, as in Amplifier.
 const MAX_DEPTH: usize = 50;
 
-/// Returns the members of an object; of two equal keys the last counts, as in Python.
+/// Returns the members of an object; if two keys are equal, the last one wins, as in Python.
 pub(super) fn fields(json: &str) -> IndexMap<Cow<'_, str>, &str> {
     members(json, 0).into_iter().map(|member| (member.key, &json[member.value])).collect()
 }
 
 /// Writes a message as Amplifier does.
 ///
-/// The raw blocks of a provider are left out, of its thinking the text stays. `null` is left out everywhere but in
-/// `content`, where it says that there is a call and no text.
+/// The raw blocks of a provider are left out, and only the text of its thinking stays. `null` is left out everywhere
+/// except in `content`, where it means a call without text.
 pub(super) fn write_message(fields: &IndexMap<Cow<'_, str>, &str>, out: &mut Vec<u8>) {
     let mut object = Object::begin(out);
     for (key, json) in fields {
@@ -36,7 +36,7 @@ pub(super) fn write_message(fields: &IndexMap<Cow<'_, str>, &str>, out: &mut Vec
     object.end();
 }
 
-/// An object in the making, in the spacing of Python's `json.dumps`.
+/// An incomplete object, in the spacing of Python's `json.dumps`.
 struct Object<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
         Self { out, start }
     }
 
-    /// Adds a member unless its value is nothing.
+    /// Adds a member unless its value is dropped.
     fn member(&mut self, key: &str, json: &str, depth: usize) {
         if is_nothing(json, depth) {
             return;
@@ -80,7 +80,7 @@ fn is_nothing(json: &str, depth: usize) -> bool {
     json == "null" || depth > MAX_DEPTH
 }
 
-/// Writes a value: numbers as they were, text raw, nothing left out but `null`.
+/// Writes a value: numbers unchanged, text unescaped, and only `null` left out.
 fn write_value(json: &str, depth: usize, out: &mut Vec<u8>) {
     match json.as_bytes().first() {
         Some(b'{') => {
@@ -108,7 +108,7 @@ fn write_value(json: &str, depth: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a string that is given as JSON; half a surrogate pair, which no text can hold, stays escaped.
+/// Writes a string that is given as JSON; half a surrogate pair, which a text cannot contain, stays escaped.
 fn write_string(json: &str, out: &mut Vec<u8>) {
     if !json.contains('\\') {
         out.extend_from_slice(json.as_bytes());
@@ -120,7 +120,7 @@ fn write_string(json: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes text as a JSON string, every character that may stand raw raw.
+/// Writes text as a JSON string with as few escapes as possible.
 fn write_text(text: &str, out: &mut Vec<u8>) {
     // Writing to memory does not fail.
     let _ = serde_json::to_writer(out, text);

@@ -1,7 +1,7 @@
-//! Messages as `transcript.jsonl` of Amplifier holds them.
+//! Converts messages to the lines of Amplifier's `transcript.jsonl`.
 //!
 //! The rules are those of amplifier-foundation d0d96f70 (`serialization.py`) and amplifier-distro
-//! (`transcript_persistence.py`): the whole file is written anew, since a compaction may change earlier messages.
+//! (`transcript_persistence.py`): the whole file is rewritten, since a compaction may change earlier messages.
 
 mod message;
 #[cfg(test)]
@@ -18,24 +18,24 @@ use message::{fields, write_message};
 
 /// The file's name in a session's directory.
 pub(crate) const FILE_NAME: &str = "transcript.jsonl";
-/// The longest message that is taken.
+/// Maximum bytes of a message.
 const MAX_MESSAGE: u64 = 256 * 1024 * 1024;
 
-/// How many messages there were.
+/// Numbers of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Those that were written.
+    /// Messages that were written.
     pub messages: u64,
-    /// Those that have a role that is never written.
+    /// Messages with a role that is never written.
     pub left_out: u64,
-    /// Those that are no objects, where they may be passed over.
+    /// Messages that are not objects, if these may be skipped.
     pub unusable: u64,
 }
 
-/// Why messages cannot be written.
+/// The reason why messages cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
-    /// There is nothing; an empty list would be `[]`.
+    /// There is no input; an empty list would be `[]`.
     #[error("standard input is empty; an empty list of messages is []")]
     Empty,
     /// The list is not JSON.
@@ -44,15 +44,15 @@ pub(crate) enum Unusable {
     /// A line is not JSON.
     #[error("line {line} is not JSON: {error}")]
     BadLine {
-        /// Which one, from 1.
+        /// Its number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The error of the parser.
         error: serde_json::Error,
     },
-    /// A message is something else than an object.
+    /// A message is not an object.
     #[error("message {0} is not an object")]
     NotAnObject(u64),
-    /// A message is longer than this program takes.
+    /// A message is longer than `MAX_MESSAGE`.
     #[error("line {0} is longer than {MAX_MESSAGE} bytes")]
     TooLong(u64),
     /// The messages cannot be read.
@@ -63,13 +63,13 @@ pub(crate) enum Unusable {
     Write(#[from] crate::error::PathError),
 }
 
-/// What takes the lines, one call each.
+/// A receiver of lines, one call per line.
 pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), crate::error::PathError> + 'a;
 
-/// Turns messages into lines, one at a time.
+/// Converts messages to lines, one at a time.
 pub(crate) struct Writer<'a> {
     sink: &'a mut Sink<'a>,
-    /// Whether a message that is no object is passed over, as Amplifier does, instead of refused.
+    /// Set to skip a message that is not an object, as Amplifier does, and not to refuse it.
     is_lenient: bool,
     counts: Counts,
     line: Vec<u8>,
@@ -82,15 +82,15 @@ impl fmt::Debug for Writer<'_> {
 }
 
 impl<'a> Writer<'a> {
-    /// Makes a writer that hands its lines to `sink`.
+    /// Creates a writer that passes its lines to `sink`.
     pub(crate) fn new(sink: &'a mut Sink<'a>, is_lenient: bool) -> Self {
         Self { sink, is_lenient, counts: Counts::default(), line: Vec::new() }
     }
 
-    /// Writes what a reader gives: one list of messages, or a message a line.
+    /// Writes the messages of a reader: one list of messages, or one message per line.
     ///
-    /// One message is held at a time. Input that breaks off is an error, so that half a conversation does not
-    /// replace a whole one.
+    /// One message is held at a time. Input that breaks off is an error, so that half a conversation does not replace a
+    /// whole one.
     pub(crate) fn read(mut self, input: &mut dyn BufRead) -> Result<Counts, Unusable> {
         match first_byte(input).map_err(Unusable::Read)? {
             None => return Err(Unusable::Empty),
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
         Ok(self.counts)
     }
 
-    /// Writes the messages of a list that is well-formed JSON already.
+    /// Writes the messages of a list, which must be well-formed JSON.
     pub(crate) fn list(mut self, list: &RawValue) -> Result<Counts, Unusable> {
         let text = list.get();
         for element in elements(text, 0) {
@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Skips white space and a byte order mark, and returns the byte that comes then.
+/// Skips white space and a byte order mark, and returns the next byte.
 fn first_byte(input: &mut dyn BufRead) -> std::io::Result<Option<u8>> {
     loop {
         let bytes = input.fill_buf()?;

@@ -1,4 +1,4 @@
-//! Messages as they are handed over, and the lines that are made of them.
+//! Messages as programs pass them, and the resulting lines.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn a_list_and_lines_give_the_same_file() {
 }
 
 #[test]
-fn system_and_developer_are_left_out_and_an_empty_list_is_an_empty_file() {
+fn messages_of_system_and_developer_are_left_out() {
     let (text, counts) = written(
         r#"[{"role":"system","content":"x"},{"role":"d\u0065veloper"},{"role":"user","content":"hi"},{"role":7},{}]"#,
         false,
@@ -41,7 +41,7 @@ fn system_and_developer_are_left_out_and_an_empty_list_is_an_empty_file() {
 }
 
 #[test]
-fn text_stands_raw_and_numbers_stay_as_they_were() {
+fn text_is_unescaped_and_numbers_are_unchanged() {
     let input = r#"[{"content":"\u65e5\u672c \ud83d\udd27 \u2028 \/ \u001b \"q\" \\ \t","n":1.10,"big":12345678901234567890123}]"#;
     let expected = "{\"content\": \"日本 🔧 \u{2028} / \\u001b \\\"q\\\" \\\\ \\t\", \"n\": 1.10, \"big\": 12345678901234567890123}\n";
     assert_eq!(text(input), expected);
@@ -60,7 +60,7 @@ fn null_is_left_out_everywhere_but_in_content() {
 }
 
 #[test]
-fn of_thinking_the_text_stays_and_raw_blocks_are_left_out() {
+fn only_the_text_of_thinking_is_kept() {
     assert_eq!(
         text(
             r#"[{"role":"assistant","thinking_block":{"type":"thinking","text":"hm","sig":"x"},"content_blocks":[1],"content":"a"}]"#
@@ -72,19 +72,19 @@ fn of_thinking_the_text_stays_and_raw_blocks_are_left_out() {
 }
 
 #[test]
-fn what_lies_too_deep_is_left_out_instead_of_overflowing_the_stack() {
+fn deep_nesting_is_cut_off_without_a_stack_overflow() {
     let deep = |levels: usize| format!("[{{\"x\":{}1{}}}]", "[".repeat(levels), "]".repeat(levels));
     assert_eq!(text(&deep(49)), format!("{{\"x\": {}1{}}}\n", "[".repeat(49), "]".repeat(49)));
     assert_eq!(text(&deep(100_000)), format!("{{\"x\": {}{}}}\n", "[".repeat(50), "]".repeat(50)));
 }
 
 #[test]
-fn of_two_equal_keys_the_last_counts() {
+fn the_last_of_two_equal_keys_wins() {
     assert_eq!(text(r#"[{"role":"user","content":"a","content":"b"}]"#), "{\"role\": \"user\", \"content\": \"b\"}\n");
 }
 
 #[test]
-fn input_that_breaks_off_or_is_no_message_is_refused() {
+fn incomplete_and_invalid_input_is_refused() {
     let refused = |input: &str| written(input, false).expect_err("a refusal").to_string();
     assert!(refused(" \n").starts_with("standard input is empty"));
     assert!(refused("[{\"role\":\"user\"}").starts_with("the list of messages is not JSON"));

@@ -1,4 +1,4 @@
-//! Records where a session of Claude Code works, and takes the record away again.
+//! Records the directory in which a session of Claude Code works, and removes the record.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,10 +11,11 @@ use crate::system::disk::{self, Access, Disk, For};
 use crate::system::fsio;
 use crate::system::names::is_same_dir;
 
-/// How often a record is tried whose directory another process removes in the same moment.
+/// Maximum attempts at writing a record while another process removes its directory.
 const TRIES: usize = 20;
 
-/// Records that a session works in `dir`, or that it is back at the project's root; unchanged, it writes nothing.
+/// Records that a session works in `dir`, or that it is back at the project's root; writes nothing if that is
+/// unchanged.
 pub(crate) fn record(disk: &dyn Disk, project: &Path, session_id: &str, dir: &Path) -> Result<(), PathError> {
     if is_same_dir(project, dir) {
         return forget(disk, project, session_id);
@@ -29,7 +30,7 @@ pub(crate) fn record(disk: &dyn Disk, project: &Path, session_id: &str, dir: &Pa
     }
     let write = || {
         make_dirs(disk, project)?;
-        // A part of a path names another directory.
+        // Saved atomically: a truncated path would name another directory.
         disk::save(disk, &path, Access::Private, contents)
     };
     let mut outcome = write();
@@ -44,13 +45,13 @@ pub(crate) fn record(disk: &dyn Disk, project: &Path, session_id: &str, dir: &Pa
     outcome
 }
 
-/// Returns where a session worked last, if that is still a directory.
+/// Returns the last recorded directory of a session, if it still is a directory.
 pub(crate) fn recorded(disk: &dyn Disk, project: &Path, session_id: &str) -> Result<Option<PathBuf>, PathError> {
     let contents = fsio::read_if_present(&path(disk, project, session_id)?, MAX_BYTES)?;
     Ok(contents.and_then(|contents| live_dir(&contents)))
 }
 
-/// Removes a session's record, and the directories that hold nothing without it.
+/// Removes a session's record, and the directories that are then empty.
 pub(crate) fn forget(disk: &dyn Disk, project: &Path, session_id: &str) -> Result<(), PathError> {
     let path = path(disk, project, session_id)?;
     let remove = || {
@@ -75,7 +76,7 @@ pub(crate) fn forget(disk: &dyn Disk, project: &Path, session_id: &str) -> Resul
     Ok(())
 }
 
-/// Makes the directories of records in a project, which must be there.
+/// Creates the directories of records in a project, which must exist.
 fn make_dirs(disk: &dyn Disk, project: &Path) -> Result<(), PathError> {
     let mut path = project.to_owned();
     let mut dir = disk.open_dir(project).map_err(|error| PathError::new("enter", project, error))?;
@@ -92,9 +93,9 @@ fn make_dirs(disk: &dyn Disk, project: &Path) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Returns the record's path; a link on the way could lead anywhere and is refused.
+/// Returns the record's path; refuses a link on the way, which could lead anywhere.
 ///
-/// `.claude` is no exception: it may have come with a repository.
+/// `.claude` is not an exception: it may have come with a repository.
 fn path(disk: &dyn Disk, project: &Path, session_id: &str) -> Result<PathBuf, PathError> {
     let mut path = project.to_owned();
     for name in DIRS {

@@ -1,4 +1,4 @@
-//! Puts a signed session into JidoCode's store.
+//! Saves a signed session in JidoCode's store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::save::jido::Signed;
 use crate::system::disk::{self, Access, Disk};
 use crate::system::reach;
 
-/// Returns the secret of the machine; creates it if there is none, as JidoCode does when it first starts.
+/// Returns the secret of the machine; creates one if it is missing, as JidoCode does at its first start.
 pub(crate) fn secret(disk: &dyn Disk, root: &Path) -> Result<String, PathError> {
     let path = root.join(SECRET_FILE);
     let fail = |error| PathError::new("use", &path, error);
@@ -22,13 +22,13 @@ pub(crate) fn secret(disk: &dyn Disk, root: &Path) -> Result<String, PathError> 
     machine_secret(root).ok_or_else(|| fail(io::Error::other("it is not a secret that JidoCode would use")))
 }
 
-/// Saves a secret; where another process was faster, its secret counts.
+/// Saves a secret; if another process was faster, its secret stays.
 pub(super) fn save_secret(disk: &dyn Disk, root: &Path, secret: &str) -> Result<(), PathError> {
     make_dirs(disk, root)?;
     disk::save_new(disk, &root.join(SECRET_FILE), secret.as_bytes()).map(drop)
 }
 
-/// Returns where a session is saved already; the case of its id does not matter.
+/// Returns the file of a session that is already saved, with any case of its id.
 pub(crate) fn in_use(root: &Path, id: &str) -> Option<PathBuf> {
     let path = file_of(root, id);
     let name = path.file_name()?.to_ascii_lowercase();

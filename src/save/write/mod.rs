@@ -1,4 +1,4 @@
-//! Writes what `save` decided: for programs that let this one keep their sessions, without a journal.
+//! Writes the files of `save`, for programs that let rejoin keep their sessions, without a journal.
 
 pub(crate) mod cwd_record;
 pub(crate) mod jido;

@@ -13,16 +13,16 @@ use crate::error::PathError;
 use crate::save::leo::{Entry, render};
 use crate::system::disk::{self, Access, Disk};
 
-/// What became of a pointer.
+/// The result of saving a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The file.
     pub(crate) path: PathBuf,
-    /// Whether the file that was there could not be read as an object, so that nothing of it was kept.
+    /// Set if the old file was not an object, so that no key of it was kept.
     pub(crate) was_unusable: bool,
 }
 
-/// Saves a pointer in the app's directory, which must be there.
+/// Saves a pointer in the app's directory, which must exist.
 pub(crate) fn save(disk: &dyn Disk, entry: &Entry<'_>, now: Timestamp, zone: &TimeZone) -> Result<Outcome, PathError> {
     let path = entry.app_dir.join(FILE_NAME);
     let fail = |why: &str| PathError::new("write", &path, io::Error::other(why.to_owned()));

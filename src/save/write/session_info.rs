@@ -1,7 +1,6 @@
-//! The pair that programs call: record a session's working directory, and read it back.
+//! The functions that programs call: record a session's working directory, and read it back.
 //!
-//! Both are best effort and never panic, because a session must not fail over its bookkeeping. What
-//! goes wrong is logged.
+//! Both are best effort and never panic, because a session must not fail over its bookkeeping. Failures are logged.
 
 use std::path::{Path, PathBuf};
 
@@ -73,7 +72,7 @@ pub(crate) fn record(
     created_at: Timestamp,
 ) -> Result<(), PathError> {
     let path = session_dir.join(FILE_NAME);
-    // Not replaced where it cannot be read: what is in it would be lost.
+    // If the file cannot be read, it is not replaced: its contents would be lost.
     let old = disk::read_if_present(disk, &path, MAX_BYTES).map_err(|error| PathError::new("read", &path, error))?;
     let contents = render(working_dir, created_at, old.as_deref()).ok_or_else(|| {
         let why = format!("{} is not UTF-8, which JSON cannot hold", working_dir.display());
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_or_read_is_no_panic() {
+    fn failures_of_writing_and_reading_do_not_panic() {
         let created_at = "2026-02-01T10:00:00Z".parse().expect("a time");
         assert!(!write_session_info(Path::new("/no/such/session"), Path::new("/x"), created_at));
         assert_eq!(read_working_dir(Path::new("/no/such/session")), None);

@@ -9,7 +9,7 @@ use crate::save::leo::Entry;
 use crate::save::write::{cwd_record, jido, pointer, session_info, transcript};
 use crate::system::disk::memory::{Memory, with_every_fault};
 
-/// Something that is saved, and the file that it is saved in.
+/// A kind of data to save, and the file for it.
 struct Case {
     name: &'static str,
     file: &'static str,
@@ -70,7 +70,7 @@ fn forget_record(memory: &Memory) -> anyhow::Result<()> {
     Ok(cwd_record::forget(memory, Path::new("/project"), "s")?)
 }
 
-/// Returns a disk with the directories that programs have made, and perhaps an older file.
+/// Returns a disk with the directories that programs have created, and perhaps an older file.
 fn disk(old: Option<(&str, &str)>) -> Memory {
     let memory = Memory::new();
     let actor = memory.actor();
@@ -84,7 +84,7 @@ fn disk(old: Option<(&str, &str)>) -> Memory {
     memory
 }
 
-/// Runs something with every fault: the file is as it was or as it is to be, and the next run makes it so.
+/// Runs `run` with every fault: the file has the old or the new contents, and the next run writes the new ones.
 fn check(name: &str, file: &str, old: Option<&str>, run: fn(&Memory) -> anyhow::Result<()>) {
     let start = disk(old.map(|text| (file, text)));
     let whole = start.fork();
@@ -103,7 +103,7 @@ fn check(name: &str, file: &str, old: Option<&str>, run: fn(&Memory) -> anyhow::
 }
 
 #[test]
-fn whatever_goes_wrong_a_saved_file_is_the_old_one_or_the_new_one() {
+fn a_fault_leaves_the_old_or_the_new_file() {
     for Case { name, file, save } in CASES {
         for old in [None, Some("{\"old\":1}\n")] {
             check(name, file, old, save);
@@ -112,6 +112,6 @@ fn whatever_goes_wrong_a_saved_file_is_the_old_one_or_the_new_one() {
 }
 
 #[test]
-fn whatever_goes_wrong_a_forgotten_record_is_there_or_gone() {
+fn a_fault_leaves_a_forgotten_record_or_removes_it() {
     check("forgotten record", CASES[6].file, Some("/work/deep"), forget_record);
 }

@@ -1,4 +1,4 @@
-//! Writes the transcript of an Amplifier session that a program hands over.
+//! Writes the transcript of an Amplifier session that a program passes.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use crate::error::PathError;
 use crate::save::transcript::{Counts, FILE_NAME, Unusable, Writer};
 use crate::system::disk::{self, Access, Disk, Update};
 
-/// What became of a transcript.
+/// The result of saving a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The file.
     pub(crate) path: PathBuf,
-    /// How many messages there were.
+    /// Numbers of messages.
     pub(crate) counts: Counts,
-    /// Whether the file differs from the one that was there.
+    /// Set if the file differs from the old one.
     pub(crate) is_written: bool,
 }
 
-/// Saves the messages that a reader gives, one held at a time.
+/// Saves the messages of a reader, with one in memory at a time.
 pub(crate) fn from_reader(
     disk: &dyn Disk,
     session_dir: &Path,
     input: &mut dyn BufRead,
     is_lenient: bool,
 ) -> Result<Outcome, Unusable> {
-    // Nothing is made for input that holds nothing.
+    // Empty input creates no directory.
     if input.fill_buf().map_err(Unusable::Read)?.is_empty() {
         return Err(Unusable::Empty);
     }

@@ -1,4 +1,4 @@
-//! The git checkouts that sessions worked in, and which of them has what a directory that is gone had.
+//! The git checkouts that sessions worked in, and a search among them for the repository of a missing directory.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,29 +15,29 @@ use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::repository::Repository;
 use crate::system::reach;
 
-/// So many packs are read for commits, however much is gone.
+/// Maximum packs read for commits, for all missing directories together.
 const MAX_PACKS: usize = 100_000;
 
-/// Most entries that are looked at below the nearest parent of a directory that is gone, and below the home directory; and most
+/// Maximum entries examined below the nearest parent of a missing directory, and below the home directory; and maximum
 /// levels.
 const MAX_NEAR: usize = 16_384;
 const MAX_DEPTH: usize = 3;
 
-/// The git checkouts that known directories lie in, looked up once for any number of directories that are gone.
+/// The git checkouts around known directories, looked up once for any number of missing directories.
 #[derive(Debug, Default)]
 pub(crate) struct Checkouts {
     by_dir: BTreeMap<PathBuf, Rc<Checkout>>,
-    /// Others that a directory that is gone leads to, each read once.
+    /// Other checkouts that a missing directory leads to, each read once.
     others: RefCell<BTreeMap<PathBuf, Rc<Checkout>>>,
     /// The directories that are known, and exist.
     known: BTreeSet<PathBuf>,
     /// The home directory.
     home: PathBuf,
-    /// What lies near a directory, looked at once.
+    /// The directories near a directory, listed once.
     near: RefCell<BTreeMap<PathBuf, Rc<Vec<PathBuf>>>>,
-    /// The checkouts among that.
+    /// The checkouts among these.
     checkouts_near: RefCell<BTreeMap<PathBuf, Near>>,
-    /// How many packs may still be read.
+    /// Number of packs that may still be read.
     left: Cell<usize>,
 }
 
@@ -58,7 +58,7 @@ impl Checkout {
 }
 
 impl Checkouts {
-    /// Looks where directories lie that sessions record; others are searched for by name below `home`.
+    /// Finds the checkouts around the directories that sessions record; others are searched for by name below `home`.
     pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
@@ -66,7 +66,7 @@ impl Checkouts {
         Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
-    /// Finds what is left of a directory, by what is known of the repository that it was in; the best comes first.
+    /// Finds replacements for a missing directory by the known facts about its repository, the best first.
     pub(crate) fn instead_of(&self, gone: &Path, had: &Repository) -> Vec<Instead> {
         let mut found = Vec::new();
         let mut add = |dir: &Path, why| {
@@ -78,7 +78,7 @@ impl Checkouts {
         let parents = parent.and_then(repository_of);
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
         let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
-        // What is gone from a checkout that is still there has not moved with it.
+        // A directory missing from a checkout that still exists has not moved with that checkout.
         let elsewhere = |dir: &Path| !gone.starts_with(dir);
         let checkouts = || {
             let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
@@ -103,7 +103,7 @@ impl Checkouts {
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
             add(&in_checkout(dir, gone), Why::Root);
         }
-        // What is gone is the first name that is missing, with all below it.
+        // The first missing name, with everything below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         let name = Path::new(missing.iter().next().unwrap_or_default());
         if name.iter().next().is_some() {
@@ -135,8 +135,8 @@ impl Checkouts {
 }
 
 impl Checkouts {
-    /// Finds the git worktree that a directory which is gone was, or was part of; `branch` is the one that a session last
-    /// worked on there. Says why where it was one that cannot be made again.
+    /// Finds the lost git worktree that a missing directory was, or was part of; `branch` is the last one that a
+    /// session worked on there. Returns the reason if it cannot be recreated.
     pub(crate) fn lost_worktree(
         &self,
         gone: &Path,
@@ -154,7 +154,7 @@ impl Checkouts {
         main.map_or(Ok(None), |main| main.worktrees.unlisted(gone, branch))
     }
 
-    /// Returns the checkout that a directory is, read once.
+    /// Returns the checkout at a directory, read once.
     fn checkout(&self, dir: &Path) -> Rc<Checkout> {
         let read = || {
             let mut others = self.others.borrow_mut();
@@ -163,7 +163,7 @@ impl Checkouts {
         self.by_dir.get(dir).map_or_else(read, Rc::clone)
     }
 
-    /// Returns the checkouts among what lies near.
+    /// Returns the checkouts among the directories below `parent`.
     fn checkouts_near(&self, parent: &Path) -> Near {
         let look = || {
             let near = self.near(parent);
@@ -174,7 +174,7 @@ impl Checkouts {
         Rc::clone(self.checkouts_near.borrow_mut().entry(parent.to_owned()).or_insert_with(look))
     }
 
-    /// Lists the directories below one, a few levels deep and no more than some thousand entries; links are not followed.
+    /// Lists the directories below `parent`, a few levels deep and up to some thousand entries; links are not followed.
     fn near(&self, parent: &Path) -> Rc<Vec<PathBuf>> {
         let mut near = self.near.borrow_mut();
         let list = || Rc::new(list_near(parent));
@@ -182,16 +182,16 @@ impl Checkouts {
     }
 }
 
-/// Lists the directories below one, level by level.
+/// Lists the directories below `parent`, level by level.
 ///
-/// `walkdir` opens a directory before it can be left out, and would wait for one that does not answer.
+/// `walkdir` opens a directory before it can be skipped, and would wait for one that does not answer.
 fn list_near(parent: &Path) -> Vec<PathBuf> {
     let (mut found, mut left) = (Vec::new(), MAX_NEAR);
     let mut level = vec![parent.to_owned()];
     for _ in 0..MAX_DEPTH {
         let mut next = Vec::new();
         for entry in level.iter().flat_map(|dir| reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok)) {
-            // Hidden directories, and those that tools make, hold no work of a user.
+            // Hidden directories, and those that tools create, hold no work of a user.
             let name = entry.file_name();
             let name = name.as_encoded_bytes();
             if name.starts_with(b".") || name == b"node_modules" || name == b"target" {
@@ -211,7 +211,7 @@ fn list_near(parent: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns what is in a checkout where a directory that is gone was, if it was a part of that; else the checkout itself.
+/// Returns the part of a checkout that corresponds to a missing directory; else the checkout itself.
 fn in_checkout(checkout: &Path, gone: &Path) -> PathBuf {
     let missing =
         nearest_parent(gone).and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
@@ -225,16 +225,16 @@ fn in_checkout(checkout: &Path, gone: &Path) -> PathBuf {
     checkout.to_owned()
 }
 
-/// Does what [`Path::ends_with`] does, and most often sees at once that it does not.
+/// Like [`Path::ends_with`], with a fast rejection of most paths.
 fn ends_with(path: &Path, end: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     let has_name = |name: &OsStr| bytes.ends_with(name.as_encoded_bytes());
-    // Slashes and dots at its end are no part of a path.
+    // Trailing slashes and dots do not belong to a path.
     let may_end = end.file_name().is_none_or(has_name) || bytes.ends_with(b"/") || bytes.ends_with(b"/.");
     may_end && path.ends_with(end)
 }
 
-/// Joins paths; with nothing a path would end in a slash.
+/// Joins paths; joining an empty path would add a slash.
 fn joined(dir: &Path, rest: &Path) -> PathBuf {
     if rest == Path::new("") { dir.to_owned() } else { dir.join(rest) }
 }

@@ -1,4 +1,4 @@
-//! Where a launch directory that is gone may be now: what is still on the disk, never a guess.
+//! Searches the disk for the new place of a missing launch directory, and never guesses.
 
 mod checkouts;
 #[cfg(test)]
@@ -15,16 +15,16 @@ use crate::system::reach;
 
 pub(crate) use checkouts::Checkouts;
 
-/// A place to start instead, and what speaks for it.
+/// A place to start instead, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instead {
     /// The directory, which exists.
     pub dir: PathBuf,
-    /// What it is to the one that is gone.
+    /// Relation to the missing directory.
     pub why: Why,
 }
 
-/// What a place is to a directory that is gone, the strongest first.
+/// Relation of a place to a missing directory, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
     /// Git lists it as the main checkout of that worktree.
@@ -33,22 +33,22 @@ pub(crate) enum Why {
     Commit,
     /// It has the remote that the repository there had.
     Remote,
-    /// It has the first commit of the repository there, as every fork of it has.
+    /// It has the first commit of the repository there, as does every fork.
     Root,
     /// It has the same name, and another session worked in it.
     NamedAndKnown,
-    /// It has the same name, and lies near.
+    /// It has the same name, and is near the old place.
     Named,
     /// It has the same name, and is below the home directory.
     NamedAtHome,
-    /// It is the checkout around what is gone.
+    /// It is the checkout around the missing directory.
     Around,
-    /// It is what is left of the path.
+    /// It is the remaining part of the path.
     Parent,
 }
 
 impl Why {
-    /// Says it.
+    /// Describes the relation to a user.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::MainCheckout => "the main checkout of that worktree",
@@ -63,22 +63,23 @@ impl Why {
         }
     }
 
-    /// Returns whether that is the same work in another place, and not only somewhere near.
+    /// Returns whether the place has the same work, and is not only near.
     pub(crate) fn is_same_work(self) -> bool {
         self <= Self::Root
     }
 }
 
-/// So many sessions that began in a directory are asked what they record of the repository there, and so many answers do.
+/// Maximum sessions that are asked for the repository in which they started, and maximum answers.
 const MAX_ASKED: usize = 64;
 const MAX_ANSWERS: usize = 4;
 
-/// Returns what is known of the repository that a directory was in: the remote at its last launch, and what sessions record.
+/// Returns the known facts about the repository of a directory: the remote at its last launch, and the records of
+/// sessions.
 pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<Item = &'a Session>) -> Repository {
     let mut had = Repository::new(remote);
     let began_here = sessions.filter(|session| {
         let began = session.copy().start_dir.as_ref().map(|began| &*began.value);
-        // It may have worked in another repository than the one that it began in.
+        // A session may have worked in another repository than the one that it started in.
         began.is_some() && began == session.launch_dir()
     });
     let asked = began_here.take(MAX_ASKED).filter_map(|session| {
@@ -89,9 +90,9 @@ pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<
     had
 }
 
-/// Returns the place to which the sessions of a directory can go: the same work or a directory of its name, if there is just
-/// one. Of several clones it is the one that is called as before. Where more is gone than one name, it may have been a
-/// directory inside of the checkout, so that only the same name will do.
+/// Returns the place to which the sessions of a directory can go: the same work or a directory of its name, if there is
+/// just one. Among several clones, the one with the old name is chosen. If more than one name of the path is missing,
+/// the directory may have been inside the checkout, so only the same name will do.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     let name = recorded::file_name(gone);
     let only = |fits: &dyn Fn(&Instead) -> bool| {
@@ -108,7 +109,7 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Returns the nearest directory above one that is gone.
+/// Returns the nearest existing directory above a missing one.
 pub(crate) fn nearest_parent(gone: &Path) -> Option<&Path> {
     gone.ancestors().skip(1).find(|parent| reach::is_dir(parent) == Some(true))
 }

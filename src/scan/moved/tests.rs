@@ -1,10 +1,10 @@
-//! What is found on a disk instead of a directory that is gone.
+//! Tests of the search for replacements of a missing directory.
 
 use super::*;
 use crate::scan::git::remote_of;
 
 #[test]
-fn a_deleted_worktree_leads_to_its_main_checkout_and_a_subdirectory_to_its_repository() {
+fn a_deleted_worktree_leads_to_its_main_checkout() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path();
     let (repository, worktree) = (root.join("repo"), root.join("trees/feature"));
@@ -24,7 +24,7 @@ fn a_deleted_worktree_leads_to_its_main_checkout_and_a_subdirectory_to_its_repos
 }
 
 #[test]
-fn a_directory_of_the_same_name_is_found_near_the_old_place_and_among_known_ones() {
+fn a_directory_of_the_same_name_is_found_nearby_or_known() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path();
     for made in ["work/archive/app/src", "work/archive/.hidden/app/src", "work/a/b/c/d/app/src", "else/app/src"] {
@@ -77,7 +77,7 @@ fn a_checkout_that_was_renamed_is_known_by_a_commit_that_it_has() {
 }
 
 #[test]
-fn of_two_clones_neither_is_the_best_unless_one_has_the_name() {
+fn neither_of_two_clones_is_best_unless_one_has_the_name() {
     let instead = |dir: &str, why| Instead { dir: dir.into(), why };
     let dir = tempfile::tempdir().expect("a directory");
     let gone = &dir.path().join("app");
@@ -87,12 +87,12 @@ fn of_two_clones_neither_is_the_best_unless_one_has_the_name() {
     assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/z/app")));
     found.push(instead("/x/c", Why::Commit));
     assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/x/c")));
-    // It may have been a directory inside of what is called c now.
+    // The old directory may have been inside the one that is named c now.
     assert_eq!(best(&found, &dir.path().join("x/app")), None);
 }
 
 #[test]
-fn a_fork_is_no_candidate_and_a_directory_of_a_checkout_is_found_in_it() {
+fn a_fork_is_not_a_candidate() {
     let dir = tempfile::tempdir().expect("a directory");
     let (fork, own) = (dir.path().join("fork"), dir.path().join("moved"));
     for (checkout, url) in [(&fork, "up/x"), (&own, "me/x")] {

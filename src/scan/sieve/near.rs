@@ -46,14 +46,14 @@ impl NearWord {
 
     /// Returns whether letters and digits of ASCII at a place have a near word. Names of JSON members have none.
     pub(super) fn is_near(&self, bytes: &[u8], token: &Range<usize>) -> bool {
-        // A letter behind a backslash is part of an escape, such as that of the end of a line.
+        // A letter after a backslash is part of an escape, such as that of a line break.
         let is_escape = token.start > 0 && bytes[token.start - 1] == b'\\';
         let escape = match bytes[token.start] {
             b'u' if is_escape => ESCAPE,
             _ => usize::from(is_escape),
         };
         let word = &bytes[(token.start + escape).min(token.end)..token.end];
-        // A slip takes at most one letter away.
+        // A slip removes at most one letter.
         let missing = (self.letters & !letters(word)).count_ones() as usize;
         if missing > most_slips(&self.word) || bytes[token.end..].starts_with(b"\":") {
             return false;
@@ -77,7 +77,7 @@ pub(super) fn token_at(bytes: &[u8], at: usize) -> Range<usize> {
     at - before..at + after
 }
 
-/// Returns the parts of a length, which are as long as each other as far as possible.
+/// Divides a length into parts as equal as possible.
 fn cuts(length: usize, parts: usize) -> Vec<Range<usize>> {
     (0..parts).map(|part| part * length / parts..(part + 1) * length / parts).collect()
 }

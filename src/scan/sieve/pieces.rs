@@ -64,7 +64,7 @@ pub(super) struct Has {
 pub(super) struct Wanted {
     /// Words that end the search, any of them.
     pub words: u32,
-    /// Those of them that must be found for that.
+    /// Words among these that must be found to end the search.
     pub unseen: u32,
     /// Words to which another one may be near.
     pub near: u32,
@@ -109,7 +109,7 @@ impl Pieces {
         self.near[term].is_some()
     }
 
-    /// Searches some bytes until what is wanted is found.
+    /// Searches some bytes until the wanted words are found.
     pub(super) fn search(&self, bytes: &[u8], wanted: Wanted) -> Has {
         let (mut small, mut any) = (Buffer::new(bytes.len()), 0);
         for (small, byte) in small.iter_mut().zip(bytes) {

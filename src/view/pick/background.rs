@@ -1,4 +1,4 @@
-//! What the picker has done by other threads, and what these tell of it.
+//! Work that the picker does in other threads, and their results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,53 +24,53 @@ use crate::session::{Copy, Session};
 use crate::system::env::Env;
 use crate::system::terminal::Waker;
 
-/// So many sessions are searched before what was found is told.
+/// Number of sessions that are searched between two reports.
 const PART: usize = 32;
-/// Number of sessions, the best ones, whose branches are read to mark what was found on another branch.
+/// Number of the best sessions whose branches are read to mark matches on another branch.
 const MARKED: usize = 64;
-/// What was found is told no more often than this, because the list is put in order anew each time.
+/// Minimum time between two reports of matches, because each one sorts the list again.
 const TELL: Duration = Duration::from_millis(60);
 /// The best message of a session is shown.
 const WISH: search::Wish<'static> =
     search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
 
-/// What another thread has done.
+/// A result from another thread.
 pub(super) enum News {
-    /// Sessions were read; `problems` counts what could not be, once all were.
+    /// Sessions were read; `problems` is the number of unreadable places, once all were read.
     Loaded { sessions: Vec<Arc<Session>>, items: Vec<Item>, problems: Option<usize> },
     /// Messages were read for the preview.
     Preview(Key, Preview),
-    /// Sessions whose messages have the words that were typed.
+    /// Sessions whose messages have the typed words.
     Said(Vec<(Key, Said)>),
     /// All sessions were searched: those that have the words, with their scores, or the reason why none has them.
     Searched { said: Vec<(Key, Said)>, no_match: Option<String> },
-    /// It was checked whether a session can be resumed.
+    /// The check of a session for a resume.
     Checked(Arc<Session>, How, Result<(), Refused>),
-    /// The command of a session was asked for.
+    /// The command that resumes a session.
     Command(Arc<Session>, Result<String, Refused>),
-    /// Other agents were asked for.
+    /// The other agents for a session.
     Agents(Key, Result<Vec<Ready>, String>),
     /// A removal was planned.
     Planned(Vec<Key>, Result<Change, String>),
-    /// A removal was carried out; these are gone, and this is to be said.
+    /// A removal was carried out: the removed sessions, and the message about it.
     Removed { gone: Vec<Key>, words: String },
-    /// Sessions were pinned, or let go.
+    /// Sessions were pinned or unpinned.
     Pinned(Vec<Key>, Result<bool, String>),
 }
 
-/// Counts up whenever something else is wanted, so that who works for an earlier wish can stop.
+/// A counter that grows with each request, so that threads with an older request can stop.
 #[derive(Clone, Debug, Default)]
 struct Wish(Arc<AtomicU64>);
 
 impl Wish {
-    /// Wishes for something else; the answer tells as long as nobody wishes again.
+    /// Makes a new request; the returned function is true until the next one.
     fn anew(&self) -> impl Fn() -> bool + Clone + Send + Sync + use<> {
         let (current, own) = (Arc::clone(&self.0), self.0.fetch_add(1, Ordering::SeqCst) + 1);
         move || current.load(Ordering::SeqCst) == own
     }
 }
 
-/// Where threads are started, and where they tell.
+/// Starts threads and receives their results.
 pub(super) struct Background {
     backend: Arc<dyn Backend>,
     send: Sender<News>,
@@ -90,7 +90,7 @@ impl Background {
         Arc::clone(&self.backend)
     }
 
-    /// Returns the next thing that was told.
+    /// Returns the next result.
     pub(super) fn news(&self) -> Option<News> {
         self.news.try_recv().ok()
     }
@@ -99,7 +99,7 @@ impl Background {
         let (backend, send, waker) = (Arc::clone(&self.backend), self.send.clone(), self.waker.clone());
         std::thread::spawn(move || {
             work(&*backend, &|news| {
-                // Nobody listens any more when the picker has ended.
+                // The receiver is gone after the picker has ended.
                 let _ = send.send(news);
                 waker.wake();
             });
@@ -117,7 +117,8 @@ impl Background {
         });
     }
 
-    /// Reads the last messages of a session, or those around the message of a number, unless another one is looked at meanwhile.
+    /// Reads the last messages of a session, or those around the message with a number, until another session is
+    /// requested.
     pub(super) fn preview(&self, session: Arc<Session>, around: Option<u64>) {
         let is_wanted = self.preview.anew();
         self.run(move |_, tell| {
@@ -132,7 +133,7 @@ impl Background {
         let _ = self.preview.anew();
     }
 
-    /// Searches whole sessions for words in any form, until something else is typed.
+    /// Searches whole sessions for words in any form, until the text changes.
     pub(super) fn search(&self, texts: &[String], mut sessions: Vec<Arc<Session>>, env: &Env) {
         // Sessions of other hosts are searched with `rejoin search --host`.
         sessions.retain(|session| session.host().is_none());
@@ -204,7 +205,7 @@ impl Background {
         self.run(move |backend, tell| tell(News::Planned(keys(&sessions), backend.plan_removal(&sessions))));
     }
 
-    /// Carries out a removal that was agreed to.
+    /// Carries out a removal that the user confirmed.
     pub(super) fn remove(&self, change: Change) {
         self.run(move |backend, tell| {
             let (gone, words) = match backend.remove(&change) {
@@ -215,7 +216,7 @@ impl Background {
         });
     }
 
-    /// Pins sessions, or lets them go.
+    /// Pins or unpins sessions.
     pub(super) fn pin(&self, sessions: Vec<Arc<Session>>, is_wanted: bool) {
         self.run(move |backend, tell| {
             tell(News::Pinned(keys(&sessions), backend.pin(&sessions, is_wanted).map(|()| is_wanted)));
@@ -249,7 +250,7 @@ fn on_other_branches(
     marked.collect()
 }
 
-/// Says why no session has all words, and which words some have.
+/// Explains why no session has all words, and names words that some have.
 fn no_match(
     sieve: &Sieve<'_>,
     ranking: &Ranking,
@@ -271,7 +272,7 @@ fn no_match(
     }
 }
 
-/// Returns the sessions that a removal took away, and what is to be said of it.
+/// Returns the sessions that a removal removed, and the message about it.
 fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
     let (mut gone, mut left) = (Vec::new(), Vec::new());
     for (item, done) in change.items.iter().zip(&outcome.done) {

@@ -20,11 +20,11 @@ use crate::view::ui::Styles;
 #[derive(Debug)]
 pub(crate) enum Choice {
     Way(How),
-    /// Nothing was chosen; the run ends like this.
+    /// Nothing was chosen; the run ends with this status.
     Left(Exit),
 }
 
-/// Lets the user choose at the terminal; the screen is as before when this returns.
+/// Lets the user choose at the terminal; restores the screen afterwards.
 pub(crate) fn choose(session: &Session, refused: Refused, styles: &Styles) -> io::Result<Choice> {
     let purpose = Purpose { verb: "choose", takes_several: false, is_checked: false };
     let mut state = State::new(purpose, "", Box::new(|_| None));

@@ -1,4 +1,4 @@
-//! What is chosen: the session that the cursor stands on, those that are marked, and what is done with them.
+//! The highlighted and the marked sessions, and the actions on them.
 
 use super::item::{Item, Key, PINNED};
 use super::keys::Key as Pressed;
@@ -6,7 +6,7 @@ use super::press::Step;
 use super::state::State;
 
 impl State {
-    /// Returns what an action is about: the marked sessions, or else the highlighted one.
+    /// Returns the step of an action on the marked sessions, or else on the highlighted one.
     pub(super) fn act(&mut self, key: &Pressed) -> Step {
         let Some(here) = self.highlighted() else { return Step::Stay };
         if let Some(busy) = self.busy {
@@ -39,12 +39,12 @@ impl State {
         }
     }
 
-    /// Returns the number of the item that the cursor stands on, among all that there are.
+    /// Returns the number of the highlighted item, among all items.
     pub(super) fn highlighted(&self) -> Option<usize> {
         self.matches.get(self.cursor).map(|one| one.item)
     }
 
-    /// Returns what the cursor stands on.
+    /// Returns the key of the highlighted session.
     pub(super) fn key(&self) -> Option<Key> {
         self.highlighted().map(|at| self.items[at].key.clone())
     }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_action_is_about_what_is_marked_or_else_highlighted() {
+    fn an_action_applies_to_marked_or_highlighted_sessions() {
         let mut state = many(3);
         state.fit(3);
         assert_eq!(state.press(Pressed::Enter), Step::Take(vec![0]));

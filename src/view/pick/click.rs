@@ -1,4 +1,4 @@
-//! Actions of the mouse: a click chooses a session, a second one takes it, and the wheel moves or scrolls.
+//! Actions of the mouse: a click highlights a session, a second one takes it, and the wheel moves or scrolls.
 
 use super::keys::Key as Pressed;
 use super::layout::Layout;
@@ -20,7 +20,7 @@ impl Layout {
         let Some(line) = point.row.checked_sub(1 + usize::from(self.has_status)) else { return Part::Other };
         match () {
             () if line < self.list.rows && point.column < self.list.columns => Part::List(line),
-            // A line parts the two.
+            // A line separates the two.
             () if line < self.body().rows && line != self.list.rows => Part::Preview,
             () => Part::Other,
         }
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_click_chooses_and_the_next_one_on_the_same_session_takes() {
         let mut state = at(80, 24);
-        // The first row is highlighted from the beginning, but no click has chosen it.
+        // The first row is highlighted from the beginning, but not by a click.
         assert_eq!(click(&mut state, 5, 2), Step::Stay);
         assert_eq!((click(&mut state, 5, 4), state.highlighted()), (Step::Stay, Some(2)));
         assert_eq!((click(&mut state, 5, 3), state.highlighted()), (Step::Stay, Some(1)));

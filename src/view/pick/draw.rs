@@ -1,4 +1,4 @@
-//! The picker as lines of a screen: what stands where.
+//! Draws the picker as lines of a screen.
 
 use super::footer;
 use super::head::{prompt, status};
@@ -10,7 +10,7 @@ use super::pane::{self, Shown};
 use super::state::{Mode, State};
 use crate::view::ui::Styles;
 
-/// A line of the screen: what begins at its left edge, and what stands beside it from a column on.
+/// A line of the screen: the part at its left edge, and a second part from a column on.
 pub(super) type Pair = (Line, Option<(usize, Line)>);
 
 pub(super) fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles: &Styles) -> Vec<Pair> {
@@ -98,7 +98,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_usual_terminal_shows_every_column_and_what_stands_in_the_way() {
+    fn a_usual_terminal_shows_every_column_and_hindrance() {
         let mut state = listed(&LIST);
         state.items[0].marks.push(super::super::item::Mark { word: "dir gone".to_owned(), is_in_the_way: true });
         state.press(Key::Down);
@@ -136,7 +136,7 @@ pub(super) mod tests {
                 for rows in 1..30 {
                     let drawn = drawn(&mut state, columns, rows, previews[(columns + rows) % 4].as_ref());
                     assert!(drawn.len() <= rows, "{columns}x{rows}: {drawn:#?}");
-                    // The shortest line that can be typed on is a sign and a blank.
+                    // The shortest line for typing is a sign and a blank.
                     let widest = drawn.iter().map(|line| line.width()).max();
                     assert!(widest < Some(columns.max(4)), "{columns}x{rows}: {drawn:#?}");
                 }
@@ -145,7 +145,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_tiny_terminal_still_shows_what_would_be_taken() {
+    fn a_tiny_terminal_still_shows_the_highlighted_session() {
         let mut state = listed(&LIST);
         assert_eq!(drawn(&mut state, 20, 1, None), [">"]);
         state.press(Key::Down);
@@ -154,7 +154,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn of_what_is_typed_the_end_is_seen() {
+    fn the_end_of_the_typed_text_is_visible() {
         let mut state = listed(&LIST);
         typed(&mut state, "one two three");
         assert_eq!(drawn(&mut state, 20, 1, None), ["> one two three"]);
@@ -165,7 +165,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_preview_stands_below_or_beside_the_list_and_scrolls() {
+    fn the_preview_is_below_or_next_to_the_list_and_scrolls() {
         let mut state = listed(&LIST);
         let below = drawn(&mut state, 60, 20, Some(&messages()));
         assert_eq!(below[11], "─".repeat(59));
@@ -184,7 +184,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_said_stands_below_its_session_and_what_was_found_in_a_long_title_is_seen() {
+    fn matches_in_messages_and_long_titles_are_visible() {
         let title = format!("{} needle in a haystack", "hay ".repeat(40));
         let mut state = listed(&[(&title, "/srv/app"), ("Other", "/srv/app")]);
         typed(&mut state, "needle");

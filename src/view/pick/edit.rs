@@ -1,15 +1,15 @@
-//! The line that is typed on.
+//! The line for typing.
 
 use crate::format::shown;
 
-/// More than this nobody types to find a session, in characters.
+/// Maximum characters of the text.
 const MAX: usize = 200;
 
-/// What was typed, and the place where the next character goes.
+/// The typed text, and the place of the next character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Edit {
     text: String,
-    /// In bytes, between two characters.
+    /// Offset in bytes, between two characters.
     cursor: usize,
 }
 
@@ -24,12 +24,12 @@ impl Edit {
         &self.text
     }
 
-    /// Returns what stands before the cursor.
+    /// Returns the text before the cursor.
     pub(super) fn before(&self) -> &str {
         &self.text[..self.cursor]
     }
 
-    /// Puts text at the cursor, without what could command a terminal.
+    /// Inserts text at the cursor, without characters that could command a terminal.
     pub(super) fn insert(&mut self, typed: &str) {
         let room = MAX.saturating_sub(self.text.chars().count());
         let harmless: String =
@@ -54,14 +54,14 @@ impl Edit {
         self.cursor = self.text.len();
     }
 
-    /// Takes away the character before the cursor.
+    /// Removes the character before the cursor.
     pub(super) fn erase(&mut self) {
         let end = self.cursor;
         self.left();
         self.text.drain(self.cursor..end);
     }
 
-    /// Takes away the character behind the cursor.
+    /// Removes the character after the cursor.
     pub(super) fn delete(&mut self) {
         let start = self.cursor;
         self.right();
@@ -69,7 +69,7 @@ impl Edit {
         self.cursor = start;
     }
 
-    /// Takes away the word before the cursor.
+    /// Removes the word before the cursor.
     pub(super) fn erase_word(&mut self) {
         let before = self.before().trim_end();
         let kept = before.char_indices().rfind(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8());
@@ -77,7 +77,7 @@ impl Edit {
         self.cursor = kept;
     }
 
-    /// Takes away all that stands before the cursor.
+    /// Removes all text before the cursor.
     pub(super) fn erase_before(&mut self) {
         self.text.drain(..self.cursor);
         self.cursor = 0;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_command_a_terminal_is_not_taken_and_there_is_an_end() {
+    fn control_characters_and_overlong_text_are_dropped() {
         assert_eq!(Edit::new("a\u{202e}b\x1b[2J").text(), "ab[2J");
         assert_eq!(Edit::new(&"x".repeat(1000)).text().len(), MAX);
     }

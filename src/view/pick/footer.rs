@@ -1,4 +1,4 @@
-//! The keys that count now, and the questions that stand in the place of the list.
+//! The footer with the active keys, and the questions that replace the list.
 
 use anstyle::Style;
 
@@ -31,7 +31,7 @@ pub(super) fn line(state: &State, columns: usize, styles: &Styles) -> Line {
     line
 }
 
-/// Asks whether sessions are deleted, and names each as far as there is room.
+/// Asks whether to delete sessions, and names each if there is room.
 pub(super) fn question(state: &State, items: &[usize], bytes: u64, body: Area, styles: &Styles) -> Vec<Line> {
     let what = text::count(items.len(), "session");
     let mut lines = vec![
@@ -54,11 +54,11 @@ pub(super) fn question(state: &State, items: &[usize], bytes: u64, body: Area, s
     if named < items.len() {
         lines.push(Line::styled(styles.faint, &format!("  and {} more", items.len() - named)));
     }
-    // A screen of a few lines has the question at least.
+    // A screen of a few lines shows at least the question.
     lines.into_iter().take(body.rows.max(1)).map(|line| line.cut(body.columns)).collect()
 }
 
-/// Returns why a session is not resumed, in this style, and what can be done.
+/// Returns the reason why a session is not resumed, in this style, and the possible actions.
 pub(super) fn ways(refused: &Refused, style: Style, cursor: usize, body: Area, styles: &Styles) -> Vec<Line> {
     let why: Vec<Line> = wrapped(&text::one_line(&refused.why), body.columns, 4)
         .iter()
@@ -79,7 +79,7 @@ pub(super) fn ways(refused: &Refused, style: Style, cursor: usize, body: Area, s
     let room = body.rows.saturating_sub(why.len() + 1);
     let top = (here + 2).saturating_sub(room).min(here);
     let shown = lines.into_iter().skip(top).take(room.max(1));
-    // On a screen of a few lines, what can be done counts more than why.
+    // On a screen of a few lines, the actions matter more than the reason.
     let why = if body.rows > 3 { why } else { Vec::new() };
     let gap = (body.rows > 5).then(Line::default);
     let all = why.into_iter().chain(gap).chain(shown);

@@ -1,4 +1,4 @@
-//! The lines above the list: what is typed, and how many sessions match.
+//! The lines above the list: the typed text, and the number of matches.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::state::{Order, State};
 use crate::format::text;
 use crate::view::ui::Styles;
 
-/// Returns the line that is typed on, and the column of the cursor in it; of a long one, what is around that is shown.
+/// Returns the line for typing, and the column of the cursor in it; a long text is cut around the cursor.
 pub(super) fn prompt(state: &State, layout: Layout) -> (Line, usize) {
     let room = layout.columns.saturating_sub(3);
     let (before, all) = (state.edit.before(), state.edit.text());
@@ -22,7 +22,7 @@ pub(super) fn prompt(state: &State, layout: Layout) -> (Line, usize) {
     (line.cut(layout.columns.max(3)), column.min(layout.columns))
 }
 
-/// Cuts text to a width in columns, so that its end is seen.
+/// Cuts text to a width in columns, and keeps its end.
 fn end_of(text: &str, width: usize) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
@@ -34,7 +34,7 @@ fn end_of(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
-/// Says how many match and what goes on, or what was said last.
+/// Shows the number of matches and the work in progress, or the last message.
 pub(super) fn status(state: &State, styles: &Styles) -> Line {
     if let Some(note) = &state.note {
         return Line::styled(styles.strong, &text::one_line(note));

@@ -1,4 +1,4 @@
-//! Every key with what it does: for the footer, and on the page of all keys.
+//! Every key with its action: for the footer, and on the page of all keys.
 
 use super::backend::Purpose;
 use super::layout::Area;
@@ -6,10 +6,10 @@ use super::line::{Line, wrapped};
 use super::state::State;
 use crate::view::ui::Styles;
 
-/// A key as it is called, and what it does.
+/// The name of a key, and its action.
 pub(super) type Name = (&'static str, &'static str);
 
-/// The keys of the list that the footer shows, those that matter most first.
+/// The keys of the list that the footer shows, the most important first.
 const ACTIONS: [Name; 10] = [
     ("?", "all keys"),
     ("^Y", "copy"),
@@ -23,16 +23,16 @@ const ACTIONS: [Name; 10] = [
     ("esc", "quit"),
 ];
 
-/// The key that is for a resume only.
+/// The key that is only for a resume.
 const WITH: Name = ("^R", "other agent");
 
-/// Returns the keys of the list that have a purpose.
+/// Returns the keys of the list that have an action for this purpose.
 pub(super) fn actions(purpose: Purpose) -> impl Iterator<Item = Name> {
     let is_meant = move |name: &Name| *name != WITH || purpose.is_checked;
     std::iter::once(("enter", purpose.verb)).chain(ACTIONS.into_iter().filter(is_meant))
 }
 
-/// What stands on the page of all keys, in parts.
+/// The contents of the page of all keys, in parts.
 fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
     let own = |keys: &[Name]| keys.iter().map(|(key, what)| (*key, (*what).to_owned())).collect::<Vec<_>>();
     let of = if purpose.verb.contains(' ') { " of" } else { "" };
@@ -79,7 +79,7 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
     vec![("ACT", actions), ("MOVE", go), ("TYPE", edit), ("FIND", words), ("LOOK", look)]
 }
 
-/// Returns as much of the page of all keys as there is room for, from a line on.
+/// Returns the part of the page of all keys that fits, from line `top` on.
 pub(super) fn page_of_keys(state: &State, top: usize, body: Area, styles: &Styles) -> Vec<Line> {
     const KEYS: usize = 24;
     let mut lines = Vec::new();
@@ -87,7 +87,7 @@ pub(super) fn page_of_keys(state: &State, top: usize, body: Area, styles: &Style
         lines.push(Line::styled(styles.header, name));
         for (key, what) in keys {
             let room = body.columns.saturating_sub(4).max(8);
-            // Where both do not fit on a line, what it does stands below.
+            // If both do not fit on a line, the action is below the key.
             if room < KEYS + 20 {
                 lines.push(Line::styled(styles.strong, &format!("  {key}")));
                 lines.extend(wrapped(&what, room, 9).iter().map(|words| Line::plain(&format!("    {words}"))));

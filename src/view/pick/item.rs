@@ -1,4 +1,4 @@
-//! One session as a line to pick; every text in it is harmless.
+//! One session as a line to pick; all its texts are safe for a terminal.
 
 use crate::format::text;
 use crate::session::matching::Subject;
@@ -6,13 +6,13 @@ use crate::session::{AgentKind, Health, Session, marks};
 use crate::system::env::Env;
 use crate::view::render::table;
 
-/// No terminal shows more of a title, in columns.
+/// Maximum columns of a title.
 const WIDEST_TITLE: usize = 400;
 
-/// What a session is known by while the list changes.
+/// The identity of a session while the list changes.
 pub(super) type Key = (AgentKind, String);
 
-/// What the list shows of a session, and what it is ordered and found by.
+/// The fields of a session for showing, sorting and searching the list.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) key: Key,
@@ -20,21 +20,21 @@ pub(super) struct Item {
     /// The launch directory, or a question mark.
     pub(super) dir: String,
     pub(super) active: String,
-    /// The short words of the table, those first that stand in the way of a resume.
+    /// The short words of the table, those that hinder a resume first.
     pub(super) marks: Vec<Mark>,
     pub(super) size: Option<u64>,
     pub(super) subject: Subject,
 }
 
-/// A short word for what is out of the ordinary.
+/// A short word for an unusual state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) word: String,
-    /// Whether a resume is refused because of it.
+    /// Set if a resume is refused because of it.
     pub(super) is_in_the_way: bool,
 }
 
-/// The mark of a session that a person pinned.
+/// The mark of a session that the user pinned.
 pub(super) const PINNED: &str = "pinned";
 
 impl Item {
@@ -73,7 +73,7 @@ fn marks(session: &Session) -> Vec<Mark> {
     marks::Mark::of(session).into_iter().zip(marks::words(session)).map(mark).collect()
 }
 
-/// Returns whether `resume` refuses a session for that, unless a person overrules it.
+/// Returns whether `resume` refuses a session for this mark, unless the user overrides it.
 fn is_in_the_way(mark: marks::Mark) -> bool {
     use Health::{MisfiledSession, MissingDirectory, Planted, SessionInfoMismatch, UnknownDirectory};
     match mark {
@@ -111,7 +111,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_way_of_a_resume_comes_first() {
+    fn hindrances_to_a_resume_come_first() {
         let mut session = titled("a", "Title", "/no/such/place");
         session.is_pinned = true;
         session.copies[0].kind = crate::session::SessionKind::Exec;

@@ -1,14 +1,14 @@
-//! From the bytes that a terminal sends to keys, and to text that was pasted.
+//! Decodes the bytes of a terminal into keys and pasted text.
 
 use std::time::Duration;
 
 use super::mouse::Mouse;
 
-/// What a person pressed, as far as the picker cares.
+/// A key, as far as the picker distinguishes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Char(char),
-    /// Text that came at once; nothing in it is a key.
+    /// Pasted text; nothing in it is a key.
     Pasted(String),
     Enter,
     Escape,
@@ -43,34 +43,34 @@ pub(super) enum Key {
     Mouse(Mouse),
 }
 
-/// How long a key that begins with an escape may take to come.
+/// Time to wait for the rest of a key that begins with an escape.
 const KEY_PATIENCE: Duration = Duration::from_millis(50);
-/// How long pasted text may pause before its end counts as lost.
+/// Time that pasted text may pause before its end counts as lost.
 const PASTE_PATIENCE: Duration = Duration::from_secs(2);
 /// The longest sequence that a key sends.
 const MAX_SEQUENCE: usize = 32;
-/// More of what is pasted nobody looks for.
+/// Maximum bytes of pasted text that are kept.
 const MAX_PASTED: usize = 4096;
 const ESCAPE: u8 = 0x1b;
-/// What a terminal sends before and after what is pasted, once it was asked to.
+/// The sequences before and after pasted text, for a terminal with bracketed paste.
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// Bytes that have come; the last ones may be the start of an unfinished key.
+/// Bytes received so far; the last ones may be the start of an unfinished key.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     bytes: Vec<u8>,
-    /// What was pasted so far, while its end has not come.
+    /// Pasted text received so far, until its end arrives.
     pasted: Option<Vec<u8>>,
 }
 
 impl Keys {
-    /// Adds what was typed.
+    /// Adds bytes from the terminal.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Returns how long to wait for the rest of something that has begun.
+    /// Returns the time to wait for the rest of an unfinished key or paste.
     pub(super) fn patience(&self) -> Option<Duration> {
         match (&self.pasted, self.bytes.is_empty()) {
             (Some(_), _) => Some(PASTE_PATIENCE),
@@ -79,7 +79,7 @@ impl Keys {
         }
     }
 
-    /// Says that nothing more comes: an escape alone is the key of that name, other beginnings are nothing.
+    /// Ends an unfinished key: an escape alone is that key, other beginnings are dropped.
     pub(super) fn finish(&mut self) -> Option<Key> {
         let bytes = std::mem::take(&mut self.bytes);
         match self.pasted.take() {
@@ -88,10 +88,10 @@ impl Keys {
         }
     }
 
-    /// Takes bytes as pasted until the end of that comes; returns the text then.
+    /// Takes bytes as pasted until the end sequence; returns the text then.
     fn paste(&mut self) -> Option<Key> {
         let end = self.bytes.windows(PASTE_END.len()).position(|part| part == PASTE_END);
-        // The end may have come in part.
+        // A part of the end sequence may have arrived.
         let taken = end.unwrap_or_else(|| self.bytes.len().saturating_sub(PASTE_END.len() - 1));
         let part = self.bytes.drain(..taken);
         let pasted = self.pasted.get_or_insert_default();
@@ -103,7 +103,7 @@ impl Keys {
     }
 }
 
-/// Makes one line of what was pasted.
+/// Converts pasted bytes to one line.
 fn text(pasted: &[u8]) -> Key {
     let text = String::from_utf8_lossy(pasted);
     Key::Pasted(text.split(|c: char| c.is_whitespace() || c.is_control()).collect::<Vec<_>>().join(" "))
@@ -112,7 +112,7 @@ fn text(pasted: &[u8]) -> Key {
 impl Iterator for Keys {
     type Item = Key;
 
-    /// Returns the next key that is complete.
+    /// Returns the next complete key.
     fn next(&mut self) -> Option<Key> {
         loop {
             if self.pasted.is_none() && self.bytes.starts_with(PASTE) {
@@ -131,11 +131,11 @@ impl Iterator for Keys {
     }
 }
 
-/// Returns how many bytes the first key takes and which one it is; `None` while it is not complete.
+/// Returns the length of the first key in bytes, and the key; `None` while it is incomplete.
 fn decode(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
     let key = match *bytes.first()? {
         ESCAPE => return decode_escape(bytes),
-        // Nobody presses enter and types on before it did something: a terminal that does not say so has pasted it.
+        // Typed text does not follow enter at once: a terminal without bracketed paste has pasted it.
         b'\r' if bytes.get(1).is_some_and(|next| *next >= b' ' && *next != 0x7f) => Some(Key::Char(' ')),
         b'\r' => Some(Key::Enter),
         0x01 => Some(Key::Start),
@@ -186,7 +186,7 @@ fn decode_escape(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
                 return (bytes.len() > MAX_SEQUENCE).then_some((bytes.len(), None));
             };
             match (&bytes[2..end + 2], bytes[end + 2]) {
-                // A terminal of old sends three bytes after the sequence: the button and the place.
+                // An old terminal sends three bytes after the sequence: the button and the place.
                 (b"", b'M') => {
                     let [button, column, row] =
                         bytes.get(3..6)?.try_into().unwrap_or([0; 3]).map(|byte: u8| usize::from(byte));
@@ -203,12 +203,12 @@ fn decode_escape(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
     }
 }
 
-/// Returns the key of a sequence. Shift or alt with an arrow is for the preview; else what is held does not matter.
+/// Returns the key of a sequence. Shift+arrow and Alt+arrow scroll the preview; other modifiers are ignored.
 fn sequence(parameters: &[u8], letter: u8) -> Option<Key> {
     if let Some(place) = parameters.strip_prefix(b"<") {
         let numbers = std::str::from_utf8(place).ok()?.split(';').map(|number| number.parse().ok());
         let numbers: Vec<usize> = numbers.collect::<Option<_>>()?;
-        // A small letter says that the button was released.
+        // A small letter means that the button was released.
         let [button, column, row] = numbers[..].try_into().ok().filter(|_| letter == b'M')?;
         return Mouse::of(button, column, row).map(Key::Mouse);
     }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_known_by_what_terminals_send_for_it() {
+    fn every_key_is_decoded_from_the_bytes_of_terminals() {
         for (bytes, expected) in [
             (b"\x1b[A".as_slice(), Key::Up),
             (b"\x1bOA", Key::Up),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_of_ours_is_swallowed_whole() {
+    fn unknown_sequences_are_skipped_completely() {
         assert_eq!(keys(b"a\x1b[2~b\x1b[<0;10;20mc\x1bxd\x00\xff\xc3\x28"), typed("abcd("));
         assert_eq!(keys(b"a\x1b[<2;10;20Mb\x1b[<0;0;1Mc\x1b[<0;1Md\x1b[M# !e"), typed("abcde"), "no click of ours");
         assert_eq!(keys("\u{9b}A".as_bytes()), typed("A"), "a control character of two bytes");
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_that_nothing_follows_is_a_key_and_other_beginnings_are_none() {
+    fn only_a_lone_escape_is_a_key_and_not_other_beginnings() {
         for (bytes, expected) in [(b"\x1b".as_slice(), Some(Key::Escape)), (b"\x1b[1", None), (b"\xe6", None)] {
             let mut keys = Keys::default();
             keys.push(bytes);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pasted_is_text_whatever_it_holds() {
+    fn pasted_bytes_are_text() {
         let pasted = |text: &str| Key::Pasted(text.to_owned());
         assert_eq!(
             keys(b"a\x1b[200~fix\r\nit\x19\x18y\x1b[201~b"),
@@ -343,14 +343,14 @@ mod tests {
             assert_eq!(key, piece.starts_with(b"~").then(|| pasted("one two")), "{piece:?}");
         }
         assert_eq!(keys.next(), Some(Key::Enter));
-        // The end of it may get lost.
+        // The end sequence may get lost.
         keys.push(b"\x1b[200~x\r");
         assert_eq!((keys.next(), keys.patience()), (None, Some(PASTE_PATIENCE)));
         assert_eq!((keys.finish(), keys.next()), (Some(pasted("x ")), None));
     }
 
     #[test]
-    fn a_newline_inside_of_what_comes_at_once_is_no_enter() {
+    fn a_newline_within_one_chunk_is_not_enter() {
         assert_eq!(keys(b"one\rtwo"), typed("one two"));
         assert_eq!(keys(b"one\r").last(), Some(&Key::Enter), "but one at the end may be typed quickly");
     }
@@ -365,7 +365,7 @@ mod tests {
             let mut found: Vec<Key> = keys.by_ref().collect();
             keys.push(rest);
             found.extend(keys);
-            // Only what lies behind an end within would be typed.
+            // Only bytes after an end sequence in the middle count as typed.
             if bytes.windows(PASTE_END.len()).filter(|part| *part == PASTE_END).count() == 1 {
                 prop_assert!(matches!(found.as_slice(), [Key::Pasted(_)]), "{found:?}");
             }

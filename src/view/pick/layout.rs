@@ -1,4 +1,4 @@
-//! How much of the terminal each part of the picker gets.
+//! Divides the terminal between the parts of the picker.
 
 use crate::system::terminal::Size;
 
@@ -14,10 +14,10 @@ const LEAST_ROWS_FOR_BESIDE: usize = 8;
 /// Columns of the line between the list and the preview.
 const BAR: usize = 3;
 
-/// How many lines and columns each part gets.
+/// Lines and columns of each part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Columns that are written to; the last one stays free, because terminals differ in what they do there.
+    /// Columns that are written to; the last one stays free, because terminals treat it differently.
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) has_status: bool,
@@ -26,7 +26,7 @@ pub(super) struct Layout {
     pub(super) preview: Area,
 }
 
-/// How much room a part has; none if it is not shown.
+/// Lines and columns of a part; 0 if it is not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) columns: usize,
@@ -44,7 +44,7 @@ impl Layout {
             (Area { columns: list, ..whole }, Area { columns: columns - list - BAR, ..whole })
         } else if rows >= LEAST_ROWS_FOR_PREVIEW {
             let below = rows * 2 / 5;
-            // A line parts the two.
+            // A line separates the two.
             (Area { rows: body - below, ..whole }, Area { rows: below - 1, ..whole })
         } else {
             (whole, Area::default())
@@ -56,7 +56,7 @@ impl Layout {
         self.preview.rows > 0 && self.list.columns < self.columns
     }
 
-    /// Returns how many lines and columns there are between what is typed and the footer.
+    /// Returns the area between the line for typing and the footer.
     pub(super) fn body(self) -> Area {
         let rows = self.rows.saturating_sub(1 + usize::from(self.has_status) + usize::from(self.has_footer));
         Area { columns: self.columns, rows }

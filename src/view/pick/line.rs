@@ -3,7 +3,7 @@
 use anstyle::{Effects, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Pieces of harmless text, each in a style.
+/// Pieces of harmless text, each with a style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line(Vec<(Style, String)>);
 
@@ -18,7 +18,7 @@ impl Line {
         line
     }
 
-    /// Makes text with the characters at these places in another style.
+    /// Creates text with the characters at these places in another style.
     pub(super) fn with_places(text: &str, places: &[usize], style: Style, found: Style) -> Self {
         let mut line = Self::default();
         let mut next = places.iter().copied().peekable();
@@ -45,7 +45,7 @@ impl Line {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// Returns the line as the chosen one, over a whole width.
+    /// Returns the line as the highlighted one, at the full width.
     pub(super) fn chosen(self, style: Style, width: usize) -> Self {
         if style == Style::new() {
             return self;
@@ -54,7 +54,7 @@ impl Line {
         Self(self.padded(width).0.into_iter().map(|(own, text)| (over(own), text)).collect())
     }
 
-    /// Cuts it to a width, with an ellipsis where something is missing.
+    /// Cuts the line to a width, with an ellipsis for missing text.
     pub(super) fn cut(self, width: usize) -> Self {
         if self.width() <= width {
             return self;
@@ -86,19 +86,19 @@ impl Line {
         self
     }
 
-    /// Returns the text with the codes of its styles.
+    /// Returns the text with escape codes for its styles.
     pub(super) fn codes(&self) -> String {
         self.0.iter().map(|(style, text)| format!("{style}{text}{style:#}")).collect()
     }
 
-    /// Returns the text alone.
+    /// Returns the text without styles.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect::<String>().trim_end().to_owned()
     }
 }
 
-/// Breaks text into a limited number of lines of a width; the last one shows that something is missing.
+/// Breaks text into a limited number of lines of a width; the last line marks missing text.
 pub(super) fn wrapped(words: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = words;
@@ -109,7 +109,7 @@ pub(super) fn wrapped(words: &str, width: usize, most: usize) -> Vec<String> {
             used > width
         });
         let end = fits.map_or(rest.len(), |(at, _)| at);
-        // A word is not broken unless it is longer than a line, and a line has one character at least.
+        // A word is only broken if it is longer than a line, and a line has at least one character.
         let is_between_words = rest[end..].starts_with(' ');
         let blank = rest[..end].rfind(' ').filter(|at| *at > 0 && !is_between_words);
         let end = blank.unwrap_or(end).max(rest.chars().next().map_or(0, char::len_utf8));
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_cut_and_padded_by_what_it_takes_on_a_screen() {
+    fn a_line_is_cut_and_padded_by_its_width_on_a_screen() {
         let bold = Style::new().bold();
         let mut line = Line::with_places("日本語 text", &[0, 4], Style::new(), bold);
         line.push(Style::new(), "!");

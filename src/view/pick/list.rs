@@ -1,4 +1,4 @@
-//! The lines of the list: sessions in columns, groups above them, what was said below them.
+//! The lines of the list: sessions in columns, groups above them, matching messages below them.
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
@@ -11,7 +11,7 @@ use super::state::{Row, State};
 use crate::format::text;
 use crate::view::ui::Styles;
 
-/// The least width of a title with its marks; other columns are left out first.
+/// Minimum width of a title with its marks; other columns are dropped first.
 const NARROWEST_TITLE: usize = 18;
 /// The width that titles keep before directories get more than the narrowest column.
 const TITLE: usize = 60;
@@ -20,10 +20,10 @@ const WIDEST_DIR: usize = 40;
 /// Room for the marks of one session after a title that needs all of its column.
 const NARROWEST_MARKS: usize = 12;
 const GAP: usize = 2;
-/// What stands before each line: where the cursor is, and what is marked.
+/// Width of the signs before each line: the cursor, and the mark of the user.
 const SIGNS: usize = 2;
 
-/// The columns beside the title; none has no width.
+/// Widths of the columns next to the title; 0 for a column that is dropped.
 #[derive(Clone, Copy, Debug, Default)]
 struct Columns {
     agent: usize,
@@ -33,7 +33,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Leaves out columns without room. Directories shrink before titles.
+    /// Drops columns without room. Directories shrink before titles.
     fn of(items: &[Item], is_grouped: bool, width: usize) -> Self {
         let widest = |of: &dyn Fn(&Item) -> usize| items.iter().map(of).max().unwrap_or_default();
         let take = |width: usize, room: &mut usize| {
@@ -53,7 +53,7 @@ impl Columns {
     }
 }
 
-/// Returns what the window of the list shows.
+/// Returns the lines in the window of the list.
 pub(super) fn lines(state: &mut State, area: Area, styles: &Styles) -> Vec<Line> {
     let columns = Columns::of(&state.items, state.is_grouped, area.columns);
     let rows = state.window().to_vec();
@@ -93,7 +93,7 @@ fn session(state: &mut State, at: usize, columns: Columns, width: usize, styles:
     if is_here { line.cut(width).chosen(chosen, width) } else { line }
 }
 
-/// The title as far as there is room, with the marks behind it.
+/// Returns the title as far as it fits, with the marks after it.
 fn title(state: &mut State, item: &Item, columns: Columns, styles: &Styles) -> Line {
     let mut marks = Line::default();
     for mark in &item.marks {
@@ -112,7 +112,7 @@ fn title(state: &mut State, item: &Item, columns: Columns, styles: &Styles) -> L
     line.padded(columns.title)
 }
 
-/// Leaves out the beginning of a text if what was found in it would not be seen otherwise.
+/// Cuts the beginning of a text if a match in it would not be visible otherwise.
 fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
     let Some(first) = places.first().copied() else { return (text.to_owned(), places) };
     let before: String = text.chars().take(first + 1).collect();

@@ -1,4 +1,4 @@
-//! The list in its order: what matches, in groups, and the window of it that is shown.
+//! The matching sessions in their order, in groups, and the window of them that is shown.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -8,7 +8,7 @@ use super::state::{Match, Order, Row, Said, State};
 use crate::session::matching::Place;
 
 impl State {
-    /// Finds what matches, in order; the cursor goes where `here` is then, if anywhere.
+    /// Finds the matches in their order, and moves the cursor to `here`, if that matches.
     pub(super) fn match_again(&mut self, here: Option<&Key>) {
         let Self { items, query, matching, said, .. } = self;
         let matched = items.iter().enumerate().filter_map(|(at, item)| {
@@ -65,7 +65,7 @@ impl State {
         }
     }
 
-    /// Puts the list in order anew; the cursor stays on its session.
+    /// Sorts the list again; the cursor stays on its session.
     pub(super) fn arrange(&mut self) {
         let here = self.key();
         self.match_again(here.as_ref());
@@ -77,7 +77,8 @@ impl State {
         self.fit(self.height);
     }
 
-    /// Fits the window to a height, so that the cursor is in it, with what was said there and the group that it begins.
+    /// Fits the window to a height, so that it includes the cursor, with the matching message and the heading of its
+    /// group.
     pub(super) fn fit(&mut self, height: usize) {
         self.height = height;
         self.cursor = self.cursor.min(self.matches.len().saturating_sub(1));
@@ -97,7 +98,7 @@ impl State {
         &self.rows[self.top..end]
     }
 
-    /// Returns whether the cursor stands on this one of those that match.
+    /// Returns whether the cursor is on this match.
     pub(super) fn is_here(&self, at: usize) -> bool {
         at == self.cursor
     }
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_words_come_before_beginnings_and_loose_letters_come_last() {
+    fn whole_words_rank_before_beginnings_and_loose_letters() {
         let list = [("Plan a relic bay", "/a"), ("Other", "/b"), ("The relayed mail", "/c"), ("A relay", "/d")];
         let mut state = listed(&list);
         state.fit(9);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_at_the_top_stays_there_and_one_that_was_moved_stays_on_its_session() {
+    fn a_moved_cursor_stays_on_its_session() {
         let mut state = listed(&[("Plan a relic bay", "/a"), ("Other", "/b"), ("A relic bay", "/c")]);
         state.fit(9);
         typed(&mut state, "relay");

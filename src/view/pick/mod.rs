@@ -1,7 +1,7 @@
 //! Picking a session on a terminal: type to find it, look at it, act on it.
 //!
-//! `press` knows what keys do, `draw` what that looks like, `system::terminal` is the terminal, and a [`Backend`] reads and
-//! changes sessions; here they meet. Whatever takes time is done by other threads, which tell of it when it is done.
+//! `press` handles keys, `draw` draws, `system::terminal` is the terminal, and a [`Backend`] reads and changes
+//! sessions; this module connects them. Slow work runs in other threads, which report when it is done.
 
 mod backend;
 mod background;
@@ -56,28 +56,27 @@ use crate::system::signals;
 use crate::system::terminal::{Event, Screen};
 use crate::view::ui::Styles;
 
-/// How long the cursor rests on a session before its messages are read.
+/// Time that the cursor rests on a session before its messages are read.
 const PREVIEW_PAUSE: Duration = Duration::from_millis(60);
-/// How long nothing is typed before messages are searched.
+/// Time without typing before messages are searched.
 const SEARCH_PAUSE: Duration = Duration::from_millis(20);
-/// Fewer letters than these are in every message.
+/// Minimum letters of a search; fewer are in every message.
 const SHORTEST_SEARCH: usize = 3;
-/// More than this no terminal takes for its clipboard.
+/// Maximum bytes for the clipboard of a terminal.
 const MAX_COPIED: usize = 64 * 1024;
 
-/// How the picking ended.
+/// The result of picking.
 #[derive(Debug)]
 pub(crate) enum Picked {
-    /// These sessions were taken, to be resumed like this.
+    /// These sessions were picked, to be resumed with these choices.
     Sessions(Vec<Arc<Session>>, How),
-    /// None was, and the run ends like this.
+    /// None was picked, and the run ends with this status.
     Left(Exit),
-    /// There is none to pick from.
+    /// There are no sessions to pick from.
     Nothing,
 }
 
-/// Lets a person at the terminal pick sessions, beginning with these words typed; the screen is as before when this
-/// returns.
+/// Lets the user at the terminal pick sessions, with `words` as the first search text; restores the screen afterwards.
 pub(crate) fn pick(
     backend: &Arc<dyn Backend>,
     purpose: Purpose,
@@ -110,13 +109,13 @@ pub(crate) fn pick(
 
 struct Picker<'a> {
     state: State,
-    /// What the items stand for, in the same order.
+    /// The sessions of the items, in the same order.
     sessions: Vec<Arc<Session>>,
-    /// What the facts and the preview are about.
+    /// The session of the facts and the preview.
     highlighted: Option<Key>,
     facts: Vec<Fact>,
     preview: Option<Preview>,
-    /// What is asked about, and what a yes carries out.
+    /// The removal that the question is about, and that a yes carries out.
     removal: Option<Change>,
     preview_at: Option<Instant>,
     search_at: Option<Instant>,
@@ -169,7 +168,7 @@ impl Picker<'_> {
         }
     }
 
-    /// Turns to the session that is highlighted now, if that is another one.
+    /// Switches to the session that is highlighted now, if it has changed.
     fn look(&mut self, layout: Layout) {
         self.state.layout = layout;
         self.state.fit(layout.list.rows);
@@ -253,7 +252,7 @@ impl Picker<'_> {
         self.state.items.iter().position(|item| item.key == *key).map(|at| Arc::clone(&self.sessions[at]))
     }
 
-    /// Takes in what another thread has done.
+    /// Handles a result from another thread.
     fn hear(&mut self, news: News) -> Option<Picked> {
         match news {
             News::Loaded { sessions, items, problems } => {
@@ -341,7 +340,7 @@ impl Picker<'_> {
         None
     }
 
-    /// Has messages searched after a pause, and no longer for what was typed before.
+    /// Schedules a search of messages after a pause, and cancels the one for the earlier text.
     fn search_again(&mut self) {
         self.background.forget_search();
         self.state.is_searching = false;
@@ -358,7 +357,7 @@ impl Picker<'_> {
         self.state.is_searching = true;
     }
 
-    /// Hands text to the terminal's clipboard.
+    /// Copies text to the terminal's clipboard.
     fn copy(&mut self, text: &str) -> io::Result<()> {
         if text.len() > MAX_COPIED {
             self.state.note = Some("That is too much for a clipboard.".to_owned());
@@ -369,7 +368,7 @@ impl Picker<'_> {
         Ok(())
     }
 
-    /// Shows a session whole in a pager, for which the screen is left for a while.
+    /// Shows a whole session in a pager, for which the picker leaves the screen.
     fn open(&mut self, key: &Key) -> io::Result<()> {
         let Some(session) = self.session(key) else { return Ok(()) };
         let backend = self.background.backend();
@@ -382,10 +381,10 @@ impl Picker<'_> {
     }
 }
 
-/// Returns the bytes that hand text to the terminal's clipboard.
+/// Returns the bytes that copy text to the terminal's clipboard.
 fn to_clipboard(text: &str) -> String {
     format!("\x1b]52;c;{}\x07", BASE64.encode(text))
 }
 
-/// What is said while sessions are deleted.
+/// The message while sessions are deleted.
 const REMOVING: &str = "Deleting";

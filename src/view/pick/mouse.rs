@@ -1,6 +1,6 @@
 //! Events of the mouse, as terminals report them.
 
-/// A place on the screen, from 0 on.
+/// A place on the screen, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) column: usize,
@@ -17,7 +17,7 @@ pub(super) enum Mouse {
 }
 
 impl Mouse {
-    /// Decodes a button with the bits that terminals send, and a place from 1 on.
+    /// Decodes a button with the bits that terminals send, and a place from 1.
     pub(super) fn of(button: usize, column: usize, row: usize) -> Option<Self> {
         /// Shift, alt and control.
         const HELD: usize = 4 | 8 | 16;

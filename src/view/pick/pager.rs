@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use crate::system::env::Env;
 use crate::view::ui::Pager;
 
-/// The flags of less, which shows a text that fits the screen too.
+/// The flags of less, which then shows a text that fits the screen, too.
 const FLAGS: &str = "RX";
 
-/// Runs the pager on what `write` gives it, and waits until it ends; says why if that fails.
+/// Runs the pager on the output of `write`, and waits until it ends; returns the reason of a failure.
 pub(super) fn show(env: &Env, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
     let Some(pager) = Pager::in_any_case(env) else { return Err("There is no pager; name one in PAGER.".to_owned()) };
     let fail = |error: &io::Error| format!("Cannot run {}: {}.", pager.program.display(), crate::error::reason(error));

@@ -1,4 +1,4 @@
-//! The bytes that put the picker on the terminal, no more of them than what changed.
+//! Writes the picker to the terminal, only the changed lines.
 
 use super::draw::{Pair, screen};
 use super::head::prompt;
@@ -7,7 +7,7 @@ use super::pane::Shown;
 use super::state::State;
 use crate::view::ui::Styles;
 
-/// Writes the lines that are not on the screen yet, and then the cursor where the next character goes.
+/// Writes the lines that are not on the screen yet, and then moves the cursor to the place for typing.
 #[derive(Debug, Default)]
 pub(super) struct Painter {
     columns: usize,
@@ -15,12 +15,12 @@ pub(super) struct Painter {
 }
 
 impl Painter {
-    /// Forgets what is on the screen.
+    /// Forgets the contents of the screen.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Returns what to send to the terminal.
+    /// Returns the bytes for the terminal.
     pub(super) fn frame(&mut self, state: &mut State, shown: Shown<'_>, layout: Layout, styles: &Styles) -> String {
         let column = prompt(state, layout).1 + 1;
         let frame = self.lines(&screen(state, shown, layout, styles), layout);
@@ -40,7 +40,7 @@ impl Painter {
         for (row, line) in lines.iter().enumerate() {
             let before = self.before.get(row).map_or("", String::as_str);
             if line != before {
-                // What is too wide in spite of all counting is overwritten by the line below it.
+                // If a line is too wide in spite of all counting, the line below overwrites the rest.
                 frame.push_str(&format!("\x1b[{};1H\x1b[K{}", row + 1, line.replace(ROW, &(row + 1).to_string())));
             }
         }
@@ -49,12 +49,12 @@ impl Painter {
     }
 }
 
-/// Stands for the number of the row in the code that goes to a column; it is in no text that is shown.
+/// Placeholder for the number of the row in the code that goes to a column; no shown text contains it.
 const ROW: &str = "\u{0}";
 
 fn codes((left, right): &Pair) -> String {
     match right {
-        // The place is named, so that a character that a terminal takes for wider does not move it.
+        // An absolute column, so that a character that a terminal shows wider does not move it.
         Some((column, right)) => format!("{}\x1b[{ROW};{}H\x1b[K{}", left.codes(), column + 1, right.codes()),
         None => left.codes(),
     }
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_typed_and_whatever_the_titles_are_no_command_reaches_the_terminal(
+        fn text_and_titles_cannot_command_the_terminal(
             title in ".{0,60}", pasted in ".{0,60}", columns in 1_usize..150, rows in 1_usize..30,
         ) {
             let mut state = listed(&[(&title, &pasted)]);

@@ -1,4 +1,4 @@
-//! The preview: what is known of the highlighted session, and the end of its conversation.
+//! The preview: facts about the highlighted session, and the end of its conversation.
 
 use super::layout::Area;
 use super::line::{Line, wrapped};
@@ -8,17 +8,17 @@ use crate::format::text;
 use crate::session::Role;
 use crate::view::ui::Styles;
 
-/// Lines that a message takes at most.
+/// Maximum lines of a message.
 const MAX_LINES: usize = 12;
 
-/// What the preview shows.
+/// The contents of the preview.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown<'a> {
     pub(super) facts: &'a [Fact],
     pub(super) preview: Option<&'a Preview>,
 }
 
-/// Returns the lines of the preview, and notes how far it can be scrolled.
+/// Returns the lines of the preview, and notes the scroll range.
 pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Vec<Line> {
     if area.rows == 0 || state.highlighted().is_none() {
         return Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &St
     let room = area.rows.saturating_sub(lines.len());
     state.most_scroll = conversation.len().saturating_sub(room);
     if !state.is_scrolled {
-        // The line above what was found tells where it belongs.
+        // The line above the match shows its context.
         state.scroll = found.map_or(0, |line| state.most_scroll.saturating_sub(line.saturating_sub(1)));
     }
     state.scroll = state.scroll.min(state.most_scroll);
@@ -37,7 +37,7 @@ pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &St
     lines.into_iter().map(|line| line.cut(area.columns)).collect()
 }
 
-/// What is known, in no more than half of the room.
+/// Returns the facts, in at most half of the room.
 fn facts(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Vec<Line> {
     let title = state.highlighted().map(|at| state.items[at].title.clone()).unwrap_or_default();
     let mut lines: Vec<Line> = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn named(role: Role, branch: Option<u16>) -> String {
     branch.map_or_else(|| role.name().to_owned(), |number| format!("{} (branch {number})", role.name()))
 }
 
-/// Returns the lines of the messages, and which of them has what was found in them.
+/// Returns the lines of the messages, and the number of the line with the match.
 fn conversation(
     state: &mut State,
     preview: Option<&Preview>,

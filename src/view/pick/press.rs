@@ -1,4 +1,4 @@
-//! What keys do: to what is typed, to the list, and to what stands in its place.
+//! Handles keys: for the typed text, the list, and the pages that replace it.
 
 use super::backend::Ready;
 use super::item::Key;
@@ -6,29 +6,29 @@ use super::keys::Key as Pressed;
 use super::mouse::Mouse;
 use super::state::{Mode, Order, State};
 
-/// What a key led to.
+/// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Stay,
     Leave,
     Redraw,
-    /// Enter: these are meant.
+    /// Enter: take these sessions.
     Take(Vec<usize>),
-    /// One of the ready commands.
+    /// Choose one of the possible actions.
     Choose(Key, Ready),
-    /// The command of this one is to be copied.
+    /// Copy the command of this session.
     CopyCommand(usize),
-    /// This text is to be copied.
+    /// Copy this text.
     CopyText(String),
-    /// This one is to be shown whole.
+    /// Show this whole session.
     Open(Key),
-    /// Other agents are to be offered for this one.
+    /// Offer other agents for this session.
     AskForAgents(usize),
-    /// These are to be deleted, after a question.
+    /// Delete these sessions, after a question.
     AskToRemove(Vec<usize>),
     /// The question was answered with yes.
     Remove,
-    /// These are to be pinned, or let go.
+    /// Pin or unpin these sessions.
     Pin(Vec<usize>, bool),
 }
 
@@ -38,7 +38,7 @@ impl State {
         self.note = None;
         let key = match key {
             Pressed::Mouse(mouse) if self.mode == Mode::List => return self.point(mouse),
-            // On a page without a list, the wheel moves.
+            // On a page without a list, the wheel moves the cursor.
             Pressed::Mouse(Mouse::WheelUp(_)) => Pressed::Up,
             Pressed::Mouse(Mouse::WheelDown(_)) => Pressed::Down,
             key => key,
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_done_is_chosen_and_the_list_is_there_again_after() {
+    fn the_list_returns_after_the_choice_of_an_action() {
         let mut state = many(2);
         let key = state.items[0].key.clone();
         let way = |line: &str, how| Ready { line: line.to_owned(), why: "why".to_owned(), how };
@@ -225,7 +225,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_done_by_a_key_that_is_not_in_the_footer(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-            // Enter, ^Y, ^X, ^T, ^O, ^R, and what leaves.
+            // Enter, ^Y, ^X, ^T, ^O, ^R, and the keys that leave.
             const KEYS: [u8; 9] = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x12, 0x03, 0x1b, 0x9b];
             let mut keys = Keys::default();
             keys.push(&bytes.into_iter().filter(|byte| !KEYS.contains(byte)).collect::<Vec<_>>());
@@ -238,7 +238,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_done_by_what_is_pasted(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn pasted_text_triggers_no_action(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             prop_assume!(!bytes.windows(6).any(|part| part == b"\x1b[201~"));
             let mut keys = Keys::default();
             keys.push(&[b"\x1b[200~".as_slice(), &bytes, b"\x1b[201~"].concat());

@@ -1,4 +1,4 @@
-//! What the preview knows of the highlighted session: its facts at once, its last messages when they have been read.
+//! The data of the preview: facts about the highlighted session, and its last messages once they are read.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -10,23 +10,23 @@ use crate::session::{Liveness, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::table;
 
-/// A larger transcript is not read for a preview.
+/// Maximum size of a transcript that is read for a preview.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// Nobody scrolls further up than this in a preview; a pager shows all.
+/// Maximum messages of a preview; a pager shows all.
 const MAX_MESSAGES: usize = 60;
-/// More of a message is not shown.
+/// Maximum length of a message.
 const MAX_MESSAGE: usize = 4000;
 
-/// What is shown of a session's conversation.
+/// The shown part of a session's conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Preview {
     /// The last messages, the newest last.
     Messages(Vec<Line>),
-    /// The transcript is too large to be read for this.
+    /// The transcript is too large for a preview.
     TooLarge(u64),
-    /// It lies on another machine.
+    /// The transcript is on another machine.
     OnHost(String),
-    /// It cannot be read.
+    /// The transcript cannot be read.
     Unreadable(String),
 }
 
@@ -40,15 +40,15 @@ pub(super) struct Line {
 }
 
 impl Preview {
-    /// Reads the last things that a person and the model said to each other, or those around the message of a number, as
-    /// long as that is wanted.
+    /// Reads the last messages between the user and the model, or those around the message with a number, while
+    /// `is_wanted` is true.
     pub(super) fn read(session: &Session, around: Option<u64>, is_wanted: &dyn Fn() -> bool) -> Self {
         let copy = session.copy();
-        // A file of the same name here is another one.
+        // A file of the same name on this machine is another one.
         if let Some(host) = session.host() {
             return Self::OnHost(host.to_owned());
         }
-        // A session that has nothing but its event log counts as having no transcript.
+        // A session with only an event log counts as having no transcript.
         let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
         if bytes > MAX_BYTES {
             return Self::TooLarge(bytes);
@@ -56,7 +56,7 @@ impl Preview {
         let Some(agent) = agent::by_kind(session.agent) else { return Self::Messages(Vec::new()) };
         let mut last = VecDeque::with_capacity(MAX_MESSAGES + 1);
         let (mut number, end) = (0, around.map_or(u64::MAX, |around| around + MAX_MESSAGES as u64 / 2));
-        // A search finds what is on any branch.
+        // A search finds messages on any branch.
         let wanted = if around.is_some() { BranchFilter::All } else { BranchFilter::Active };
         let outcome = agent.messages_on(copy, wanted, &mut |message| {
             number += 1;
@@ -81,11 +81,11 @@ impl Preview {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     pub(super) words: String,
-    /// Whether something is wrong.
+    /// Set if it is a problem.
     pub(super) is_warning: bool,
 }
 
-/// Says in words what is known of a session without reading its messages: which it is, what is wrong, where it worked.
+/// Describes a session without reading its messages: its name, its problems, its directories.
 pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
     let copy = session.copy();
     let dir = session.launch_dir().map_or_else(|| "directory unknown".to_owned(), |dir| env.tilde(dir));
@@ -149,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn a_large_transcript_is_not_read_and_none_to_its_end_that_nobody_looks_at_any_more() {
+    fn large_and_abandoned_transcripts_are_not_read_to_the_end() {
         assert_eq!(preview(&said("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
         let two = [said("user", "x"), said("assistant", "y")].concat();
         assert_eq!(preview(&two, MAX_BYTES, false), Preview::Messages(vec![line("x")]));
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_words() {
+    fn problems_are_described_in_words() {
         let mut session = super::super::item::tests::titled("a", "Title", "/no/such/place");
         session.launch_dir_exists = Some(false);
         session.copies[0].git_branch = Some(crate::session::Fact::new("main", "t"));

@@ -1,4 +1,5 @@
-//! What the picker knows, without a terminal, a disk or a clock: the sessions, what is typed, and what goes on.
+//! The state of the picker, without a terminal, a disk or a clock: the sessions, the typed text, and the work in
+//! progress.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,18 +12,18 @@ use super::layout::Layout;
 use crate::scan::search::Hit;
 use crate::session::matching::{Matching, Place, Quality, Query, Rank};
 
-/// What is on the screen beside what is typed.
+/// The page on the screen, next to the line for typing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     /// The list.
     #[default]
     List,
-    /// Every key, from this line on.
+    /// The page of all keys, from this line on.
     Help(usize),
-    /// The question whether these are deleted, which takes so many bytes.
+    /// The question whether to delete these, with their size in bytes.
     Sure { items: Vec<usize>, bytes: u64 },
-    /// Why the session is not resumed, and what can be done; the cursor stands on one of that. An offer is not a refusal: the user
-    /// asked for it.
+    /// The reason why the session is not resumed, and the possible actions, one of which the cursor is on. If
+    /// `is_offer` is set, the user asked for them, and it is not a refusal.
     Ways { key: Key, refused: Refused, cursor: usize, is_offer: bool },
 }
 
@@ -42,7 +43,7 @@ impl Said {
     }
 }
 
-/// What the list is ordered by.
+/// The order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Order {
     /// Best match first, then newest activity.
@@ -66,18 +67,18 @@ pub(super) struct Match {
 /// A line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Row {
-    /// The directory that the sessions below were launched in, and how many they are.
+    /// The directory in which the sessions below were launched, and their number.
     Group(String, usize),
-    /// A session, by its place among those that match.
+    /// A session, by its place among the matches.
     Session(usize),
-    /// What was said in the session above.
+    /// The matching message of the session above.
     Said(usize),
 }
 
 /// Reads an age or a date.
 pub(super) type Time = Box<dyn Fn(&str) -> Option<Timestamp>>;
 
-/// The list, what was typed, and where the cursor stands.
+/// The list, the typed text, and the place of the cursor.
 pub(super) struct State {
     pub(super) purpose: Purpose,
     pub(super) items: Vec<Item>,
@@ -94,32 +95,32 @@ pub(super) struct State {
     pub(super) order: Order,
     pub(super) is_grouped: bool,
     pub(super) mode: Mode,
-    /// What was said last to the person; the next key takes it away.
+    /// The last message to the user; the next key removes it.
     pub(super) note: Option<String>,
-    /// What goes on in the background and must end before something else begins.
+    /// Work in the background that must end before another action.
     pub(super) busy: Option<&'static str>,
-    /// Whether sessions are still being read.
+    /// Set while sessions are being read.
     pub(super) is_loading: bool,
-    /// Whether messages are being searched.
+    /// Set while messages are being searched.
     pub(super) is_searching: bool,
-    /// How many places could not be read.
+    /// Number of places that could not be read.
     pub(super) problems: usize,
     pub(super) cursor: usize,
     pub(super) top: usize,
     pub(super) height: usize,
-    /// How far the preview is scrolled up from its end, and how far it can be.
+    /// Lines by which the preview is scrolled up from its end; `most_scroll` is the maximum.
     pub(super) scroll: usize,
-    /// Whether a person scrolled it; until then it stands at what was found, or at its end.
+    /// Set if the user scrolled it; until then the preview shows the match, or its end.
     pub(super) is_scrolled: bool,
     pub(super) most_scroll: usize,
-    /// The layout of the screen, by which the mouse finds its place.
+    /// The layout of the screen, which maps places of the mouse.
     pub(super) layout: Layout,
     /// The session of the last click, until a key is pressed.
     pub(super) clicked: Option<Key>,
 }
 
 impl State {
-    /// Begins with these words typed; `time` reads an age or a date.
+    /// Creates the state with these words typed; `time` parses an age or a date.
     pub(super) fn new(purpose: Purpose, words: &str, time: Time) -> Self {
         let mut state = Self {
             purpose,
@@ -154,7 +155,7 @@ impl State {
         state
     }
 
-    /// Takes other sessions, the newest activity first; the cursor stays where it is, or at the top.
+    /// Replaces the sessions, the newest activity first; the cursor stays on its session, or at the top.
     pub(super) fn set_items(&mut self, items: Vec<Item>) {
         let here = self.key().filter(|_| self.cursor > 0);
         self.items = items;
@@ -165,7 +166,7 @@ impl State {
         }
     }
 
-    /// Forgets sessions that are gone.
+    /// Drops sessions that were removed.
     pub(super) fn remove(&mut self, gone: &[Key]) {
         let at = self.cursor;
         self.marked.retain(|key| !gone.contains(key));
@@ -177,7 +178,7 @@ impl State {
         self.fit(self.height);
     }
 
-    /// Notes that sessions are pinned, or not any more.
+    /// Notes that sessions were pinned or unpinned.
     pub(super) fn set_pinned(&mut self, keys: &[Key], is_pinned: bool) {
         for item in self.items.iter_mut().filter(|item| keys.contains(&item.key)) {
             item.marks.retain(|mark| mark.word != PINNED);
@@ -189,16 +190,16 @@ impl State {
         }
     }
 
-    /// Adds messages that have the words that are typed. A cursor that was not moved stays at the top.
+    /// Adds messages that have the typed words. A cursor that was not moved stays at the top.
     pub(super) fn add_said(&mut self, said: Vec<(Key, Said)>) {
         let here = self.key().filter(|_| self.cursor > 0);
         self.said.extend(said);
         self.match_again(here.as_ref());
     }
 
-    /// Offers what can be done with a session that is not resumed.
+    /// Offers the possible actions for a session that is not resumed.
     pub(super) fn offer(&mut self, key: Key, refused: Refused) {
-        // Enter does the first thing that can be done at once.
+        // Enter takes the first action that can be done at once.
         let cursor = refused.ready.iter().position(|ready| ready.how.is_some()).unwrap_or(0);
         self.mode = Mode::Ways { key, refused, cursor, is_offer: false };
     }
@@ -233,7 +234,7 @@ impl State {
         self.matches.iter().filter(|one| one.is_said).count()
     }
 
-    /// Returns the places of the characters of a shown text that match what was typed.
+    /// Returns the places of the characters in a shown text that match the typed one.
     pub(super) fn places(&mut self, text: &str) -> Vec<usize> {
         self.matching.places(&self.query, text)
     }
@@ -249,7 +250,7 @@ pub(super) mod tests {
 
     const RESUME: Purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
 
-    /// A list of these titles and directories, all of it read.
+    /// A list of these titles and directories, completely read.
     pub(in crate::view::pick) fn listed(list: &[(&str, &str)]) -> State {
         let mut state = State::new(RESUME, "", Box::new(|text| text.parse().ok()));
         state.is_loading = false;
@@ -292,7 +293,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_list_that_is_read_anew_keeps_the_cursor_and_the_marks() {
+    fn a_reloaded_list_keeps_the_cursor_and_the_marks() {
         let mut state = many(3);
         state.fit(9);
         state.press(Pressed::Mark);

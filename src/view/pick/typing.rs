@@ -1,4 +1,4 @@
-//! Keys as their bytes arrive, and the time at which an unfinished one counts as it is.
+//! Decodes keys as their bytes arrive, with a time limit for an unfinished one.
 
 use std::time::Instant;
 
@@ -16,12 +16,12 @@ impl Typing {
         self.keys.push(bytes);
     }
 
-    /// Returns when the bytes of an unfinished key count as they are.
+    /// Returns the time at which the bytes of an unfinished key are decoded as they are.
     pub(super) fn until(&self) -> Option<Instant> {
         self.until
     }
 
-    /// Returns the keys that are complete by now.
+    /// Returns the keys that are complete.
     pub(super) fn pressed(&mut self, now: Instant) -> Vec<Key> {
         let before = self.keys.patience();
         let is_due = self.until.is_some_and(|until| until <= now);

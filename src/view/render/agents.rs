@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::agent;
 use crate::session::AgentKind;
 
-/// Texts that most agents share. The head of the page has them, so that they are left out below it.
+/// Texts that most agents share. They are in the head of the page, and left out below it.
 const USUAL: [&str; 3] = [
     "nothing",
     "it keeps no lock: a record of the last two minutes means maybe",

@@ -1,4 +1,4 @@
-//! What a verb answers, and how it is written in each form that can be asked for.
+//! The answer of a command, and its output in each format.
 
 use std::io::{self, Write};
 
@@ -16,18 +16,18 @@ use crate::view::ui::{Styles, Ui};
 /// The version of the JSON contract (docs/json.md). Additive change is a minor version.
 const FORMAT_VERSION: &str = "1.0";
 
-/// What a verb answers.
+/// The answer of a command.
 pub(crate) trait Answer {
-    /// Whether the last line of ndjson says how many items there were.
+    /// Set if the last line of ndjson has the number of items.
     const COUNTS_ITEMS: bool = false;
 
     /// Returns the kind of the answer, and its fields in the one object of `--json`.
     ///
-    /// The first list among them holds the items: ndjson has a header, a line for each of them, and a summary of the
-    /// fields that follow the list.
+    /// The first list among them has the items: ndjson has a header, one line per item, and a summary of the fields
+    /// that follow the list.
     fn object(&self) -> (&'static str, impl Serialize);
 
-    /// Returns whether a pipe gets rows if no format was asked for, because the answer is a list.
+    /// Returns whether a pipe gets rows by default, because the answer is a list.
     fn is_list(&self) -> bool {
         false
     }
@@ -40,17 +40,17 @@ pub(crate) trait Answer {
         rows.finish()
     }
 
-    /// Writes the answer for people.
+    /// Writes the answer for users.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()>;
 
-    /// Writes what `--quiet` leaves of that: of a change that was made one line and what failed, of anything else all.
+    /// Writes the answer with `--quiet`: for a change, one line and the failures; else the whole answer.
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         self.table(out, env, styles)
     }
 }
 
 impl Ui {
-    /// Prints an answer in the form that was asked for.
+    /// Prints an answer in the requested format.
     pub(crate) fn answer(
         &mut self,
         format: impl Into<Option<Format>>,
@@ -92,7 +92,7 @@ fn write<A: Answer + ?Sized>(
     }
 }
 
-/// Every answer begins alike.
+/// The common fields of every answer.
 #[derive(Debug, Serialize)]
 struct Document<T> {
     format_version: &'static str,
@@ -107,7 +107,7 @@ impl<T> Document<T> {
     }
 }
 
-/// Adds to the schema of an answer's fields what every answer begins with.
+/// Adds the common fields of every answer to the schema of an answer's fields.
 pub(crate) fn document_schema(kind: &str, mut schema: Schema) -> Schema {
     let text = |description: &str| serde_json::json!({ "description": description, "type": "string" });
     let schema_fields = schema.ensure_object();
@@ -126,19 +126,19 @@ pub(crate) fn write_object(out: &mut impl Write, kind: &'static str, fields: imp
     write_line(out, &Document::new(kind, fields))
 }
 
-/// Writes the first line of an ndjson answer whose items come one after the other.
+/// Writes the first line of an ndjson answer whose items follow one by one.
 pub(crate) fn write_header(out: &mut impl Write, kind: &'static str) -> io::Result<()> {
     #[derive(Serialize)]
     struct Nothing {}
     write_object(out, kind, Nothing {})
 }
 
-/// Writes an object up to the beginning of its list, whose items are written as they come.
+/// Writes an object up to the beginning of its list, whose items are written when they are known.
 pub(crate) fn begin_list(out: &mut impl Write, kind: &str, list: &str) -> io::Result<()> {
     write!(out, r#"{{"format_version":"{FORMAT_VERSION}","kind":"{kind}","{list}":["#)
 }
 
-/// Writes the last line of such an answer.
+/// Writes the last line of an ndjson answer.
 pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io::Result<()> {
     #[derive(Serialize)]
     struct Summary<T> {

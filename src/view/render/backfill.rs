@@ -22,13 +22,13 @@ use crate::view::ui::Styles;
 
 /// A plan or its outcome.
 pub(crate) struct Report<'a> {
-    /// Whether nothing was written.
+    /// Set if nothing was written.
     pub is_dry_run: bool,
-    /// Each session with what is done about it.
+    /// Each session with its action.
     pub plan: &'a [(&'a Session, Item)],
-    /// What came of it; in a dry run, what would.
+    /// The outcome; in a dry run, the expected one.
     pub outcome: &'a Outcome,
-    /// What could not be read.
+    /// Paths that could not be read.
     pub problems: &'a [Problem],
 }
 
@@ -45,7 +45,7 @@ impl Answer for Report<'_> {
         (kind(self.is_dry_run), document)
     }
 
-    /// Writes a line a session, its evidence below, and a summary.
+    /// Writes one line per session with its evidence below, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let faint = styles.faint;
         for ((_, item), result) in self.plan.iter().zip(&self.outcome.done) {

@@ -12,7 +12,7 @@ use crate::session::branches::{ACTIVE, Branch};
 use crate::system::env::Env;
 use crate::view::ui::Styles;
 
-/// No line shows more of a message, in columns.
+/// Maximum columns of a message on a line.
 const WIDEST: usize = 60;
 
 /// A branch of a conversation.
@@ -49,7 +49,7 @@ impl<'a> BranchJson<'a> {
     }
 }
 
-/// Writes the branches in words.
+/// Writes the branches as text.
 pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, branches: &[Branch]) -> io::Result<()> {
     let Styles { header, faint, .. } = styles;
     for branch in branches {

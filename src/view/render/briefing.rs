@@ -1,7 +1,7 @@
 //! A briefing on a session: Markdown that another agent gets as its first prompt.
 //!
-//! Its text comes from agents, models and web pages. Each line of it is quoted, control characters are escapes, and there is no
-//! `@`: several agents attach a file whose name follows one.
+//! Its text comes from agents, models and web pages. Each line is quoted, control characters are escaped, and `@` is
+//! replaced, because several agents attach the file named after one.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -149,7 +149,7 @@ impl Latest {
     }
 }
 
-/// A briefing in the making.
+/// An unfinished briefing.
 pub(crate) struct Briefing<'a> {
     pub link: &'a Link,
     pub session: &'a Session,
@@ -158,7 +158,7 @@ pub(crate) struct Briefing<'a> {
     /// The file with the whole conversation.
     pub file: &'a Path,
     pub digest: &'a Digest,
-    /// The user's prompt, if the agent is to answer one.
+    /// The user's prompt, if the agent should answer one.
     pub prompt: Option<&'a str>,
     pub env: &'a Env,
 }
@@ -180,7 +180,7 @@ impl Briefing<'_> {
         if out.len() > MAX_BYTES { self.short() } else { self.ended(out) }
     }
 
-    /// Returns a text that names the file and quotes nothing of the conversation but its title.
+    /// Returns a text that names the file and quotes only the title of the conversation.
     pub(crate) fn short(&self) -> String {
         self.ended(self.head())
     }

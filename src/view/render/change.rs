@@ -26,7 +26,7 @@ impl Answer for Report<'_> {
         self.document(None)
     }
 
-    /// Writes a line an item with its paths below, and a summary.
+    /// Writes one line per item with its paths below, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.change.verb))?;
         self.handed().try_for_each(|(one, done)| handed_text(out, styles, one, done))?;
@@ -39,7 +39,7 @@ impl Answer for Report<'_> {
 }
 
 impl Report<'_> {
-    /// Writes what was not done, and one line of what was.
+    /// Writes the items that were not done, and one line about the others.
     fn in_brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let verb = self.change.verb;
         let mut left = self.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
@@ -52,7 +52,7 @@ impl Report<'_> {
         writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_hint::in_line(self.run(), env))
     }
 
-    /// Says in one sentence what was done.
+    /// Summarizes the outcome in one sentence.
     fn sentence(&self) -> String {
         let Totals { done, skipped, failed, freed_bytes, .. } = self.totals();
         let word = if self.change.verb == "doctor --fix" { "repaired" } else { "done" };
@@ -64,9 +64,9 @@ impl Report<'_> {
         sentence + "."
     }
 
-    /// Says in a few lines what would be done.
+    /// Summarizes the plan in a few lines.
     pub(crate) fn lines(&self, env: &Env) -> Vec<String> {
-        /// So many items are named, each with so many paths.
+        /// Maximum items that are named, and maximum paths of each.
         const ITEMS: usize = 10;
         const PATHS: usize = 2;
         let mut lines = Vec::new();
@@ -83,7 +83,7 @@ impl Report<'_> {
     }
 }
 
-/// Writes the line of an item that was not done; returns whether there was something to write.
+/// Writes the line of an item that was not done; returns whether it wrote one.
 pub(crate) fn not_done(out: &mut impl Write, styles: &Styles, label: &str, result: &ItemResult) -> io::Result<bool> {
     let (warning, word) = (styles.warning, <&str>::from(result));
     let Some(why) = result.why() else { return Ok(false) };
@@ -91,7 +91,7 @@ pub(crate) fn not_done(out: &mut impl Write, styles: &Styles, label: &str, resul
     Ok(true)
 }
 
-/// Writes the lines of what could not be planned.
+/// Writes the items that could not be planned.
 pub(crate) fn not_planned(out: &mut impl Write, styles: &Styles, left: &[Unplanned]) -> io::Result<()> {
     let warning = styles.warning;
     left.iter().try_for_each(|Unplanned { about, reason }| {
@@ -99,7 +99,7 @@ pub(crate) fn not_planned(out: &mut impl Write, styles: &Styles, left: &[Unplann
     })
 }
 
-/// Writes one item of a change that a verb makes, with its paths below.
+/// Writes one item of a change, with its paths below.
 pub(crate) fn item_text(
     out: &mut impl Write,
     env: &Env,
@@ -119,14 +119,14 @@ pub(crate) fn item_text(
     steps_text(out, env, styles, item)
 }
 
-/// Writes the paths of an item, each with what is done to it.
+/// Writes the paths of an item, each with its step.
 pub(crate) fn steps_text(out: &mut impl Write, env: &Env, styles: &Styles, item: &Item) -> io::Result<()> {
     let faint = styles.faint;
     let edited = item.steps.iter().filter_map(|step| match step {
         Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => Some(from.as_path()),
         _ => None,
     });
-    // What is written anew elsewhere says itself where it was.
+    // The line of an edited copy at a new path names the old path, so that one needs no line.
     let told: Vec<&Path> = edited.collect();
     for step in item.steps.iter().filter(|step| !told.contains(&step.path())) {
         let path = text::one_line(&env.tilde(step.path())).into_owned();
@@ -172,7 +172,7 @@ pub(crate) fn handed_text(
     writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({}: {how}){faint:#}", one.code)
 }
 
-/// Names what is done with an item as a whole.
+/// Returns the verb for an item as a whole.
 fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
     if of == "rename" {
         return if is_done { "renamed" } else { "would rename" };
@@ -225,7 +225,7 @@ fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Repor
     Ok(())
 }
 
-/// Says how much goes where; what only writes has nothing to say.
+/// Describes the freed bytes; empty for a change that removes nothing.
 fn freed(report: &Report<'_>, bytes: u64) -> String {
     if !report.change.items.iter().flat_map(|item| &item.steps).any(|step| matches!(step, Step::Trash { .. })) {
         return String::new();
@@ -234,19 +234,19 @@ fn freed(report: &Report<'_>, bytes: u64) -> String {
     format!(", {} {whereto}", text::size(bytes))
 }
 
-/// What `doctor --fix` has to say beyond the change.
+/// The answer of `doctor --fix`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fix<'a> {
     /// The change.
     pub report: Report<'a>,
-    /// What could not be planned, each with the reason.
+    /// Repairs that could not be planned, each with the reason.
     pub unplanned: &'a [Unplanned],
-    /// What needs a decision.
+    /// Findings that need a decision.
     pub undecided: &'a [Finding],
 }
 
 impl Fix<'_> {
-    /// Writes what was not done, and the first items of each code that were.
+    /// Writes the items that were not done, and the first items of each code that were.
     fn in_groups(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let (faint, verb) = (styles.faint, self.report.change.verb);
         let mut done: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
@@ -275,8 +275,8 @@ impl Answer for Fix<'_> {
         (kind, ChangeJson { not_planned: self.unplanned.to_vec(), ..document })
     }
 
-    /// Writes the change, and what needs a decision. Many items of one kind are a few examples and a count, once they are
-    /// done.
+    /// Writes the change, and the findings that need a decision. Once they are done, many items of one kind are shown
+    /// as a few examples and a count.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let verb = self.report.change.verb;
         if self.report.outcome.is_none() {

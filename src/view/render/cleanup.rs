@@ -1,4 +1,4 @@
-//! What a cleanup removed or would remove, what it left, and why.
+//! The plan or the outcome of a cleanup: removed sessions, remaining ones, and the reasons.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -25,42 +25,42 @@ use crate::view::render::undo_hint;
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
 
-/// What became of the sessions that were archived before they went.
+/// The sessions that were archived before their removal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Archived {
-    /// How many are in the archive as they were, sub-agents with files of their own among them.
+    /// Number of sessions that are completely in the archive, including sub-agents with separate files.
     pub sessions: usize,
-    /// The bytes that the archive grew by.
+    /// Growth of the archive in bytes.
     pub stored_bytes: u64,
 }
 
-/// What a cleanup has to say.
+/// The answer of a cleanup.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
-    /// The change, and what came of it.
+    /// The change, and its outcome.
     pub change: ChangeReport<'a>,
-    /// The archive that what goes is put into first.
+    /// The archive into which sessions are copied before they are removed.
     pub archive: Option<&'a Path>,
-    /// What was put there.
+    /// The archived sessions.
     pub archived: Archived,
-    /// How many sessions stay, by reason.
+    /// Number of sessions that stay, by reason.
     pub kept: &'a BTreeMap<Keep, usize>,
-    /// What only its agent can remove.
+    /// Sessions that only their agent can remove.
     pub its_agents: &'a [LeftToAgent],
-    /// What could not be planned.
+    /// Sessions whose removal could not be planned.
     pub unplanned: &'a [Unplanned],
-    /// Why it would be refused.
+    /// The reason for which it would be refused.
     pub refused: Option<RefusalCode>,
-    /// What was last active before this time goes.
+    /// Sessions that were last active before this time are removed.
     pub cutoff: Option<Timestamp>,
-    /// What was purged from the trash, or would be.
+    /// The trash that was purged, or would be.
     pub purged: &'a Purged,
-    /// Whether another run was active, so that nothing was checked.
+    /// Set if another run was active, so that nothing was checked.
     pub is_locked: bool,
 }
 
 impl<'a> Report<'a> {
-    /// Counts the sessions that go, or have gone, and those of them that rejoin removes itself.
+    /// Counts the sessions that are or would be removed, and those among them that rejoin removes itself.
     fn sessions(&self) -> (usize, usize) {
         let goes = |done: Option<&ItemResult>| done.is_none_or(|done| *done == ItemResult::Done);
         let own = self.change.items().filter(|(item, done)| item.code != CWD_RECORD && goes(*done)).count();
@@ -73,12 +73,12 @@ impl<'a> Report<'a> {
         self.change.items().filter(|(item, result)| item.code == CWD_RECORD && done(*result)).count()
     }
 
-    /// Counts the sub-agents that go with their sessions.
+    /// Counts the sub-agents that are removed with their sessions.
     fn subagents(&self) -> usize {
         self.change.change.items.iter().map(|item| item.subagents).sum()
     }
 
-    /// Returns what failed, and what could not be planned or purged, each with the reason.
+    /// Returns the failed items, and those that could not be planned or purged, each with the reason.
     fn errors(&self) -> Vec<(String, &'a str)> {
         let items = self.change.items().map(|(item, done)| (&item.about, done));
         let results = items.chain(self.change.handed().map(|(one, done)| (&one.about, done)));
@@ -144,7 +144,7 @@ fn item(out: &mut impl Write, styles: &Styles, report: &Report<'_>, at: usize) -
     writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({code}: {reason}){faint:#}")
 }
 
-/// Writes a line a session, what stays and why, and a summary.
+/// Writes one line per session, the sessions that stay with the reasons, and a summary.
 fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let faint = styles.faint;
     write_lines(out, report.change.change.items.len(), |at, line| item(line, styles, report, at))?;
@@ -202,7 +202,7 @@ fn what_goes(report: &Report<'_>) -> String {
     format!("{}{with}", text::count(sessions, "session"))
 }
 
-/// Says in one sentence what was done; `None` when nothing was, and nothing failed.
+/// Summarizes the outcome in one sentence; `None` if nothing was done and nothing failed.
 fn sentence(report: &Report<'_>) -> Option<String> {
     let mut parts = Vec::new();
     let (sessions, own) = report.sessions();
@@ -245,7 +245,7 @@ fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> 
     writeln!(out, "rejoin cleanup: {sentence}{undo}")
 }
 
-/// Says what only its agent can remove, a line a database.
+/// Names the sessions that only their agent can remove, one line per database.
 pub(crate) fn left_to_agents(left: &[LeftToAgent], env: &Env) -> Vec<String> {
     let mut by_database: BTreeMap<(AgentKind, &Path), (usize, &LeftToAgent)> = BTreeMap::new();
     for one in left {

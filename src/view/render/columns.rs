@@ -1,5 +1,5 @@
-//! The columns of a table that holds the items of an answer, in the words of the engines that load them: made from the JSON
-//! schema, so that they are what is written.
+//! Table definitions for the items of an answer in the SQL of several engines, derived from the JSON schema, so that
+//! they match the output.
 
 use serde_json::{Map, Value};
 
@@ -9,17 +9,17 @@ use serde_json::{Map, Value};
 pub(crate) enum Engine {
     /// ClickHouse: a table that keeps the newest state of each session.
     ClickHouse,
-    /// `DuckDB`: what reads the files where they lie.
+    /// `DuckDB`: a view of the files in their place.
     DuckDb,
 }
 
 impl Engine {
-    /// Returns the word that is typed.
+    /// Returns the name on the command line.
     pub(crate) fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Says what holds the sessions that the schema of `list` describes.
+    /// Returns the definition for the sessions in the schema of `list`.
     pub(crate) fn sessions(self, schema: &Value) -> String {
         let fields = properties(resolved(&schema["properties"]["sessions"]["items"], schema));
         let columns = fields.iter().map(|(name, field)| match self {
@@ -94,7 +94,7 @@ fn resolved<'a>(field: &'a Value, schema: &'a Value) -> &'a Value {
     place.and_then(|place| schema.pointer(place)).unwrap_or(field)
 }
 
-/// Returns what a field is where it is not `null`, and whether it may be.
+/// Returns the type of a field without `null`, and whether `null` is allowed.
 fn without_null(field: &Value) -> (&Value, bool) {
     let choices = field["anyOf"].as_array();
     let some = choices.and_then(|choices| choices.iter().find(|choice| choice["type"] != "null"));

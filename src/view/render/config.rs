@@ -1,4 +1,4 @@
-//! What the config file, the environment and the defaults make hold.
+//! The effective settings from the config file, the environment and the defaults.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ use crate::view::render::json::PathJson;
 use crate::view::render::rows;
 use crate::view::ui::Styles;
 
-/// What `config` answers.
+/// The answer of `config`.
 #[derive(Debug)]
 pub(crate) struct Holding {
     /// The config file.
     pub file: PathBuf,
-    /// Whether it is there.
+    /// Set if the file exists.
     pub exists: bool,
     /// Every key.
     pub settings: Vec<Setting>,
@@ -57,7 +57,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// Returns the key, what holds, and where that comes from.
+    /// Returns the key, its value, and the source of that.
     fn cells(&self) -> [String; 3] {
         let from = match (self.source, self.line) {
             (_, Some(line)) => format!("line {line}"),

@@ -1,4 +1,4 @@
-//! What a question is about: the sessions that would go, and the run that would be undone.
+//! The explanation before a question: the sessions to remove, and the run to undo.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use crate::system::env::Env;
 use crate::view::render::table::{self, Look};
 use crate::view::ui::Styles;
 
-/// So many sessions are named before a question.
+/// Maximum sessions that are named before a question.
 const NAMED: usize = 10;
-/// So many projects are named in a total.
+/// Maximum projects that are named in a total.
 const PROJECTS: usize = 5;
 
-/// Says which sessions would be removed: the first of them in a table, and all by agent and project.
+/// Describes the sessions that would be removed: the first of them in a table, and all by agent and project.
 pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     let mut newest = sessions.to_vec();
     newest.sort_by_key(|session| Reverse(session.recency()));
@@ -32,7 +32,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
         has_places: false,
     };
     let mut rows = Vec::new();
-    // Nothing can fail on the way to memory.
+    // Writing to memory does not fail.
     let _ = table::sessions(&mut rows, env, &Styles::default(), &named, &look);
     let mut lines: Vec<String> = String::from_utf8_lossy(&rows).lines().map(str::to_owned).collect();
     if sessions.len() > NAMED {
@@ -53,7 +53,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     lines
 }
 
-/// Counts sessions by a name, the most first.
+/// Counts sessions by a name, the largest count first.
 fn totals(sessions: &[&Session], name: impl Fn(&Session) -> String) -> Vec<String> {
     let mut counts: BTreeMap<String, (usize, u64)> = BTreeMap::new();
     for session in sessions {
@@ -66,9 +66,9 @@ fn totals(sessions: &[&Session], name: impl Fn(&Session) -> String) -> Vec<Strin
     counts.into_iter().map(|(name, (count, bytes))| format!("{name} {count} ({})", text::size(bytes))).collect()
 }
 
-/// Says which run would be undone.
+/// Describes the run that would be undone.
 pub(crate) fn undo(run: &Run, env: &Env) -> Vec<String> {
-    /// So many items of a run are named.
+    /// Maximum items of a run that are named.
     const ITEMS: usize = 5;
     let done: Vec<_> = run.items.iter().filter(|(_, state)| *state == State::Done).collect();
     let when = text::ago(Some(run.at), env.clock.now);

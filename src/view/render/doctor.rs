@@ -1,4 +1,4 @@
-//! What `doctor` found, and what it can find.
+//! The findings of `doctor`, and the list of its checks.
 
 use std::io::{self, Write};
 
@@ -18,40 +18,40 @@ use crate::view::render::items::List;
 use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, FindingJson};
 use crate::view::ui::Styles;
 
-/// So many findings of one code are shown unless all are asked for.
+/// Maximum findings of one code that are shown by default.
 pub(super) const FEW: usize = 3;
-/// So many commands stand below the examples of a code.
+/// Maximum commands below the examples of a code.
 const MAX_REMEDIES: usize = 3;
-/// How much of an id is shown where a command with the whole id stands below.
+/// Characters of an id that are shown if a command with the whole id is below.
 const SHORT_ID: usize = 8;
-/// Paths of one finding that are shown to people.
+/// Maximum paths of one finding that are shown to users.
 const MAX_PATHS: usize = 6;
 
-/// What `doctor` answers.
+/// The answer of `doctor`.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
-    /// What was found, in order.
+    /// The findings, in order.
     pub findings: &'a [Finding],
-    /// How many sessions were checked.
+    /// Number of sessions that were checked.
     pub sessions: usize,
-    /// How many of them `list` shows only with `--all`.
+    /// Number of sessions among them that `list` shows only with `--all`.
     pub unlisted: usize,
-    /// How many findings are not shown, because the user accepted them.
+    /// Number of findings that are not shown, because the user accepted them.
     pub accepted: usize,
-    /// How many transcripts were read only at both ends.
+    /// Number of transcripts that were read only at both ends.
     pub read_at_both_ends: usize,
-    /// How much is said to people.
+    /// Amount of detail for users.
     pub detail: Detail,
 }
 
-/// How much is said to people.
+/// Amount of detail for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Examples of each code in a line each.
+    /// Examples of each code, one line each.
     Letter,
-    /// All that is known of some findings of the codes that were asked for.
+    /// All facts about some findings of the requested codes.
     Chosen,
-    /// All that is known of every finding.
+    /// All facts about every finding.
     All,
 }
 
@@ -83,8 +83,8 @@ impl Answer for Report<'_> {
     }
 }
 
-/// Writes findings grouped by severity and code, the worst first. In a letter, a code that is only worth knowing is one line
-/// if there is anything worse.
+/// Writes findings grouped by severity and code, the worst first. With the detail `Letter`, a code that is only worth
+/// knowing is one line if there is anything worse.
 pub(super) fn groups(
     out: &mut impl Write,
     env: &Env,
@@ -150,8 +150,8 @@ fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding
     Ok(())
 }
 
-/// Writes one line per finding. Commands that all of them share are below the last one, and those of the first one are below
-/// it.
+/// Writes one line per finding. Commands that all of them share are below the last one, and those of the first one are
+/// below it.
 fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
     let width = env.terminal.room(env.terminal.columns().saturating_sub(2));
     let first = &examples[0].remedies;
@@ -166,7 +166,7 @@ fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Findin
     Ok(())
 }
 
-/// Says in a few words what one finding is about, and what is.
+/// Describes the subject of a finding and its state in a few words.
 fn example(finding: &Finding, env: &Env) -> String {
     let named = |(agent, id): &(AgentKind, String)| {
         let id: String = id.chars().take(SHORT_ID).collect();
@@ -182,13 +182,13 @@ fn example(finding: &Finding, env: &Env) -> String {
         (None, [session, ..], []) => named(session),
         (None, [], []) => finding.evidence.clone(),
     };
-    // A missing directory says all that there is of it.
+    // For a missing directory, the subject is enough.
     let measured = if finding.code == Code::MissingDirectory { "" } else { &finding.measured };
     text::one_line(&format!("{}{}{measured}", subject.trim_end(), if measured.is_empty() { "" } else { ": " }))
         .into_owned()
 }
 
-/// Writes all of a finding: what speaks for it, where, and every command.
+/// Writes a whole finding: its evidence, its paths, and every command.
 fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Finding) -> io::Result<()> {
     let faint = styles.faint;
     let evidence = text::one_line(&finding.evidence);
@@ -204,7 +204,7 @@ fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Find
     finding.remedies.iter().try_for_each(|remedy| remedy_text(out, env, styles, 6, remedy))
 }
 
-/// Writes a command, and behind it what it does, as far as there is room.
+/// Writes a command, followed by its effect if there is room.
 fn remedy_text(
     out: &mut impl Write,
     env: &Env,
@@ -212,7 +212,7 @@ fn remedy_text(
     indent: usize,
     Remedy { command, effect }: &Remedy,
 ) -> io::Result<()> {
-    /// Less is not worth reading.
+    /// Minimum columns for an effect.
     const LEAST: usize = 12;
     let Styles { strong, faint, .. } = styles;
     let command = text::unbroken(command);
@@ -263,7 +263,7 @@ fn summary(report: &Report<'_>, env: &Env) -> String {
     summary
 }
 
-/// Every check, with what it means.
+/// Every check, with its meaning.
 pub(crate) struct Checks;
 
 impl Answer for Checks {

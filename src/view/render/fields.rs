@@ -1,4 +1,4 @@
-//! The fields of a session as scripts read them: lines for a pipe, and CSV.
+//! The fields of a session for scripts: lines for a pipe, and CSV.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
@@ -39,9 +39,9 @@ pub(super) fn heading(field: Field) -> &'static str {
     }
 }
 
-/// What a field says of a session, with nothing shortened.
+/// The value of a field, not shortened.
 pub(super) enum Value<'s> {
-    /// Any text; what is not known is empty.
+    /// Any text; empty if unknown.
     Text(Cow<'s, str>),
     /// A number.
     Number(u64),
@@ -65,7 +65,7 @@ impl<'s> From<Option<&'s str>> for Value<'s> {
     }
 }
 
-/// Returns what a field says of a session.
+/// Returns the value of a field.
 pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
     let copy = session.copy();
     let number = |number: Option<u64>| number.map_or(Value::from(None), Value::Number);
@@ -97,7 +97,7 @@ pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
     }
 }
 
-/// Writes one line a session for a pipe: fields separated by tabs, nothing shortened.
+/// Writes one line per session for a pipe: fields separated by tabs, nothing shortened.
 pub(super) fn lines(out: &mut impl Write, sessions: &[Session], fields: &[Field]) -> io::Result<()> {
     write_lines(out, sessions.len(), |at, line| {
         let session = &sessions[at];
@@ -113,7 +113,7 @@ pub(super) fn lines(out: &mut impl Write, sessions: &[Session], fields: &[Field]
     })
 }
 
-/// Writes CSV as RFC 4180 has it, with a line of names first.
+/// Writes CSV as in RFC 4180, with a line of names first.
 pub(super) fn csv(out: &mut impl Write, sessions: &[Session], fields: &[Field], has_head: bool) -> io::Result<()> {
     if has_head {
         rows::row(out, Format::Csv, fields.iter().map(|field| field.name()))?;

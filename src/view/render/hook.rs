@@ -1,4 +1,4 @@
-//! What `hook install`, `hook uninstall` and `hook status` did or found.
+//! The answers of `hook install`, `hook uninstall` and `hook status`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -22,19 +22,19 @@ use crate::view::ui::Styles;
 /// A change of a settings.json.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'a> {
-    /// Whether the hooks were put in, not taken out.
+    /// Set if the hooks were added, not removed.
     pub is_install: bool,
-    /// Whether nothing was written.
+    /// Set if nothing was written.
     pub is_dry_run: bool,
-    /// Whose settings.
+    /// The scope of the settings.
     pub scope: HookScope,
     /// The file.
     pub path: &'a Path,
-    /// What it held; `None` when there was none.
+    /// Its old contents; `None` if there was no file.
     pub old: &'a Option<String>,
-    /// Its contents; `None` if there is no file any more.
+    /// Its contents; `None` if the file was removed.
     pub new: &'a Option<String>,
-    /// The command that is called for an event, where hooks are put in.
+    /// The command for an event, if hooks are added.
     pub command: Option<&'a str>,
     /// The run that changed it, for `rejoin undo`.
     pub run: Option<&'a str>,
@@ -102,7 +102,7 @@ impl Answer for Change<'_> {
         (kind(is_dry_run), document)
     }
 
-    /// Says what changes, with the lines that do in a dry run.
+    /// Describes the change; a dry run includes the changed lines.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let path = text::one_line(&self.path.to_string_lossy()).into_owned();
         let Self { is_install, is_dry_run, old, new, .. } = *self;
@@ -129,21 +129,21 @@ impl Answer for Change<'_> {
         }
     }
 
-    /// What was asked for is done, and the path was known.
+    /// The user asked for the change, and knows the path.
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         if self.is_dry_run { self.table(out, env, styles) } else { Ok(()) }
     }
 }
 
 impl HookStatusJson {
-    /// Makes the answer of what was found in each file.
+    /// Creates the answer from the results for each file.
     pub(crate) fn new(scopes: Vec<HookScopeJson>) -> Self {
         Self { agent: "claude", installed: scopes.iter().any(|scope| scope.installed), scopes }
     }
 }
 
 impl HookScopeJson {
-    /// Makes the answer of a file that calls this program for these events.
+    /// Creates the result for a file that calls this program for these events.
     pub(crate) fn new(scope: HookScope, path: &Path, events: Vec<&'static str>) -> Self {
         let missing: Vec<_> = EVENTS.iter().map(|(event, _)| *event).filter(|event| !events.contains(event)).collect();
         Self {
@@ -164,7 +164,7 @@ impl Answer for HookStatusJson {
         ("hook-status", self)
     }
 
-    /// Writes one line per file: whether the hooks are set up in it.
+    /// Writes one line per file with the state of the hooks in it.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let state = |scope: &HookScopeJson| match &scope.problem {
             Some(problem) => format!("unknown: {}", text::one_line(problem)),
@@ -184,20 +184,21 @@ impl Answer for HookStatusJson {
     }
 }
 
-/// How many lines that stay are shown around a change.
+/// Number of unchanged lines that are shown around a change.
 const AROUND: usize = 2;
-/// How far apart equal lines may be with a change of both texts between them.
+/// Maximum distance between equal lines with changes of both texts between them.
 const NEAR: usize = 200;
 
-/// Returns the lines that go and come, with a few that stay around them.
+/// Returns the removed and added lines, with a few unchanged ones around them.
 ///
-/// One text holds the other with parts in between, or nearly so; then a line that is next in both stays.
+/// One text nearly always contains the other with insertions, so a line that is next in both is unchanged.
 fn difference(old: &str, new: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let mut marked: Vec<(char, &str)> = Vec::new();
     let (mut a, mut b) = (0, 0);
     while a < old.len() || b < new.len() {
-        // The nearest pair of equal lines ends a change; far away only what goes or what comes alone is looked for.
+        // The nearest pair of equal lines ends a change; at a distance, only pure removals or insertions are searched
+        // for.
         let near = (0..=NEAR.min((old.len() - a) + (new.len() - b))).find_map(|sum: usize| {
             (0..=sum)
                 .find(|skipped| {

@@ -54,7 +54,7 @@ impl<'a> From<&'a Report> for HostJson<'a> {
     }
 }
 
-/// A document that is written while the rows come in: each with its host, and in the end what every host counted.
+/// A document that is written while the rows arrive: each with its host, and at the end the counts of all hosts.
 pub(crate) struct Document {
     format: Format,
     /// The name of the list of rows.
@@ -89,7 +89,7 @@ impl Document {
         if ends_line { out.write_all(b"\n") } else { Ok(()) }
     }
 
-    /// Writes its end: the sums of what the hosts counted, and how it went with each. `beyond` more rows were not written.
+    /// Writes the end: the sums of the hosts' counts, and the result of each host. `beyond` more rows were not written.
     pub(crate) fn end(&self, out: &mut impl Write, reports: &[Report], beyond: usize) -> io::Result<()> {
         let mut fields = sums(reports);
         if let Some(is_limited) = fields.get_mut("limit_reached") {
@@ -107,7 +107,7 @@ impl Document {
         fields.remove(self.list);
         let fields = serde_json::to_string(&fields)?;
         out.write_all(b"],")?;
-        // The list is an object's, which its own fields end.
+        // The fields continue the object of the list, so their opening brace is left out.
         Harmless(&mut *out).write_all(fields.strip_prefix('{').unwrap_or_default().as_bytes())?;
         writeln!(out)
     }
@@ -116,11 +116,11 @@ impl Document {
 /// The fields of a document that are about itself.
 const OWN: [&str; 4] = ["format_version", "kind", "host", "hosts"];
 
-/// Adds up what the hosts counted, and puts together what they listed, each with its host.
+/// Adds up the hosts' counts, and joins their lists, each item with its host.
 fn sums(reports: &[Report]) -> Map<String, Value> {
     let mut sums = Map::new();
     for report in reports {
-        // What the document says of itself is not for a host to say.
+        // A host cannot set the document's own fields.
         for (name, value) in report.summary.iter().filter(|(name, _)| !OWN.contains(&name.as_str())) {
             let sum = sums.entry(name.clone()).or_insert_with(|| match value {
                 Value::Number(_) => 0.into(),
@@ -148,7 +148,7 @@ fn of_host(value: &Value, host: &str) -> Value {
     Value::Object([("host".to_owned(), host.into())].into_iter().chain(own).collect())
 }
 
-/// Says on a terminal what a table leaves out.
+/// Returns the notes on a terminal about rows that a table leaves out.
 pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<String> {
     let sum = |name: &str| reports.iter().filter_map(|it| it.summary.get(name)?.as_u64()).sum::<u64>();
     let answered = reports.iter().filter(|report| report.fault.is_none()).count();
@@ -168,7 +168,7 @@ pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<Stri
     notes
 }
 
-/// Says that no message on any host has what was looked for.
+/// Reports that no message on any host matches.
 pub(crate) fn nothing_has(wanted: &str, reports: &[Report]) -> String {
     let searched: u64 = reports.iter().filter_map(|report| report.summary.get("searched")?.as_u64()).sum();
     let hosts = reports.iter().filter(|report| report.fault.is_none()).count();
@@ -200,7 +200,7 @@ pub(crate) struct HostAnswersJson {
     pub hosts: Vec<HostAnswer>,
 }
 
-/// Writes the answers of hosts as they come.
+/// Writes the answers of hosts as they arrive.
 pub(crate) fn write_answers(
     out: &mut impl Write,
     format: Format,
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hosts_count_is_added_up_and_what_they_list_names_them() {
+    fn counts_of_hosts_are_added_and_lists_name_the_host() {
         let one = report("a", json!({ "sessions": 2, "hidden": 1, "problems": [{ "path": "/x" }], "cut": false }));
         let two = report("b", json!({ "sessions": 3, "hidden": 0, "problems": [{ "path": "/y" }], "cut": true }));
         let problems = json!([{ "host": "a", "path": "/x" }, { "host": "b", "path": "/y" }]);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_says_nothing_of_the_document_itself_and_counts_to_no_overflow() {
+    fn a_host_cannot_set_document_fields_or_overflow_a_count() {
         let evil = json!({ "format_version": "9", "kind": "error", "hosts": [], "host": "x", "sessions": u64::MAX });
         let sums = sums(&[report("a", evil.clone()), report("b", evil)]);
         assert_eq!(Value::Object(sums), json!({ "sessions": u64::MAX }));

@@ -1,4 +1,5 @@
-//! The items of an answer: all threads put them in words, and they are written as they come, so that many need little memory.
+//! The items of an answer: all threads format them, and they are written one after the other, so that many need little
+//! memory.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -18,12 +19,12 @@ pub(crate) struct List<'a, T> {
 }
 
 impl<'a, T> List<'a, T> {
-    /// Makes an item of each of these.
+    /// Creates an item from each of these.
     pub(crate) fn of<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
         Self::counted(items.len(), move |at| item(&items[at]))
     }
 
-    /// Makes a list of `count` items.
+    /// Creates a list of `count` items.
     pub(crate) fn counted(count: usize, item: impl Fn(usize) -> T + Sync + 'a) -> Self {
         Self { count, item: Box::new(item) }
     }
@@ -43,9 +44,9 @@ impl<T> List<'_, T> {
 
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        /// How many one thread puts in words at a time; fewer are not worth another one.
+        /// Number of items that one thread formats at a time; fewer are not worth another thread.
         const CHUNK: usize = 32;
-        /// How many of these may wait to be written.
+        /// Number of formatted chunks that may wait to be written.
         const AHEAD: usize = 16;
         if self.count <= CHUNK {
             return to.collect_seq((0..self.count).map(&self.item));
@@ -70,11 +71,11 @@ impl<T: Serialize> Serialize for List<'_, T> {
     }
 }
 
-/// Items as JSON, one behind the other.
+/// Items as JSON, one after the other.
 #[derive(Default)]
 struct Words {
     json: Vec<u8>,
-    /// Where each ends.
+    /// End offset of each.
     ends: Vec<usize>,
 }
 
@@ -94,7 +95,7 @@ impl Words {
     }
 }
 
-/// Half of what a serializer writes is a single quote, colon or comma, for which a call takes longer than to put it there.
+/// Half of a serializer's writes are a single quote, colon or comma, for which a call takes longer than the copy.
 impl Write for Words {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -115,7 +116,7 @@ impl Write for Words {
     }
 }
 
-/// An item that is JSON already.
+/// An item that is already JSON.
 struct InWords<'a>(&'a [u8]);
 
 impl Serialize for InWords<'_> {
@@ -124,7 +125,7 @@ impl Serialize for InWords<'_> {
     }
 }
 
-/// Writes JSON in as few bytes as there can be, and bytes as they are: they are items that are JSON already.
+/// Writes JSON in as few bytes as possible, and byte arrays verbatim: they are items that are already JSON.
 pub(super) struct Compact;
 
 impl Formatter for Compact {

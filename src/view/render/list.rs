@@ -1,4 +1,4 @@
-//! A listing in each of its forms, and what is said below its table.
+//! A listing in each format, and the notes below its table.
 
 use std::io::{self, Write};
 
@@ -20,18 +20,18 @@ use crate::view::render::table;
 use crate::view::render::table::Look;
 use crate::view::ui::Styles;
 
-/// How the sessions are laid out where they are no JSON.
+/// The layout of sessions in formats other than JSON.
 #[derive(Debug)]
 pub(crate) enum Layout {
-    /// For people.
+    /// For users.
     Table(Look),
-    /// A line a session, its fields separated by tabs.
+    /// One line per session, its fields separated by tabs.
     Lines(Vec<Field>),
     /// For spreadsheets.
     Csv {
         /// The columns.
         fields: Vec<Field>,
-        /// Whether a line with their names comes first.
+        /// Set to write a line with their names first.
         has_head: bool,
     },
 }
@@ -53,27 +53,27 @@ impl Layout {
     }
 }
 
-/// What `list` answers.
+/// The answer of `list`.
 pub(crate) struct Listing<'a> {
-    /// Where agents are searched for.
+    /// The environment, in which agents' programs are searched for.
     pub env: &'a Env,
-    /// How it is written.
+    /// The layout.
     pub layout: Layout,
-    /// The sessions in the order that was asked for.
+    /// The sessions in the requested order.
     pub sessions: &'a [Session],
     /// The number of sessions in the stores, as far as their kind is shown.
     pub read: usize,
-    /// How many passed the filters but are not shown without `--all`.
+    /// Number of sessions that passed the filters but are only shown with `--all`.
     pub hidden: usize,
-    /// How many were cut off by `--limit`, or do not fit the screen.
+    /// Number of sessions that were cut off by `--limit`, or do not fit the screen.
     pub beyond_limit: usize,
     /// Pointers whose session cannot be found.
     pub dangling: Vec<Pointer>,
-    /// What could not be read.
+    /// Paths that could not be read.
     pub problems: Vec<Problem>,
 }
 
-/// Says on a terminal what the letters mean, and what the table leaves out.
+/// Returns the notes on a terminal: the meanings of letters, and the sessions that the table leaves out.
 pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -> Vec<String> {
     let Listing { env, layout, sessions, read, hidden, beyond_limit, dangling, .. } = listing;
     let width = env.terminal.columns();
@@ -96,7 +96,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         1 => notes.push("1 sub-agent, empty or archived session not shown; --all shows it.".to_owned()),
         _ => notes.push(format!("{hidden} sub-agents, empty and archived sessions not shown; --all shows them.")),
     }
-    // A pointer to nowhere has no directory or time of a session to be filtered by.
+    // A dangling pointer has no session whose directory or time could be filtered.
     for pointer in dangling.iter().filter(|pointer| filter.shows_dangling(pointer.agent)) {
         notes.push(match pointer.session_id.as_deref() {
             Some(id) => format!("{} points to {id}, which cannot be found.", pointer.path.display()),
@@ -106,7 +106,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
     notes
 }
 
-/// Says how many sessions are not shown for want of room, and how to see them.
+/// Returns the note about sessions that do not fit, and the way to see them.
 pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
     match (beyond_limit, is_narrowed) {
         (0, _) => None,
@@ -134,7 +134,7 @@ pub(crate) struct SessionListJson<'a> {
     pub problems: &'a [Problem],
 }
 
-/// A session that is put in words together with its resume plan.
+/// A session that is formatted together with its resume plan.
 pub(crate) struct Planned<'a>(&'a Session, &'a Env);
 
 impl Serialize for Planned<'_> {

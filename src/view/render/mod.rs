@@ -1,4 +1,4 @@
-//! Values to bytes: tables for people, lines for pipes, JSON for scripts.
+//! Formats values: tables for users, lines for pipes, JSON for scripts.
 
 pub(crate) mod agents;
 pub(crate) mod answer;
@@ -40,15 +40,15 @@ use std::ops::ControlFlow;
 
 use crate::system::in_order::in_order;
 
-/// Writes many lines in order, which all threads put in words.
+/// Writes many lines in order, formatted by all threads.
 pub(crate) fn write_lines(
     out: &mut impl Write,
     count: usize,
     line: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
-    /// How many lines one thread formats at a time.
+    /// Number of lines that one thread formats at a time.
     const CHUNK: usize = 128;
-    /// How many chunks may wait to be written.
+    /// Number of chunks that may wait to be written.
     const AHEAD: usize = 8;
     let lines = |chunk: usize| {
         let (mut text, start) = (Vec::new(), chunk * CHUNK);

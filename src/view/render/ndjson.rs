@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 
 use super::items::Compact;
 
-/// Writes an object in lines; with `counts`, the last one says how many items there were.
+/// Writes an object in lines; with `counts`, the last line has the number of items.
 pub(super) fn write(out: &mut impl Write, object: &impl Serialize, counts: bool) -> io::Result<()> {
     let is_muted = Cell::new(false);
     let lines = Lines::new(counts, &is_muted);
@@ -18,11 +18,11 @@ pub(super) fn write(out: &mut impl Write, object: &impl Serialize, counts: bool)
 }
 
 /// Divides the one object into lines while it is written: a header of its first two fields, the items of its first
-/// list, and a summary of what follows that.
+/// list, and a summary of the following fields.
 struct Lines<'a> {
     is_muted: &'a Cell<bool>,
     counts: bool,
-    /// How many objects and lists are open.
+    /// Number of open objects and lists.
     depth: usize,
     part: Part,
     fields: usize,

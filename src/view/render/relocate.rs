@@ -1,4 +1,4 @@
-//! What `move` did, or would do.
+//! The plan or the outcome of `move`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -23,19 +23,19 @@ use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
 use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
-/// A move, and what came of it.
+/// A move, and its outcome.
 pub(crate) struct MoveReport<'a> {
     /// The change.
     pub report: Report<'a>,
-    /// Which directory has become which.
+    /// The old and the new directories.
     pub mapping: &'a Mapping,
     /// Sessions that stay where they are, each with the reason.
     pub left: &'a [Unplanned],
 }
 
-/// Where directories that are gone may be now.
+/// Possible new places of missing directories.
 pub(crate) struct MoveMap<'a> {
-    /// One for each.
+    /// One proposal per missing directory.
     pub proposals: &'a [Proposal],
 }
 
@@ -160,7 +160,7 @@ impl MoveReport<'_> {
         text::count(self.report.items().filter(is_moving).count(), "session")
     }
 
-    /// Counts those that stay.
+    /// Counts the sessions that stay.
     fn staying(&self) -> String {
         if self.left.is_empty() { String::new() } else { format!(", {} left", self.left.len()) }
     }

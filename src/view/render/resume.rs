@@ -1,4 +1,4 @@
-//! A resume in words and in JSON.
+//! A resume as text and as JSON.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::view::render::json::{self, LastLaunchJson, LaunchDirJson, RefusalJson
 use crate::view::render::show;
 use crate::view::ui::Styles;
 
-/// Says what is about to happen, and why this copy.
+/// Announces the resume, with the reason for the choice of the copy.
 pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
     let dir = resume.plan.dir.as_deref().map(|dir| env.tilde(dir)).unwrap_or_default();
     let dir = text::unbroken(&dir);
@@ -48,7 +48,7 @@ pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
     words
 }
 
-/// Writes all that is run as a line for a shell; `None` if a word of it cannot be printed.
+/// Returns all commands of a resume as a line for a shell; `None` if a word cannot be printed.
 pub(crate) fn shell_line(resume: &Resume, env: &Env) -> Option<String> {
     let line = resume.plan.shell_line(env)?;
     match &resume.worktree {
@@ -57,13 +57,13 @@ pub(crate) fn shell_line(resume: &Resume, env: &Env) -> Option<String> {
     }
 }
 
-/// What `resume --json` says: what would be done.
+/// The answer of `resume --json`: the plan.
 pub(crate) struct Planned<'a> {
-    /// What would be done.
+    /// The planned resume.
     pub resume: &'a Resume,
-    /// What it would be refused for.
+    /// The refusals that it would get.
     pub refusals: &'a [Refusal],
-    /// Where agents are searched for.
+    /// The environment, in which agents' programs are searched for.
     pub env: &'a Env,
 }
 
@@ -90,7 +90,7 @@ impl Answer for Planned<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
-        // What cannot be printed was refused before.
+        // A command that cannot be printed was refused before.
         writeln!(out, "{}", shell_line(self.resume, env).unwrap_or_default())
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn row(
     writeln!(out)
 }
 
-/// Writes the names of the columns, which only csv has.
+/// Writes the names of the columns; only csv has them.
 pub(crate) fn head(
     out: &mut impl Write,
     format: Format,
@@ -60,7 +60,7 @@ impl<W: Write> Rows<W> {
         Self { out, format, line: Vec::new(), header: None, last: None, names: Vec::new() }
     }
 
-    /// Writes what is left when the ndjson is complete.
+    /// Writes the remaining rows when the ndjson is complete.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let Some(Fields(fields)) = self.header.take() else { return Ok(()) };
         // The version and the kind begin every header. An object in it is the answer itself if no field is there already.
@@ -171,7 +171,7 @@ mod tests {
     fn converted(format: Format, ndjson: &str) -> String {
         let mut out = Vec::new();
         let mut rows = Rows::new(&mut out, format);
-        // Writers hand over pieces of lines.
+        // Writers pass pieces of lines.
         ndjson.as_bytes().chunks(7).for_each(|piece| rows.write_all(piece).expect("written"));
         rows.finish().expect("finished");
         String::from_utf8(out).expect("text")

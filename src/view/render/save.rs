@@ -1,4 +1,4 @@
-//! What `save` wrote.
+//! The answer of `save`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -15,21 +15,21 @@ use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
 use crate::view::render::json::details::{ItemDetails, SaveItem};
 use crate::view::ui::Styles;
 
-/// What was saved.
+/// A saved file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Saved {
-    /// What it is, as its command is named.
+    /// The kind of file, named like its command.
     pub what: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// Whether it was written; `false` when it was the same already.
+    /// Set if it was written; `false` if it was already equal.
     pub is_written: bool,
-    /// How many messages there were, where there are messages.
+    /// Numbers of messages, if it has messages.
     pub counts: Option<Counts>,
 }
 
 impl Saved {
-    /// Makes the outcome of a file that was written.
+    /// Creates the outcome of a file that was written.
     pub(crate) fn new(what: &'static str, path: PathBuf) -> Self {
         Self { what, path, is_written: true, counts: None }
     }
@@ -48,13 +48,13 @@ impl Answer for Saved {
         (kind(false), ChangeJson::new("save", false, List::counted(1, item), [result]))
     }
 
-    /// People see it beside the answer.
+    /// Users get a note on standard error.
     fn table(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Says the outcome in a sentence.
+/// Describes the outcome in a sentence.
 pub(crate) fn text(saved: &Saved) -> String {
     let path = saved.path.display();
     match saved.counts {

@@ -23,11 +23,11 @@ use crate::view::ui::Styles;
 
 const KIND: &str = "search";
 
-/// How many columns the longest word for who speaks has.
+/// Columns of the longest name of a speaker.
 const ROLE: usize = 9;
-/// A directory in fewer columns tells nothing.
+/// Minimum columns of a directory.
 const NARROWEST_DIR: usize = 8;
-/// How many columns a title may have.
+/// Maximum columns of a title.
 const WIDEST_TITLE: usize = 60;
 
 /// A session that contains the text.
@@ -37,9 +37,9 @@ pub(crate) struct Match<'a> {
     pub session: &'a Session,
     /// The number of its state in the archive, if that was searched.
     pub state: Option<u64>,
-    /// Where the text is.
+    /// The matches.
     pub found: Found,
-    /// Its rank; `None` for a text that is found as it is typed.
+    /// Its rank; `None` in a search for a literal text.
     pub rank: Option<Rank>,
 }
 
@@ -55,14 +55,14 @@ pub(crate) struct Rank {
 /// The text or the words of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted<'a> {
-    /// A text as it is typed, or a regular expression.
+    /// A literal text, or a regular expression.
     Pattern(&'a Pattern),
     /// Words in any form.
     Words(&'a Words),
 }
 
 impl<'a> Wanted<'a> {
-    /// Finds the first place of it in a text.
+    /// Finds the first match in a text.
     pub(crate) fn find(self, text: &str) -> Option<Range<usize>> {
         match self {
             Self::Pattern(pattern) => pattern.find(text),
@@ -117,7 +117,7 @@ pub(crate) struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Makes that of a search for a text as it is typed.
+    /// Creates the summary of a search for a literal text.
     pub(crate) fn for_pattern(searched: usize, hidden: usize, is_limited: bool, problems: &'a [Problem]) -> Self {
         Self { searched, hidden, is_limited, replaced: &[], missing: &[], is_partial: false, problems }
     }
@@ -217,19 +217,19 @@ impl From<&Hit> for HitJson {
     }
 }
 
-/// What is written of a session that has the text.
+/// The output for a matching session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The messages.
     Messages,
-    /// How many messages there are.
+    /// The number of messages.
     Counts,
-    /// The session alone.
+    /// Only the session.
     Sessions,
 }
 
 impl Form {
-    /// Returns the form that was asked for.
+    /// Returns the requested form.
     pub(crate) fn of(args: &SearchArgs) -> Self {
         match (args.count, args.sessions) {
             (true, _) => Self::Counts,
@@ -247,7 +247,7 @@ impl Form {
     }
 }
 
-/// Writes a session for people: a line about it, and a line a message, or several where context is wanted.
+/// Writes a session for users: one line about it, and one line per message, or several with context.
 pub(crate) fn text(
     out: &mut impl Write,
     env: &Env,
@@ -263,7 +263,7 @@ pub(crate) fn text(
     let id = text::one_line(id);
     let (title, active) = (table::title(session), table::active(session, env));
     let dir = session.launch_dir().map(|dir| table::shown_dir(dir, env)).unwrap_or_default();
-    // Blanks and a comma lie between the parts.
+    // Blanks and a comma separate the parts.
     let room = width.saturating_sub(session.agent.name().len() + id.width() + active.width() + 7);
     let title = text::truncated(&title, WIDEST_TITLE.min(room.saturating_sub(dir.width()).max(room * 3 / 5)));
     let room = room.saturating_sub(title.width());
@@ -334,15 +334,16 @@ fn lines_of(hit: &Hit, styles: &Styles, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns a message on one line of at most so many columns: what stands before the text, the text, and what comes after.
+/// Returns a message on one line of at most `width` columns: the text before the match, the match, and the text after
+/// it.
 pub(crate) fn excerpt(hit: &Hit, width: usize) -> [String; 3] {
     fit(words(hit), width)
 }
 
-/// Cuts the text around a match, so that a line fits into a number of columns.
+/// Cuts the text around a match to fit a line into a number of columns.
 fn fit([before, within, after]: [String; 3], width: usize) -> [String; 3] {
     let room = width.saturating_sub(within.width());
-    // What comes before the text tells less than what comes after it.
+    // The text before the match is less informative than the text after it.
     let least = after.width().min(room - room / 3);
     let skipped = before.width().saturating_sub(room - least);
     let before = match skipped {
@@ -359,7 +360,7 @@ pub(crate) fn head(out: &mut impl Write, form: Form, format: Format, has_host: b
     rows::head(out, format, host.iter().chain(form.columns()))
 }
 
-/// Writes a session as tsv or csv: one row per message, or one for a session that has the text in its title alone.
+/// Writes a session as tsv or csv: one row per message, or one row for a session that matches only in its title.
 pub(crate) fn rows(
     out: &mut impl Write,
     one: &Match<'_>,
@@ -384,9 +385,9 @@ pub(crate) fn rows(
     }
 }
 
-/// Puts a message on one line, as its three parts.
+/// Formats a message on one line, in three parts.
 fn words(hit: &Hit) -> [String; 3] {
-    // Blanks at the seams are part of what was said.
+    // Blanks at the seams belong to the message.
     let part = |text: &str| {
         let line = text::one_line(text);
         let [first, last] = [text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace)];
@@ -424,7 +425,7 @@ pub(crate) fn ndjson(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
     write_line(out, &MatchJson::from(one))
 }
 
-/// Writes the last line of an ndjson answer: in how many sessions the text is, and the rest.
+/// Writes the last line of an ndjson answer: the number of matching sessions, and the summary.
 pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Summary<'_>) -> io::Result<()> {
     #[derive(Serialize)]
     struct Counted<'a> {
@@ -435,7 +436,7 @@ pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Su
     write_summary(out, Counted { sessions, rest: summary })
 }
 
-/// Says on a terminal what the answer leaves out.
+/// Returns the notes on a terminal about omitted parts of the answer.
 pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matching == 0 && summary.searched > 0 {

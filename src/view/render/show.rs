@@ -1,4 +1,4 @@
-//! One session in full, for people.
+//! One session in full, for users.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,13 +19,13 @@ use crate::system::reach;
 use crate::view::render::table;
 use crate::view::ui::Styles;
 
-/// The longest prompt in the summary on a terminal; `--messages` shows the whole.
+/// Maximum characters of the prompt in the summary on a terminal; `--messages` shows the whole.
 const MAX_PROMPT: usize = 300;
 /// The columns of the names of facts, and the least width of a text.
 const MARGIN: usize = 16;
 const NARROWEST: usize = 20;
 
-/// Writes everything that is known of a session, and how it is resumed or why it is not.
+/// Writes all facts about a session, and its resume command or the reason why there is none.
 pub(crate) fn session(
     out: &mut impl Write,
     env: &Env,
@@ -49,7 +49,7 @@ pub(crate) fn session(
     let exists = match session.launch_dir_exists {
         Some(true) => ", exists",
         Some(false) => ", does not exist here",
-        // An archived session's directory is not looked at; one that was is asked for here no second time.
+        // The directory of an archived session is not checked; one on a silent mount is not asked again.
         None if session.launch_dir().is_some_and(|dir| !reach::answers(dir)) => ", not known to exist",
         None => "",
     };
@@ -103,7 +103,7 @@ pub(crate) fn session(
     match ready {
         Ok(plan) => {
             let elsewhere = &env.invocation.elsewhere;
-            // Its own shell there may not know the agent's program; rejoin looks for it.
+            // The shell there may not find the agent's program; rejoin searches for it.
             let through_us = elsewhere.host.is_some().then(|| {
                 let name = format!("{}:{}", session.agent, session.id());
                 in_home(&format!("rejoin resume {}", shell::word(&name)), elsewhere).into_owned()
@@ -120,7 +120,7 @@ pub(crate) fn session(
             page.warning("resume", &format!("refused: {}", refusal.message))?;
             let hint = refusal.hint.as_deref().map(text::printable).unwrap_or_default();
             for line in hint.lines() {
-                // What is listed below a sentence is indented there.
+                // The list below a sentence is indented.
                 page.words("", &line.replacen("      ", "  ", 1), Style::new())?;
             }
         }
@@ -244,7 +244,7 @@ fn plural(word: &str, count: u64) -> String {
     }
 }
 
-/// Returns the words of a session for a line of conversation: agent, short id, title.
+/// Formats a session for a line of conversation: agent, short id, title.
 pub(crate) fn in_words(session: &Session) -> String {
     format!("{} session {} ({})", session.agent, session.id(), text::truncated(&table::title(session), 60))
 }

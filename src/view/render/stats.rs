@@ -1,4 +1,4 @@
-//! Sessions in numbers: bars for people, lines for pipes, JSON for scripts.
+//! Sessions in numbers: bars for users, lines for pipes, JSON for scripts.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,20 +18,20 @@ use crate::view::render::rows;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
-/// So many rows of a group are shown to people who did not ask for that group.
+/// Maximum rows of a group that are shown to users by default.
 const MAX_ROWS: usize = 10;
-/// The most that a bar takes, in columns.
+/// Maximum columns of a bar.
 const MAX_BAR: usize = 24;
-/// The least width of a name before numbers are left out.
+/// Minimum width of a name; numbers are dropped before it shrinks below.
 const LEAST_NAME: usize = 24;
 
-/// What `stats` answers.
+/// The answer of `stats`.
 #[derive(Debug)]
 pub(crate) struct Stats {
-    /// The numbers by each key that was asked for, those of one key together.
+    /// The numbers by each requested key, those of one key together.
     pub rows: Vec<Row>,
     pub total: Tally,
-    /// Whether every row is shown to people too.
+    /// Set to show every row to users.
     pub is_whole: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Stats {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub by: StatsKey,
-    /// `None` is what is not known.
+    /// The value; `None` if unknown.
     pub key: Option<String>,
     pub tally: Tally,
 }
@@ -163,7 +163,7 @@ impl Stats {
         let Styles { header, strong, faint, .. } = styles;
         let Some(by) = all.first().map(|row| row.by) else { return Ok(()) };
         let skipped = if self.is_whole { 0 } else { all.len().saturating_sub(MAX_ROWS) };
-        // Of weeks the last ones are of interest, of all else the first.
+        // The last weeks are of interest, and the first rows of all other keys.
         let shown = if by == StatsKey::Week { &all[skipped..] } else { &all[..all.len() - skipped] };
         let fit = if by == StatsKey::Project { Fit::Path } else { Fit::Text };
         let tallies = shown.iter().map(|row| &row.tally);
@@ -219,7 +219,7 @@ fn name(by: StatsKey, key: Option<&str>, env: &Env) -> String {
     }
 }
 
-/// Writes a number as people say it: 950, 12.3k, 4.5M.
+/// Formats a number in short form: 950, 12.3k, 4.5M.
 fn short(number: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     match UNITS.iter().find(|(unit, _)| number >= *unit) {

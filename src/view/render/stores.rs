@@ -1,4 +1,4 @@
-//! Which agents there are: their stores, and where was looked in vain.
+//! The agents: their stores, and the stores that do not exist.
 
 use std::io::{self, Write};
 
@@ -20,12 +20,12 @@ use crate::view::render::rows as lines;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
-/// What `agents` answers.
+/// The answer of `agents`.
 #[derive(Debug)]
 pub(crate) struct Agents {
     /// Every store.
     pub stores: Vec<StoreFacts>,
-    /// How many pointers each program has that keeps no sessions of its own, and how many of them lead nowhere.
+    /// Number of pointers of each program without sessions, and of those that are dangling.
     pub pointers: Vec<Pointers>,
     /// The stores of agents that rejoin does not read.
     pub not_read: Vec<UnreadStore>,
@@ -162,7 +162,7 @@ impl Answer for Agents {
 }
 
 impl Agents {
-    /// Writes a table of the stores that are there, with one row for those of one program's tasks, and names the others.
+    /// Writes a table of the existing stores, with one row for those of one program's tasks, and names the others.
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let width = env.terminal.columns();
         let (there, in_vain): (Vec<&StoreFacts>, Vec<&StoreFacts>) = self.stores.iter().partition(|store| store.exists);
@@ -218,7 +218,7 @@ struct Row<'s> {
     stores: Vec<&'s StoreFacts>,
 }
 
-/// Returns the rows; the tasks of a program are where the first of them is.
+/// Returns the rows; the tasks of a program are at the place of the first of them.
 fn rows<'s>(stores: &[&'s StoreFacts]) -> Vec<Row<'s>> {
     let mut rows: Vec<Row<'s>> = Vec::new();
     for store in stores {

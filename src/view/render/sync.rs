@@ -24,7 +24,7 @@ use crate::view::render::json::details::{Details, SyncDetails};
 use crate::view::render::{table, undo_hint};
 use crate::view::ui::Styles;
 
-/// The most columns of a title.
+/// Maximum columns of a title.
 const TITLE: usize = 50;
 
 /// A session that comes here.
@@ -32,7 +32,7 @@ const TITLE: usize = 50;
 pub(crate) struct BroughtRow {
     /// The machine that continued it.
     pub machine: String,
-    /// Whether this machine did not have it.
+    /// Set if this machine did not have it.
     pub is_new: bool,
     /// The session as that machine archived it.
     pub session: Session,
@@ -57,7 +57,7 @@ impl LeftRow {
         Self { agent: session.agent, id: session.id().to_owned(), title: Some(table::title(session)), left }
     }
 
-    /// Returns whether this is usual, and may be different at the next sync.
+    /// Returns whether this is normal, and may be different at the next sync.
     pub(crate) fn is_usual(&self) -> bool {
         [IN_USE, IN_DATABASE].contains(&self.left.code)
     }
@@ -207,7 +207,7 @@ impl Syncing<'_> {
         Ok(())
     }
 
-    /// Says in one sentence what was done.
+    /// Summarizes the outcome in one sentence.
     pub(crate) fn sentence(&self, env: &Env) -> String {
         let is_plan = self.report.outcome.is_none();
         let count = |is_new: bool| {

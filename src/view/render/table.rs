@@ -1,4 +1,4 @@
-//! Listings for people: a table that fits its terminal, a line a session.
+//! Listings for users: a table that fits its terminal, one line per session.
 
 mod fit;
 
@@ -19,20 +19,20 @@ use crate::view::grid;
 use crate::view::render::fields;
 use crate::view::ui::Styles;
 
-/// How a table looks.
+/// The layout of a table.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// How much of each id is shown.
+    /// The shortened ids.
     pub short: ShortIds,
-    /// The columns that were asked for; without them the usual ones, as many as there is room for.
+    /// The requested columns; `None` for as many of the usual ones as fit.
     pub fields: Option<Vec<Field>>,
     /// Selects the usual columns of sessions in use.
     pub is_of_running: bool,
-    /// Whether marks are words on narrow terminals too.
+    /// Set to show marks as words on narrow terminals, too.
     pub is_wide: bool,
-    /// Whether each project has a heading of its own.
+    /// Set to give each project a heading.
     pub has_groups: bool,
-    /// Whether each line has its number in front, because that names the session.
+    /// Set to begin each line with its number, which names the session.
     pub has_places: bool,
 }
 
@@ -53,7 +53,7 @@ impl Look {
     }
 }
 
-/// Writes a table that fits the terminal, one line a session, whatever the sessions hold.
+/// Writes a table that fits the terminal, one line per session, for any contents of the sessions.
 pub(crate) fn sessions(
     out: &mut impl Write,
     env: &Env,
@@ -81,12 +81,12 @@ pub(crate) fn sessions(
     Ok(())
 }
 
-/// Returns the project of a session: a directory of the machine that it lies on.
+/// Returns the project of a session: a directory, with the host that it is on.
 fn project(session: &Session) -> (Option<&str>, Option<&Path>) {
     (session.host(), session.launch_dir())
 }
 
-/// Says whose project the first of these sessions is in, and what it holds; both together fit the width.
+/// Returns the name of the first session's project, and a summary of its sessions; both together fit the width.
 fn heading(rest: &[Session], env: &Env, width: usize) -> (String, String) {
     let dir = rest[0].launch_dir();
     let own = || rest.iter().take_while(|session| project(session) == project(&rest[0]));
@@ -101,12 +101,12 @@ fn heading(rest: &[Session], env: &Env, width: usize) -> (String, String) {
     (text::truncated_path(&name, width - holds.width()).into_owned(), holds)
 }
 
-/// Returns a directory as people read it.
+/// Formats a directory for users.
 pub(crate) fn shown_dir(dir: &Path, env: &Env) -> String {
     text::one_line(&env.tilde(dir)).into_owned()
 }
 
-/// Returns what people call a session, on one line.
+/// Returns the title or first prompt of a session, on one line.
 pub(crate) fn title(session: &Session) -> String {
     match session.label() {
         Some(label) => text::one_line(label).into_owned(),
@@ -118,11 +118,11 @@ pub(crate) fn title(session: &Session) -> String {
 /// Formats a moment as its local time and its age.
 pub(crate) fn moment(at: Timestamp, env: &Env) -> String {
     let (shown, ago) = (env.clock.shown(at), text::ago(Some(at), env.clock.now));
-    // An old time is shown as its date, which is there already.
+    // An old time is shown as its date, which is already there.
     if shown.starts_with(&ago) { shown } else { format!("{shown}, {ago}") }
 }
 
-/// Says when a session was last active; what an agent keeps only while it is closed tells when that was.
+/// Formats the time of the last activity; for an agent that only keeps closed sessions, the time of closing.
 pub(crate) fn active(session: &Session, env: &Env) -> String {
     let ago = text::ago(session.active_at(), env.clock.now);
     if is_closed(session) { format!("closed {ago}") } else { ago }
@@ -136,7 +136,7 @@ pub(crate) fn holder(session: &Session, pid: u32, now: Timestamp) -> String {
     [Some(format!("process {pid}")), started, activity].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns when the process started that uses a session.
+/// Returns the start time of the process that uses a session.
 fn started_at(session: &Session) -> Option<Timestamp> {
     session.process?.started_at
 }
@@ -145,7 +145,7 @@ fn is_closed(session: &Session) -> bool {
     session.copy().active_at.as_ref().is_some_and(|at| at.source == "closed_at")
 }
 
-/// Returns what a cell of a table says, before it is cut.
+/// Returns the text of a cell, before it is cut.
 fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
     match field {
         Field::Id => text::one_line(look.short.get(session)).into_owned(),

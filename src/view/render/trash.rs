@@ -1,4 +1,4 @@
-//! What is in the trash, and what was purged from it.
+//! The contents of the trash, and the purged ones.
 
 use std::io::{self, Write};
 
@@ -58,7 +58,7 @@ pub(crate) struct TrashEntryJson<'a> {
     pub size_bytes: u64,
 }
 
-/// Returns what to type to mean an entry.
+/// Returns the name of an entry for the command line.
 pub(crate) fn name(entry: &Entry<'_>) -> String {
     format!("{}/{}", entry.run.id, entry.item)
 }
@@ -144,7 +144,7 @@ impl Answer for Purged {
         (kind(is_plan), ChangeJson { totals, warnings: self.failed.clone(), ..document })
     }
 
-    /// Writes what was deleted.
+    /// Writes the deleted runs.
     fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
         let Styles { warning, .. } = styles;
         for failed in &self.failed {

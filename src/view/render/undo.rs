@@ -1,4 +1,4 @@
-//! What was undone, and the runs that can be.
+//! The result of an undo, and the runs that can be undone.
 
 use std::io::{self, Write};
 
@@ -42,7 +42,7 @@ impl Answer for Report {
         (kind(self.is_dry_run), document)
     }
 
-    /// Writes a line an item that is in the way, and what was put back.
+    /// Writes one line per refused item, and the number of restored ones.
     fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
         items(out, styles, self, true)?;
         writeln!(out, "{}", sentence(self))
@@ -57,7 +57,7 @@ impl Answer for Report {
     }
 }
 
-/// Writes a line an item: of those that were refused, and with `all` of those that were put back.
+/// Writes one line per item that was refused and, with `all`, per item that was restored.
 fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> io::Result<()> {
     for ((record, _), result) in report.run.items.iter().zip(&report.items) {
         if !not_done(out, styles, &record.label, result)? && all && *result == ItemResult::Done {
@@ -68,7 +68,7 @@ fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> i
     Ok(())
 }
 
-/// Says what was put back, or would be.
+/// Summarizes the restored items, or those that would be restored.
 fn sentence(report: &Report) -> String {
     let Totals { done, refused, .. } = Totals::of(&report.items, false);
     let (run, verb) = (text::one_line(&report.run.id), text::one_line(&report.run.verb));
@@ -112,7 +112,7 @@ pub(crate) struct RunJson<'a> {
     pub undoable: bool,
 }
 
-/// Puts a run into the contract's form.
+/// Converts a run to the JSON contract.
 fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
     let (done, undone) = (run.count(|state| *state == State::Done), run.count(|state| *state == State::Undone));
     RunJson {
@@ -138,17 +138,17 @@ fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
     }
 }
 
-/// The runs that are known.
+/// The known runs.
 pub(crate) struct Runs<'a> {
     /// The runs.
     pub history: &'a History,
-    /// Whether one is going on now.
+    /// Set if a run is in progress.
     pub is_busy: bool,
 }
 
 impl Runs<'_> {
     fn json(&self, at: usize) -> RunJson<'_> {
-        // Only the newest can be the one that is going on now.
+        // Only the newest run can be in progress.
         run_json(&self.history.runs[at], self.is_busy && at == 0)
     }
 }

@@ -6,7 +6,7 @@ use crate::format::command_line::in_home;
 use crate::system::env::Env;
 use crate::view::ui::Styles;
 
-/// Says how a run is undone.
+/// Writes the command that undoes a run.
 pub(crate) fn write(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
     let Styles { faint, .. } = styles;
     writeln!(out, "{faint}{}{faint:#}", sentence(run, env))

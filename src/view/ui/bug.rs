@@ -1,4 +1,4 @@
-//! What people see of a bug in this program: one error like any other, on the terminal as it was before.
+//! Reports a bug in rejoin: as one error like any other, on the restored terminal.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -9,10 +9,10 @@ use crate::error::Exit;
 use crate::format::text;
 use crate::system::terminal;
 
-/// Has a panic end the program with one clear error, from now on and in whichever thread it happens.
+/// Installs a panic hook that ends the program with one clear error, in any thread.
 ///
-/// Nothing is unwound. A run that is ended in the middle is put right by its journal, as after a kill; what else would not
-/// be put back is the terminal, and it is here.
+/// The process exits without unwinding. The journal recovers an interrupted run, as after a kill; only the terminal
+/// must be restored here.
 #[expect(clippy::disallowed_methods, reason = "no caller can return what a thread that panics leaves behind")]
 pub(crate) fn tell_of_bugs() {
     panic::set_hook(Box::new(|bug| {
@@ -20,7 +20,7 @@ pub(crate) fn tell_of_bugs() {
         let why = bug.payload_as_str().map_or(Cow::Borrowed("no reason given"), Cow::Borrowed);
         let at = bug.location().map(ToString::to_string).unwrap_or_else(|| "an unknown place".to_string());
         let mut err = io::stderr().lock();
-        // How far something was may stand on the line.
+        // A progress line may be on the current line.
         let clean = if err.is_terminal() { "\r\x1b[K" } else { "" };
         let _ = err.write_all(format!("{clean}{}", words(&why, &at)).as_bytes());
         std::process::exit(Exit::Bug.code().into());
@@ -33,7 +33,7 @@ fn words(why: &str, at: impl Display) -> String {
         "error: a bug in rejoin ended it: {} ({at})\n\
          hint: no conversation is lost by that, and `rejoin doctor` names what was left half done; please report it, with what \
          you typed and the version, {}\n",
-        // It may hold a piece of what was read.
+        // It may contain foreign text.
         text::one_line(why),
         env!("CARGO_PKG_VERSION"),
     )
@@ -54,7 +54,7 @@ mod tests {
     const HERE: &str = "REJOIN_TEST_OF_A_BUG";
 
     #[test]
-    fn a_bug_is_one_line_on_the_usual_screen_and_leaves_the_terminal_as_it_was() {
+    fn a_bug_is_one_error_on_the_restored_terminal() {
         if std::env::var_os(HERE).is_some() {
             tell_of_bugs();
             let _screen = Screen::take().expect("a terminal");
@@ -63,14 +63,14 @@ mod tests {
         let (mut pty, other_end) = open().expect("a terminal");
         let kept = rustix::io::dup(&pty).expect("the terminal");
         let program = std::env::current_exe().expect("this program");
-        let name = "view::ui::bug::tests::a_bug_is_one_line_on_the_usual_screen_and_leaves_the_terminal_as_it_was";
+        let name = "view::ui::bug::tests::a_bug_is_one_error_on_the_restored_terminal";
         let mut child = Command::new(program)
             .args(["--exact", name, "--nocapture", "--test-threads=1"])
             .env(HERE, "1")
             .spawn(other_end)
             .expect("a running program");
         let mut shown = Vec::new();
-        // The end is told as an error by Linux.
+        // Linux reports the end of the stream as an error.
         let _ = pty.read_to_end(&mut shown);
         let shown = String::from_utf8_lossy(&shown);
         let status = child.wait().expect("an end");

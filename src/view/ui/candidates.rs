@@ -1,10 +1,10 @@
-//! The sessions that a selector could mean, as a short table.
+//! The candidates for a selector, as a short table.
 
 use crate::error::Candidate;
 use crate::format::text;
 use crate::view::grid::{self, Column, Fit};
 
-/// The most that a directory gets.
+/// Maximum columns of a directory.
 const WIDEST_DIR: usize = 30;
 
 /// Returns one line per session: agent, the word to type for it, title, directory and the last activity.
@@ -18,7 +18,7 @@ pub(super) fn table(candidates: &[Candidate], width: usize) -> Vec<String> {
         Column::new("", Fit::Path, candidates.iter().map(dir)),
         Column::new("", Fit::Whole, candidates.iter().map(|one| one.row.active.as_str())),
     ];
-    // The word to type is shown in any case.
+    // The word to type is never cut.
     let width = width.saturating_sub(2).max(grid::needed(&columns[..2], [0; 2]));
     grid::lines(columns, width).map(|line| format!("  {line}")).collect()
 }
@@ -29,7 +29,7 @@ mod tests {
     use crate::error::Row;
 
     #[test]
-    fn a_line_tells_a_session_from_the_others_and_fits() {
+    fn a_line_identifies_its_session_and_fits() {
         let one = |id: &str, title: &str| Candidate {
             agent: "claude".to_owned(),
             select: id.to_owned(),

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use crate::format::{shown, text};
 
-/// The styles of this program and its highlight; any other code came with foreign text.
+/// The style codes of rejoin and its highlight; any other code came with foreign text.
 const OWN_CODES: [&str; 7] = ["", "0", "1", "2", "4", "7", "38;5;163"];
 
-/// A stream that lets through lines, tabs and, where they are wanted, this program's own colours.
+/// A stream that lets through lines, tabs and, if colours are enabled, rejoin's own colours.
 ///
 /// Each write must be whole characters, as those of `write!` are.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl<W: Write> Gate<W> {
 impl<W: Write> Write for Gate<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if shown::is_only_shown(bytes) {
-            // A part that was written could end inside of a character.
+            // A partial write could end inside a character.
             return self.out.write_all(bytes).map(|()| bytes.len());
         }
         self.out.write_all(guarded(&String::from_utf8_lossy(bytes), self.has_colors).as_bytes())?;
@@ -42,7 +42,7 @@ impl<W: Write> Write for Gate<W> {
     }
 }
 
-/// Escapes everything that could command a terminal, except lines, tabs and, where they are wanted, own colours.
+/// Escapes everything that could command a terminal, except lines, tabs and, if colours are enabled, own colours.
 pub(super) fn guarded(text: &str, has_colors: bool) -> Cow<'_, str> {
     if text.split(['\n', '\t']).all(shown::is_harmless) {
         return Cow::Borrowed(text);
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(through(&text, false), "\\u{1b}[1m\\u{1b}[38;5;163ma\\u{1b}[0m\tb\n日本\n");
     }
 
-    /// Takes a few bytes at a time, as a pipe may that is nearly full.
+    /// Accepts a few bytes at a time, like a nearly full pipe.
     struct Little(Vec<u8>);
 
     impl Write for Little {
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_in_parts_is_whole() {
+    fn a_partial_write_splits_no_character() {
         let mut gate = Gate::new(Little(Vec::new()), false);
         gate.write_all("日本語x".as_bytes()).expect("a text");
         assert_eq!(gate.out.0, "日本語x".as_bytes());
     }
 
     #[test]
-    fn a_character_is_found_wherever_it_stands() {
+    fn a_control_character_is_found_at_any_offset() {
         for before in 0..70 {
             for (c, is_shown) in
                 [('~', true), ('é', true), ('日', true), ('\u{7f}', false), ('\r', false), ('\u{9b}', false)]
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_commands_a_terminal_does_not_pass() {
+    fn terminal_commands_do_not_pass() {
         for (text, expected) in [
             ("a\x1b[2Jb", "a\\u{1b}[2Jb"),
             ("\x1b[8mhidden", "\\u{1b}[8mhidden"),

@@ -1,4 +1,4 @@
-//! The terminal: answers go to standard output, the conversation to standard error.
+//! The terminal: answers go to standard output, all other messages to standard error.
 
 mod bug;
 mod candidates;
@@ -24,23 +24,23 @@ pub(crate) use pager::Pager;
 use pages::Pages;
 use progress::{Pauses, Progress, Showing};
 
-/// Where a run writes.
+/// The streams of a run.
 #[derive(Debug)]
 pub(crate) struct Ui {
     out: Gate<BufWriter<Pages>>,
     quiet: bool,
     columns: usize,
-    /// The width of the terminal that standard error is.
+    /// The width of the terminal on standard error; `None` for another stream.
     err_width: Option<usize>,
-    /// Where this run looks in place of the usual, so that the commands that are printed do too.
+    /// The home and host of this run if they are not the default, for the commands that it prints.
     elsewhere: Elsewhere,
     pauses: Pauses,
-    /// How things look on standard output; plain unless it wants colours.
+    /// Styles for standard output; empty without colours.
     pub styles: Styles,
     err_styles: Styles,
 }
 
-/// How things look; every style is empty where no colours are wanted.
+/// The styles of text; all are empty without colours.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Styles {
     /// Names of columns and fields.
@@ -51,7 +51,7 @@ pub(crate) struct Styles {
     pub found: Style,
     /// The row that enter takes.
     pub chosen: Style,
-    /// What matters less.
+    /// Less important text.
     pub faint: Style,
     /// A problem that can be fixed.
     pub warning: Style,
@@ -73,14 +73,14 @@ impl Styles {
     }
 }
 
-/// Prints an answer of one line in the program's own words, for which no stream has to be opened: that takes longer.
+/// Prints an answer of one line of the program's own text, without opening a stream, which would take longer.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
 pub(crate) fn answer_in_a_line(line: &'static str) {
     let mut rest = line.as_bytes();
     while !rest.is_empty() {
         match rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdout(), rest)) {
             Ok(written @ 1..) => rest = &rest[written..],
-            // A reader that is gone does not want it.
+            // The reader is gone.
             _ => return,
         }
     }
@@ -109,7 +109,7 @@ impl Ui {
         }
     }
 
-    /// Returns how things look on standard error.
+    /// Returns the styles for standard error.
     pub(crate) fn err_styles(&self) -> &Styles {
         &self.err_styles
     }
@@ -119,24 +119,24 @@ impl Ui {
         &mut self.out
     }
 
-    /// Returns whether answers and what is said beside them are coloured.
+    /// Returns whether both answers and messages are coloured.
     pub(crate) fn has_colors(&self) -> bool {
         let plain = Style::new();
         self.styles.error != plain && self.err_styles.error != plain
     }
 
-    /// Returns whether nothing but the answer is wanted.
+    /// Returns whether only the answer is wanted.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Begins to show progress, if someone is watching.
+    /// Starts to show progress, if it can be watched.
     pub(crate) fn progress(&self, what: &'static str, total: usize) -> Progress {
         Progress::new(what, total, self.pauses, self.is_watched(), &self.elsewhere)
     }
 
-    /// Begins to show the progress of threads, if someone is watching and they take long. It goes away with the value, which
-    /// must be before anything else is said.
+    /// Starts to show the progress of threads, if it can be watched and they take long. Dropping the value removes the
+    /// line, which must happen before any other message.
     pub(crate) fn watch(&self, what: &'static str) -> Showing {
         Showing::new(what, self.pauses, self.is_watched())
     }
@@ -146,7 +146,7 @@ impl Ui {
         !self.quiet && io::stderr().is_terminal()
     }
 
-    /// Lets a pager show what is written until the next flush, if that is longer than the screen.
+    /// Shows the output until the next flush in a pager, if it is longer than the screen.
     pub(crate) fn page(&mut self, env: &Env) {
         let terminal = &env.terminal;
         let size = terminal.width.zip(terminal.height).filter(|_| !terminal.is_dumb);
@@ -160,18 +160,18 @@ impl Ui {
         self.out.inner().get_ref().is_running()
     }
 
-    /// Hands on what was written so far, of an answer that continues.
+    /// Flushes the output of an unfinished answer.
     pub(crate) fn hand_on(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Hands on what was written so far; if a pager shows it, waits until that ends.
+    /// Flushes the output; if a pager shows it, waits until that ends.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()?;
         self.out.inner().get_mut().end()
     }
 
-    /// Says in one line something that helps to understand the answer.
+    /// Prints a note that helps to understand the answer.
     pub(crate) fn note(&mut self, message: &str) {
         self.lines_of_note(message).iter().for_each(|line| self.say(format_args!("{line}")));
     }
@@ -192,7 +192,7 @@ impl Ui {
         self.err_width.map_or_else(|| vec![line.to_owned()], |width| wrap::broken(line, width, margin))
     }
 
-    /// Says a message after a label in a style.
+    /// Prints a message after a label in a style.
     fn say_labelled(&mut self, label: &str, style: Style, message: &str) {
         let text = format!("{label} {}", indented(&self.pasteable(message)));
         let lines: Vec<String> = text.split('\n').flat_map(|line| self.fitted(line)).collect();
@@ -200,22 +200,22 @@ impl Ui {
         self.say(format_args!("{style}{label}{style:#}{}", &lines[label.len()..]));
     }
 
-    /// Returns what is said, with its commands for where this run looks.
+    /// Returns a message with commands for the home and host of this run.
     fn pasteable<'t>(&self, message: &'t str) -> Cow<'t, str> {
         command_line::all_in_home(message, &self.elsewhere)
     }
 
-    /// Says that something is not as it should be, though the run goes on.
+    /// Prints a warning about a problem that does not stop the run.
     pub(crate) fn warn(&mut self, message: &str) {
         if !self.quiet {
             self.say_labelled("warning:", self.err_styles.warning, message);
         }
     }
 
-    /// Says why the run failed, with what to type next.
+    /// Prints the reason why the run failed, with a command to type next.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Declined) {
-            // Somebody answered no, which is not an error.
+            // A declined confirmation is not an error.
             return self.note("Nothing was changed.");
         }
         self.say_labelled("error:", self.err_styles.error, &format!("{error:#}"));
@@ -256,13 +256,13 @@ impl Ui {
         Ok(bytes)
     }
 
-    /// Returns standard input, for what is too long to be held.
+    /// Returns standard input, for input that is too long for memory.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
     pub(crate) fn input(&mut self) -> impl BufRead + use<> {
         BufReader::with_capacity(64 * 1024, io::stdin().lock())
     }
 
-    /// Asks a question that is answered with yes or no, below what it is about; no answer is a no.
+    /// Asks a yes-or-no question, below its explanation; no answer means no.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
     pub(crate) fn confirm(&mut self, about: &[String], question: &str) -> io::Result<bool> {
         self.flush()?;
@@ -277,7 +277,7 @@ impl Ui {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Says what is wrong with the arguments, in clap's words, which hold those arguments.
+    /// Prints clap's message about wrong arguments, which quotes them.
     pub(crate) fn usage(&mut self, error: &clap::Error) {
         let has_colors = self.err_styles.error != Style::new();
         let words = error.render();
@@ -285,7 +285,7 @@ impl Ui {
         self.say(format_args!("{}", guarded(words.trim_end_matches('\n'), has_colors)));
     }
 
-    /// Hands on what another host says beside its answer.
+    /// Prints the standard error of another host.
     pub(crate) fn relay(&mut self, host: &str, words: &str) {
         let style = self.err_styles.faint;
         for line in words.lines() {
@@ -305,13 +305,13 @@ impl Ui {
             // A message would be lost on the screen of a pager.
             let _ = self.flush();
         }
-        // There is nowhere left to tell that standard error cannot be written.
+        // If standard error cannot be written, there is no other place to report it.
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
 }
 
-/// Makes text safe and has every further line begin with a blank, so that no name in it makes a line that looks like this
-/// program's own.
+/// Makes text safe and begins every further line with a blank, so that a name in it cannot make a line that looks like
+/// one by rejoin itself.
 fn indented(text: &str) -> String {
     let mut lines = String::new();
     for (at, line) in text::printable(text).split('\n').enumerate() {

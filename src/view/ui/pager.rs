@@ -1,4 +1,4 @@
-//! The pager: the program that shows what is longer than the screen.
+//! The pager: the program that shows output longer than the screen.
 
 use std::io;
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::pager::Pager;
 use crate::system::signals::Signals;
 
-/// As git has it: quit if everything fits, pass colours, leave the text on the screen.
+/// As in git: quit if everything fits, pass colours, leave the text on the screen.
 const FLAGS: &str = "FRX";
 
 /// Standard output, and the pager between it and the answer.
@@ -38,7 +38,7 @@ struct Held {
     rows: usize,
 }
 
-/// A pager that runs. The keys that end programs are meant for it.
+/// A running pager. The keys that end programs are meant for it.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -50,7 +50,7 @@ impl Pages {
         Self { stdout, state: State::Off }
     }
 
-    /// Begins to hold text for a screen of this size.
+    /// Starts to hold text for a screen of this size.
     pub(super) fn hold(&mut self, pager: Pager, columns: usize, rows: usize) {
         if matches!(self.state, State::Off) {
             self.state = State::Holding(Held { pager, text: Vec::new(), columns, rows });
@@ -83,7 +83,7 @@ impl Pages {
         self.stdout.flush()
     }
 
-    /// Starts the pager with the held text. Without one, text goes to standard output as it is.
+    /// Starts the pager with the held text. If it cannot be started, text goes directly to standard output.
     fn start(&mut self) -> io::Result<()> {
         let State::Holding(held) = mem::take(&mut self.state) else { return Ok(()) };
         let signals = Signals::catch().ok();
@@ -127,7 +127,7 @@ impl Write for Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // A reader that is gone does not want the rest.
+        // The reader is gone, and does not need the rest.
         let _ = self.end();
     }
 }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_height_counts_what_the_terminal_breaks_but_no_codes() {
+    fn the_height_counts_wrapped_lines_and_ignores_codes() {
         for (text, columns, expected) in
             [("", 10, 0), ("a\n", 10, 1), ("a\n\nb", 10, 3), ("\x1b[1mabcde\x1b[0mfghij\n", 10, 1), ("日本語\n", 5, 2)]
         {

@@ -1,4 +1,4 @@
-//! A line that shows how far something is: on a terminal, and gone when it is done.
+//! A progress line: on a terminal, and removed when the work is done.
 
 use std::fmt::Debug;
 use std::io::{self, Stderr, Write};
@@ -11,17 +11,17 @@ use crate::system::env::{Elsewhere, Env};
 use crate::system::signals;
 use crate::system::watch::{Watch, Watcher};
 
-/// How many characters the bar has.
+/// Characters of the bar.
 const WIDTH: usize = 30;
-/// Takes the line away.
+/// Erases the line.
 const ERASE: &str = "\r\x1b[K";
 
-/// How long nothing is shown.
+/// Times without output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
-    /// Before the first line; most work is done before anyone wonders.
+    /// Before the first line; most work is done by then.
     first: Duration,
-    /// Between two lines, because no one reads faster.
+    /// Between two lines, so that they can be read.
     next: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Default for Pauses {
 }
 
 impl Pauses {
-    /// Reads what a test asks for: every pause in milliseconds, to which only builds for development listen.
+    /// Reads the pauses that a test sets, in milliseconds; only debug builds read them.
     pub(super) fn from_env(env: &Env) -> Self {
         let wish = env.variable("REJOIN_PAUSE").filter(|_| cfg!(debug_assertions));
         let pause = wish.and_then(|wish| wish.to_str()?.parse().ok()).map(Duration::from_millis);
@@ -43,7 +43,7 @@ impl Pauses {
 /// The messages for an interrupt, one for each piece of work that is shown.
 static ON_INTERRUPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Work that is shown, for as long as this lives: Ctrl-C stops it with a message.
+/// Work that is shown while this value lives: Ctrl-C stops it with a message.
 #[derive(Debug)]
 struct Work;
 
@@ -65,15 +65,15 @@ fn messages() -> MutexGuard<'static, Vec<String>> {
     ON_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints the message below the line that shows how far the work was.
+/// Prints the message below the progress line.
 fn report_interrupt() {
     if let Some(message) = messages().last() {
-        // The program ends here in any case.
+        // The program ends here in any case, so an error is ignored.
         let _ = terminal().write_all(format!("\n{message}\n").as_bytes());
     }
 }
 
-/// How far one thread is; the line goes away with the value.
+/// The progress of one thread; dropping it removes the line.
 #[derive(Debug)]
 pub(crate) struct Progress {
     total: usize,
@@ -89,7 +89,7 @@ impl Progress {
         is_watched: bool,
         elsewhere: &Elsewhere,
     ) -> Self {
-        // What changes something is waited for from its beginning.
+        // For a change, the user waits from the beginning.
         let pauses = Pauses { first: pauses.next, ..pauses };
         let list = in_home("rejoin undo --list", elsewhere);
         let message = match what {
@@ -102,7 +102,7 @@ impl Progress {
         Self { total, _work: work, line: is_watched.then(|| Line::new(what, pauses, terminal())) }
     }
 
-    /// Shows how many are done.
+    /// Shows the number of completed items.
     pub(crate) fn at(&mut self, done: usize) {
         if let Some(line) = &mut self.line {
             line.show(done, self.total);
@@ -110,7 +110,7 @@ impl Progress {
     }
 }
 
-/// How far threads are that tell the watcher; the line goes away with the value, whoever goes on telling.
+/// The progress of threads that report to the watcher; dropping it removes the line, even if threads still report.
 #[derive(Debug)]
 pub(crate) struct Showing {
     tally: Option<Arc<Tally<Stderr>>>,
@@ -123,19 +123,19 @@ impl Showing {
         Self { tally, _work: is_watched.then(|| Work::begin("Stopped.".to_owned())) }
     }
 
-    /// Returns whom to tell.
+    /// Returns the watcher to report to.
     pub(crate) fn watcher(&self) -> Watcher {
         self.tally.as_ref().map(|tally| Watcher::new(Arc::<Tally<Stderr>>::clone(tally))).unwrap_or_default()
     }
 
-    /// Takes the line away for good.
+    /// Removes the line for good.
     pub(crate) fn end(&self) {
         if let Some(tally) = &self.tally {
             tally.end();
         }
     }
 
-    /// Takes the line away until threads tell of more, so that something else can be said.
+    /// Removes the line until threads report again, so that another message can be printed.
     pub(crate) fn clear(&self) {
         if let Some(tally) = &self.tally {
             tally.clear();
@@ -149,12 +149,12 @@ impl Drop for Showing {
     }
 }
 
-/// Counts what threads have done; who comes while another writes the line leaves that to it.
+/// Counts completed items across threads. A thread that finds another one drawing skips the redraw.
 #[derive(Debug)]
 struct Tally<W: Write> {
     total: AtomicUsize,
     done: AtomicUsize,
-    /// Nothing once it has ended.
+    /// `None` once it has ended.
     line: Mutex<Option<Line<W>>>,
 }
 
@@ -167,7 +167,7 @@ impl<W: Write> Tally<W> {
         if let Ok(mut line) = self.line.try_lock()
             && let Some(line) = line.as_mut()
         {
-            // Read with the lock held, so that what is shown never goes back.
+            // Read while the lock is held, so that the shown count never decreases.
             line.show(self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
         }
     }
@@ -205,11 +205,11 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
     }
 }
 
-/// The line itself.
+/// The line on the terminal.
 #[derive(Debug)]
 struct Line<W: Write> {
     what: &'static str,
-    /// How long nothing is shown from now on.
+    /// Time without output from now on.
     pause: Duration,
     next: Duration,
     last: Instant,
@@ -238,7 +238,7 @@ impl<W: Write> Line<W> {
     }
 
     fn write(&mut self, text: &str) {
-        // No one misses a line that cannot be shown.
+        // A line that cannot be shown is not important.
         let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
     }
 }
@@ -268,7 +268,7 @@ mod tests {
 
     const ALWAYS: Pauses = Pauses { first: Duration::ZERO, next: Duration::ZERO };
 
-    /// What is written, which outlives the line.
+    /// The output, which outlives the line.
     #[derive(Clone, Debug, Default)]
     struct Paper(Arc<Mutex<Vec<u8>>>);
 
@@ -277,7 +277,7 @@ mod tests {
             String::from_utf8(self.0.lock().expect("what is written").clone()).expect("UTF-8")
         }
 
-        /// Returns how many were done of how many, by line.
+        /// Returns the completed and total numbers of each line.
         fn counts(&self) -> Vec<(usize, usize)> {
             let text = self.text();
             let numbers = text.split(ERASE).filter_map(|line| line.rsplit_once("] ")?.1.split_once('/'));
@@ -301,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_grows_with_what_is_done_and_never_beyond_its_end() {
+    fn the_bar_never_grows_beyond_its_end() {
         assert_eq!(line("Removing", 5, 10), format!("\r\x1b[KRemoving [{}{}] 5/10", "#".repeat(15), " ".repeat(15)));
         assert!(line("Removing", 11, 10).ends_with(&format!("[{}] 10/10", "#".repeat(WIDTH))));
         assert!(line("Removing", 0, 0).ends_with("0/0"));
     }
 
     #[test]
-    fn threads_that_work_at_once_never_show_more_than_there_is_nor_less_than_before() {
+    fn counts_of_threads_never_decrease_or_exceed_the_total() {
         let (tally, paper) = tally(ALWAYS);
         for round in 1..=3 {
             tally.begin(1000);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_gone_at_the_end_and_stays_so_whoever_goes_on_telling() {
+    fn the_line_stays_removed_after_the_end() {
         let (tally, paper) = tally(ALWAYS);
         tally.begin(2);
         tally.done(1);
@@ -358,12 +358,12 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_next_has_a_count_of_its_own() {
+    fn the_next_phase_starts_a_new_count() {
         let (tally, paper) = tally(ALWAYS);
         tally.begin(1);
         tally.done(1);
         for total in [3, 6] {
-            // What comes in several rounds adds up.
+            // Several rounds add up.
             tally.turn_to("Looking closer");
             tally.begin(3);
             tally.done(3);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_appears_sooner_where_something_is_changed_than_where_it_is_read() {
+    fn a_change_shows_its_line_sooner_than_a_read() {
         let usual = Pauses::default();
         assert!(usual.first > usual.next);
         let progress = Progress::new("Removing", 1, usual, true, &Elsewhere::default());
@@ -385,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_watches_nobody_is_told() {
+    fn progress_is_off_without_a_terminal() {
         let showing = Showing::new("Reading", ALWAYS, false);
         assert_eq!(format!("{:?}", showing.watcher()), format!("{:?}", Watcher::default()));
     }
 
     #[test]
-    fn what_else_is_said_finds_the_line_gone_and_it_comes_back_with_the_next_news() {
+    fn the_line_is_cleared_for_a_message_and_redrawn_after() {
         let (tally, paper) = tally(ALWAYS);
         tally.begin(2);
         tally.done(1);

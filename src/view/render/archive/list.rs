@@ -1,4 +1,4 @@
-//! What the archive holds.
+//! The contents of the archive.
 
 use std::io::{self, Write};
 
@@ -16,21 +16,21 @@ use crate::view::render::list::{Layout, beyond};
 use crate::view::render::table;
 use crate::view::ui::Styles;
 
-/// What `list --archived` answers.
+/// The answer of `list --archived`.
 pub(crate) struct ArchivedList<'a> {
     /// The archive.
     pub archive: &'a Archive,
-    /// The sessions in the order that was asked for, as they were in their newest state.
+    /// The newest state of each session, in the requested order.
     pub sessions: &'a [Session],
     /// The states of each, the oldest first, and the newest of them.
     pub states: Vec<(&'a [Snapshot], &'a Manifest)>,
-    /// How it is written.
+    /// Its layout.
     pub layout: Layout,
-    /// How many passed the filters but are not shown without `--all`.
+    /// Number of sessions that passed the filters but are only shown with `--all`.
     pub hidden: usize,
-    /// How many were cut off by `--limit`.
+    /// Number of sessions cut off by `--limit`.
     pub beyond_limit: usize,
-    /// What could not be read.
+    /// Paths that could not be read.
     pub problems: &'a [Problem],
 }
 
@@ -159,7 +159,7 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
     }
 }
 
-/// Says on a terminal what the table leaves out.
+/// Returns the notes on a terminal about sessions that the table leaves out.
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     let width = env.terminal.columns();
     let mut notes = match &list.layout {

@@ -25,14 +25,14 @@ pub(crate) use list::*;
 pub(crate) use show::*;
 pub(crate) use verify::*;
 
-/// How many columns a title may have.
+/// Maximum columns of a title.
 const TITLE: usize = 60;
 
 /// The sessions that were archived, or would be.
 pub(crate) struct Archiving<'a> {
-    /// What became of each session.
+    /// The result of each session.
     pub report: &'a Report<'a>,
-    /// Whether nothing was written.
+    /// Set if nothing was written.
     pub is_dry_run: bool,
 }
 
@@ -68,7 +68,7 @@ fn stored_bytes(report: &Report<'_>) -> u64 {
     report.items.iter().map(|item| item.stored_bytes).sum()
 }
 
-/// Puts a session that is archived into the contract's form.
+/// Converts an archived session to the JSON contract.
 pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
     let Item { session, done, number, files, size_bytes, stored_bytes, .. } = item;
     let (in_use, state, files, stored_bytes) = (in_use(session), *number, *files, *stored_bytes);
@@ -79,7 +79,7 @@ pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a
     }
 }
 
-/// Writes a line for each session that was not there already, and a summary.
+/// Writes one line per session that was not there already, and a summary.
 fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
     let faint = styles.faint;
     for item in report.items.iter().filter(|item| item.done != ItemResult::Unchanged) {
@@ -112,7 +112,7 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
         line.push_str(&format!(", {count} {what}"));
     }
     let dir = env.tilde(&report.dir);
-    // What other sessions have in common, and compression, are known when it is written.
+    // Shared files and compression are only known when the archive is written.
     let new = match stored_bytes(report) {
         0 => "Nothing".to_owned(),
         bytes if is_dry_run => format!("At most {}", text::size(bytes)),

@@ -19,7 +19,7 @@ use crate::view::ui::Styles;
 
 const KIND: &str = "archived-session";
 
-/// What `show` says of an archived session.
+/// The answer of `show` for an archived session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown<'a> {
     /// The archive.
@@ -84,7 +84,7 @@ fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
     }
 }
 
-/// Writes what the manifest says.
+/// Writes the contents of the manifest.
 pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown: &Shown<'_>) -> io::Result<()> {
     let session = archived(shown.states, shown.state);
     let Styles { strong, header, .. } = styles;
@@ -139,7 +139,7 @@ pub(crate) fn show_json(out: &mut impl Write, shown: &Shown<'_>, messages: impl 
     write_object(out, KIND, ArchivedSessionJson { entries, ..answer(shown, messages) })
 }
 
-/// Writes the answer without its entries, a line an entry, and a summary.
+/// Writes the answer without its entries, one line per entry, and a summary.
 pub(crate) fn show_ndjson(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
     #[derive(Serialize)]
     struct Summary {

@@ -1,4 +1,4 @@
-//! Whether the archive is sound, and what is hurt.
+//! The check of an archive, and the damage that it found.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -17,11 +17,11 @@ use crate::view::render::items::List;
 use crate::view::render::json::PathJson;
 use crate::view::ui::Styles;
 
-/// What a check of an archive found.
+/// The result of checking an archive.
 pub(crate) struct Verified<'a> {
     /// The archive.
     pub archive: &'a Archive,
-    /// What was found.
+    /// The verdict.
     pub verdict: &'a Verdict,
 }
 
@@ -103,7 +103,7 @@ impl Answer for Verified<'_> {
         ("archive-verify", fields)
     }
 
-    /// Writes what is damaged, and a summary.
+    /// Writes the damaged files, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let Self { archive, verdict } = self;
         let Styles { warning, faint, .. } = styles;

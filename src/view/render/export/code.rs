@@ -1,10 +1,11 @@
-//! Code in colours, without knowing its language well: strings, comments, numbers and the words that most languages share.
+//! Highlights code without a grammar of its language: strings, comments, numbers and the words that most languages
+//! share.
 //!
 //! The grammars of a highlighter backtrack, and the code is foreign text; this reads each character once.
 
 use std::fmt::Write as _;
 
-/// Words that stand out in most languages.
+/// Keywords of most languages.
 const KEYWORDS: &[&str] = &[
     "as",
     "async",
@@ -101,9 +102,9 @@ const HASH: &[&str] = &[
     "yml",
     "zsh",
 ];
-/// Languages in which `--` does.
+/// Languages in which `--` begins a comment.
 const DASHES: &[&str] = &["sql", "lua", "haskell", "hs", "elm"];
-/// What is no code.
+/// Languages that are not highlighted.
 const PLAIN: &[&str] = &["", "text", "txt", "plain", "console", "output", "log", "md", "markdown", "csv"];
 
 /// Writes code as HTML, its parts in spans.
@@ -140,7 +141,7 @@ fn tokens(out: &mut String, code: &str, line_comment: &str) {
     let mut before = None;
     while let Some(first) = rest.chars().next() {
         let starts_word = before.is_none_or(|before: char| !before.is_alphanumeric() && before != '_');
-        // In a shell, `$#` and `a#b` are no comments.
+        // In a shell, `$#` and `a#b` do not begin a comment.
         let begins_comment =
             rest.starts_with(line_comment) && (line_comment != "#" || before.is_none_or(char::is_whitespace));
         let (length, class) = if begins_comment {
@@ -191,7 +192,7 @@ fn span(out: &mut String, class: &str, text: &str) {
     out.push_str("</span>");
 }
 
-/// Adds text to a page or to the value of an attribute, as nothing but text.
+/// Adds text to a page or to the value of an attribute, with everything escaped.
 pub(super) fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_comments_numbers_and_keywords_stand_out() {
+    fn strings_comments_numbers_and_keywords_are_highlighted() {
         assert_eq!(
             highlighted("let x = \"a<b\"; // 1\n", "rust"),
             "<span class=k>let</span> x = <span class=s>&quot;a&lt;b&quot;</span>; <span class=c>// 1</span>\n"

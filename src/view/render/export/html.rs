@@ -1,4 +1,4 @@
-//! A conversation as one page of HTML that needs nothing else and runs nothing.
+//! A conversation as one self-contained page of HTML without scripts.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::view::render::table;
 
 const STYLE: &str = include_str!("page.css");
 
-/// Whatever comes through nonetheless: nothing is loaded and nothing runs.
+/// Content security policy, as a second defence: nothing is loaded and nothing runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Writes a page of HTML.
@@ -24,7 +24,7 @@ pub(crate) struct HtmlPage<'e, W> {
     prompts: usize,
 }
 
-/// Writes the head of a page, up to where its body begins.
+/// Writes the head of a page, up to the beginning of its body.
 pub(super) fn head(out: &mut impl Write, title: &str) -> io::Result<()> {
     let title = escaped(title);
     write!(
@@ -70,7 +70,7 @@ impl<'e, W: Write> HtmlPage<'e, W> {
         let class = message.role.name();
         writeln!(self.out, "<section class={class}{id}><h2>{name}{}</h2>", at.unwrap_or_default())?;
         let said = visible(message.text.trim_end());
-        // What a person typed is shown as it was typed.
+        // A prompt is shown as it was typed.
         if message.role == Role::Assistant && said.len() <= MAX_MARKDOWN_BYTES {
             markdown(&mut self.out, &said)?;
         } else {

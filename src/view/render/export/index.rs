@@ -14,7 +14,7 @@ pub(crate) struct Entry {
     pub title: String,
     pub agent: &'static str,
     pub dir: String,
-    /// When it was last active, as a day.
+    /// The day of its last activity.
     pub day: String,
     pub messages: u64,
 }
@@ -41,7 +41,7 @@ pub(crate) fn html_index(out: &mut impl Write, entries: &[Entry]) -> io::Result<
     out.flush()
 }
 
-/// Writes the same as Markdown.
+/// Writes the index as Markdown.
 pub(crate) fn markdown_index(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
     writeln!(
         out,

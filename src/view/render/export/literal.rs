@@ -1,8 +1,8 @@
-//! Text, code and addresses in which no parser of Markdown finds anything else.
+//! Text, code and addresses that no parser of Markdown takes for anything else.
 
 use std::fmt::Write as _;
 
-/// Writes text so that Markdown, of any kind, finds nothing in it; what begins a line may begin a block there.
+/// Escapes text for all kinds of Markdown; text that begins a line could begin a block.
 pub(super) fn literal(text: &str, begins_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut before = None;
@@ -44,7 +44,7 @@ pub(super) fn fenced(text: &str, language: &str) -> Vec<String> {
 pub(super) fn typed(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let (mut out, mut at) = (Vec::with_capacity(lines.len()), 0);
-    // A fence that nothing closes is text, and so is every longer one after it.
+    // A fence that is never closed is text, and so is every longer one after it.
     let mut unclosed = usize::MAX;
     while let Some(line) = lines.get(at) {
         at += 1;
@@ -96,7 +96,7 @@ fn closes(line: &str, length: usize) -> bool {
     line.len() >= length && line.chars().all(|c| c == '`')
 }
 
-/// Writes code within a line between more marks than are in it.
+/// Writes code within a line, between more backticks than it contains.
 pub(super) fn code_span(code: &str) -> String {
     let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let mark = "`".repeat(longest + 1);
@@ -105,7 +105,7 @@ pub(super) fn code_span(code: &str) -> String {
     format!("{mark}{pad}{code}{pad}{mark}")
 }
 
-/// Writes an address so that nothing in it ends it.
+/// Writes an address so that no character in it ends it.
 pub(super) fn destination(address: &str) -> String {
     address.chars().fold(String::with_capacity(address.len()), |mut out, c| {
         match c {

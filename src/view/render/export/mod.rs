@@ -1,6 +1,7 @@
-//! Whole conversations for other programs and for people without this one: Markdown, and pages of HTML.
+//! Whole conversations for other programs and for users without rejoin: Markdown, and pages of HTML.
 //!
-//! What is exported comes from agents, models and web pages. It is text in every form, whatever it holds.
+//! The exported text comes from agents, models and web pages. It remains text in every format, regardless of its
+//! contents.
 
 mod code;
 mod html;
@@ -26,12 +27,12 @@ pub(crate) use html::HtmlPage;
 pub(crate) use index::{Entry, html_index, markdown_index};
 pub(crate) use markdown::MarkdownPage;
 
-/// Longer text is not taken for Markdown: nobody has written it for people to read.
+/// Maximum bytes of text that is parsed as Markdown: longer text was not written for a reader.
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
 
-/// A conversation in the making: its head, then its messages in order, then those of the sub-agents, then its end.
+/// An unfinished conversation: its head, then its messages in order, then those of the sub-agents, then its end.
 pub(crate) trait Page {
-    /// Writes what the page is about.
+    /// Writes the head of the page.
     fn begin(&mut self, session: &Session, subagents: &[Session]) -> io::Result<()>;
 
     /// Begins the conversation of a sub-agent, by its place among them.
@@ -40,11 +41,11 @@ pub(crate) trait Page {
     /// Adds a message.
     fn message(&mut self, message: &Message) -> io::Result<()>;
 
-    /// Writes what is still held back.
+    /// Writes the remaining text.
     fn end(&mut self) -> io::Result<()>;
 }
 
-/// A call of a tool with what it answered, which are folded together.
+/// A call of a tool with its answer, which are folded together.
 #[derive(Debug, PartialEq, Eq)]
 struct Call {
     text: String,
@@ -52,25 +53,25 @@ struct Call {
 }
 
 impl Call {
-    /// Returns what is shown while it is folded.
+    /// Returns the text that is visible while it is folded.
     fn summary(&self) -> &str {
         self.text.lines().find(|line| !line.trim().is_empty()).unwrap_or("(nothing)")
     }
 }
 
-/// Puts the answers of tools to their calls.
+/// Joins the answers of tools with their calls.
 #[derive(Debug, Default)]
 struct Calls {
     open: Option<Call>,
 }
 
 impl Calls {
-    /// Takes a message, and returns the call that it ends; the message itself is left where it is none of a tool.
+    /// Takes a message, and returns the call that it ends; leaves a message that is not from a tool.
     fn take(&mut self, message: &Message) -> Option<Call> {
         if message.role != Role::Tool {
             return self.open.take();
         }
-        // As every agent's reader writes them: an answer begins with an arrow.
+        // As every agent's reader writes messages: an answer begins with an arrow.
         match &mut self.open {
             Some(call) if message.text.starts_with('→') => {
                 call.text.push('\n');
@@ -86,12 +87,12 @@ impl Calls {
     }
 }
 
-/// Returns text in which nothing is hidden or out of order; lines and tabs stay.
+/// Returns text without hidden or reordering characters; lines and tabs stay.
 pub(super) fn visible(said: &str) -> String {
     said.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
 }
 
-/// Returns what a reader wants to know of a session, with the names of it.
+/// Returns the facts about a session for a reader, each with its name.
 fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
     let copy = session.copy();
     let said = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned());
@@ -109,7 +110,7 @@ fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// Returns who speaks, in words for a reader.
+/// Returns the name of the speaker for a reader.
 fn speaker(message: &Message) -> Cow<'static, str> {
     let name = match message.role {
         Role::User => "User",
@@ -120,7 +121,7 @@ fn speaker(message: &Message) -> Cow<'static, str> {
     message.branch.map_or(name.into(), |number| format!("{name} (branch {number})").into())
 }
 
-/// Returns whether an address leads to a page or to a mailbox, and to nothing that runs here.
+/// Returns whether an address leads to a page or to a mailbox, and does not run anything.
 fn is_safe_link(address: &str) -> bool {
     let is = |scheme: &str| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     is("https://") || is("http://") || is("mailto:")

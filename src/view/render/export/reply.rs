@@ -1,11 +1,11 @@
-//! Replies of models, which are Markdown, as events that every renderer may show.
+//! Replies of models, which are Markdown, as events that are safe for every renderer.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::format::text;
 use crate::view::render::export::is_safe_link;
 
-/// Extensions of Markdown that models write. Footnotes and reference definitions would reach into other messages.
+/// Extensions of Markdown that models write. Footnotes and reference definitions would affect other messages.
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
 /// Reads a reply as events without HTML, without pictures, and with links to pages and mailboxes only.
@@ -25,7 +25,7 @@ pub(super) fn events(reply: &str) -> Vec<Event<'_>> {
             }
             Event::Text(text) if is_code => events.0.push(Event::Text(text)),
             Event::Code(code) => events.0.push(Event::Code(code.replace('\t', " ").into())),
-            // An entity may stand for a character that hides text.
+            // An entity may encode a character that hides text.
             Event::Text(text) => events.text(&text),
             Event::Html(html) => events.lines(&html, true),
             Event::InlineHtml(html) => events.lines(&html, false),
@@ -74,7 +74,7 @@ fn link<'a>(address: String) -> Tag<'a> {
 struct Events<'a>(Vec<Event<'a>>);
 
 impl Events<'_> {
-    /// Adds text to the one before it: the parser cuts it where something might have begun.
+    /// Adds text to the text before it: the parser splits text at every possible start of markup.
     fn text(&mut self, more: &str) {
         let more = more.replace(['\n', '\t'], " ");
         let more = text::unbroken(&more);
@@ -114,13 +114,13 @@ impl Events<'_> {
     }
 }
 
-/// Levels of the headings of a reply that the next one may be below. The speaker's name is above all of them, and no level
-/// is left out, wherever the model began: a listener goes from heading to heading.
+/// Levels of the headings of a reply that the next one may be below. The speaker's name is above all of them, and the
+/// levels have no gaps, because screen-reader users navigate by heading.
 #[derive(Default)]
 struct Headings(Vec<HeadingLevel>);
 
 impl Headings {
-    /// Takes a heading, and returns the level that it has on the page.
+    /// Takes a heading, and returns its level on the page.
     fn below(&mut self, level: HeadingLevel) -> HeadingLevel {
         while self.0.last().is_some_and(|above| *above >= level) {
             self.0.pop();
@@ -129,7 +129,7 @@ impl Headings {
         self.level()
     }
 
-    /// Returns the level of the heading that was taken last.
+    /// Returns the level of the last heading.
     fn level(&self) -> HeadingLevel {
         match self.0.len() {
             0 | 1 => HeadingLevel::H3,

@@ -1,7 +1,7 @@
-//! Replies as Markdown that means the same wherever it is put, and that ends where it ends.
+//! Rewrites replies as Markdown that means the same in any place, and that does not affect the text after it.
 //!
-//! A reply is parsed and written anew: a fence that was left open, a reference that another message defines, or HTML that
-//! begins in one message and ends in the next would change what follows.
+//! A reply is parsed and written again: a fence that was left open, a reference that another message defines, or HTML
+//! that begins in one message and ends in the next would change the text after it.
 
 use std::fmt::Write as _;
 use std::vec::IntoIter;
@@ -11,9 +11,9 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, Tag};
 use crate::view::render::export::literal::{code_span, destination, fenced, literal};
 use crate::view::render::export::reply;
 
-/// Deepest nesting of blocks and marks; no reply for people has more.
+/// Maximum nesting of blocks and marks; replies that are meant to be read have less.
 const MAX_DEPTH: usize = 32;
-/// Longest word that names the language of a code block.
+/// Maximum bytes of the name of a code block's language.
 const MAX_LANGUAGE_BYTES: usize = 32;
 
 /// Writes a reply again; `None` if its blocks are nested too deeply, or if a part of it would be left out.
@@ -38,11 +38,11 @@ pub(super) fn rewrite(reply: &str) -> Option<String> {
 /// A block of lines.
 struct Block {
     lines: Vec<String>,
-    /// The place of the mark of a list among those that it may have; a list is kept from one before it by another mark.
+    /// The number of its list mark among the possible ones; a list after another one needs a different mark.
     mark: Option<usize>,
 }
 
-/// Puts blocks together, with a line between them if they are `loose`.
+/// Joins blocks, with an empty line between them if they are `loose`.
 fn join(blocks: Vec<Block>, loose: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for block in blocks {
@@ -54,7 +54,7 @@ fn join(blocks: Vec<Block>, loose: bool) -> Vec<String> {
     lines
 }
 
-/// Puts `first` before the first line and as many blanks, or `rest`, before the others.
+/// Adds `first` before the first line, and as many blanks, or `rest`, before the others.
 fn prefixed(lines: Vec<String>, first: &str, rest: &str) -> Vec<String> {
     let prefixed = lines.into_iter().enumerate().map(|(at, line)| {
         let prefix = if at == 0 { first } else { rest };
@@ -76,7 +76,7 @@ struct Rewriter<'a> {
 }
 
 impl Rewriter<'_> {
-    /// Writes blocks up to the end of what they are in; returns them, and whether one of them is a paragraph.
+    /// Writes blocks up to the end of their container; returns them, and whether one of them is a paragraph.
     fn blocks(&mut self) -> (Vec<Block>, bool) {
         let (mut blocks, mut is_loose) = (Vec::<Block>::new(), false);
         while let Some(event) = self.events.peek() {
@@ -96,7 +96,7 @@ impl Rewriter<'_> {
                     self.events.next();
                     vec!["***".to_owned()]
                 }
-                // Text of an item of a list without paragraphs.
+                // Text of a list item without paragraphs.
                 _ => self.inlines(Within::Paragraph),
             };
             if !lines.iter().all(String::is_empty) {
@@ -112,7 +112,7 @@ impl Rewriter<'_> {
             Tag::Heading { level, .. } => {
                 let mark = "#".repeat(*level as usize);
                 let mut text = self.inlines(Within::Heading).join(" ");
-                // Marks at the end of a heading are part of it.
+                // Marks at the end of a heading would belong to it.
                 if text.ends_with('#') {
                     text.insert(text.len() - 1, '\\');
                 }
@@ -152,7 +152,7 @@ impl Rewriter<'_> {
         let mut lines = Vec::new();
         for (at, blocks) in items.into_iter().enumerate() {
             let mark = match start {
-                // Markdown takes no longer number for that of a list.
+                // Markdown accepts no longer number in a list.
                 Some(start) => format!("{}{} ", (start.saturating_add(at as u64)).min(999_999_999), [".", ")"][mark]),
                 None => ["- ", "+ "][mark].to_owned(),
             };
@@ -191,7 +191,7 @@ impl Rewriter<'_> {
         lines
     }
 
-    /// Writes text and marks as lines, up to a block or to the end of what they are in.
+    /// Writes text and marks as lines, up to a block or to the end of their container.
     fn inlines(&mut self, within: Within) -> Vec<String> {
         let (mut lines, mut line) = (Vec::new(), String::new());
         // The end of each mark that is open.
@@ -240,8 +240,8 @@ impl Rewriter<'_> {
                     line.push_str(&literal(text, line.is_empty()));
                 }
                 Some(Event::Code(code)) => {
-                    // Three marks may open a fence. A line of a table is cut before it is read. Some parsers find an
-                    // address in text, and take a mark that follows it for a part of it.
+                    // Three marks may open a fence. A line of a table is split before it is parsed. Some parsers find
+                    // an address in text, and include a mark after it.
                     let is_fence = line.is_empty() && code.contains("``");
                     let is_cut = within == Within::Cell && code.contains("\\|");
                     let word = line.rsplit(char::is_whitespace).next().unwrap_or_default();
@@ -261,7 +261,7 @@ impl Rewriter<'_> {
                 }
                 Some(Event::TaskListMarker(is_done)) => {
                     line.push_str(if is_done { "[x] " } else { "[ ] " });
-                    // Without text after it, it is none.
+                    // Without text after it, it does not open anything.
                     is_opened = true;
                 }
                 _ => {}
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_loads_or_reaches_into_another_message_is_text() {
+    fn scripts_images_and_references_become_text() {
         for (reply, expected) in [
             ("x <script>y</script>", "x &lt;script>y&lt;/script>"),
             ("<script>\n\n\nalert(1)\n</script>", "&lt;script>\n\nalert(1)\n&lt;/script>"),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_are_nested_too_deeply_are_not_written_anew() {
+    fn deeply_nested_blocks_are_not_rewritten() {
         assert_eq!(rewrite(&">".repeat(1000)), None);
     }
 }

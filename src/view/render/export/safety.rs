@@ -34,7 +34,7 @@ fn rendered(page: &str) -> [String; 2] {
     [pulldown, markdown::to_html_with_options(page, &options).expect("Markdown has no errors")]
 }
 
-/// Returns what a page of these messages has that no page may have.
+/// Returns the parts of a page of these messages that no page may have.
 pub(crate) fn fault(said: &[(Role, String)], env: &Env) -> Option<String> {
     let mut out = Vec::new();
     let mut page = MarkdownPage::new(&mut out, env);
@@ -70,7 +70,7 @@ mod tests {
     use crate::view::render::export::rewrite::rewrite;
     use crate::view::render::export::{reply, visible};
 
-    /// Pieces of Markdown, HTML and text that mean more together than alone.
+    /// Pieces of Markdown, HTML and text that have another meaning together.
     const PIECES: &[&str] = &[
         "a",
         "b c",

@@ -1,4 +1,4 @@
-//! The one JSON document of every command that changes files: the plan, or what came of it.
+//! The one JSON document of every command that changes files: the plan, or its outcome.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -175,14 +175,14 @@ impl<'a> ChangeJson<'a> {
     }
 }
 
-/// A change, and what came of it if it was applied.
+/// A change, and its outcome if it was applied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report<'a> {
     /// The change.
     pub change: &'a Change,
-    /// What came of it; `None` for a plan.
+    /// The outcome; `None` for a plan.
     pub outcome: Option<&'a Outcome>,
-    /// Whether what is removed goes for good, not to the trash.
+    /// Set if files are deleted, and not moved to the trash.
     pub is_permanent: bool,
 }
 
@@ -202,14 +202,14 @@ impl<'a> Report<'a> {
         (&self.change.items[at], self.outcome.and_then(|outcome| outcome.done.get(at)))
     }
 
-    /// Returns what agents remove, each with its result.
+    /// Returns the sessions that agents remove, each with its result.
     pub(crate) fn handed(&self) -> impl Iterator<Item = (&'a Handed, Option<&'a ItemResult>)> + use<'a> {
         let outcome = self.outcome;
         let result = move |at: usize| outcome.and_then(|outcome| outcome.handed.get(at));
         self.change.handed.iter().enumerate().map(move |(at, one)| (one, result(at)))
     }
 
-    /// Counts the items and what agents remove.
+    /// Counts the items and the sessions that agents remove.
     pub(crate) fn totals(&self) -> Totals {
         let results = self.items().map(|(_, done)| done).chain(self.handed().map(|(_, done)| done));
         let totals = Totals::of(results.flatten(), false);
@@ -224,7 +224,7 @@ impl<'a> Report<'a> {
         self.outcome.and_then(|outcome| outcome.run.as_deref())
     }
 
-    /// Puts the change into the contract's form.
+    /// Converts the change to the JSON contract.
     pub(crate) fn document(self, details: Option<Details<'a>>) -> (&'static str, ChangeJson<'a>) {
         let own = self.change.items.len();
         let items = List::counted(own + self.change.handed.len(), move |at| match at.checked_sub(own) {

@@ -1,4 +1,4 @@
-//! What the JSON document of a change has for one command only.
+//! Fields of the JSON document of a change that only one command has.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -247,7 +247,7 @@ pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
     }
 }
 
-/// Returns the bytes of a path that JSON cannot hold as a string.
+/// Returns the bytes of a path that JSON cannot represent as a string.
 pub(crate) fn path_bytes(path: &Path) -> Option<String> {
     path.to_str().is_none().then(|| STANDARD.encode(path.as_os_str().as_bytes()))
 }
@@ -384,7 +384,7 @@ pub(crate) struct RefusalJson<'a> {
 }
 
 impl<'a> RefusalJson<'a> {
-    /// Puts a refusal into the contract's form; its commands are for where this run looks.
+    /// Converts a refusal to the JSON contract, with commands for the home and host of this run.
     pub(crate) fn new(refusal: &'a Refusal, elsewhere: &Elsewhere) -> Self {
         let Refusal { code, message, hint, .. } = refusal;
         let hint = hint.as_deref().map(|hint| all_in_home(hint, elsewhere));
@@ -408,7 +408,7 @@ pub(crate) struct ErrorJson<'a> {
     pub candidates: &'a [Candidate],
 }
 
-/// Puts an error into the contract's form.
+/// Converts an error to the JSON contract.
 pub(crate) fn error(error: &anyhow::Error, elsewhere: &Elsewhere) -> String {
     let refusal = error.downcast_ref::<Refusal>();
     let message = format!("{error:#}");
@@ -420,7 +420,7 @@ pub(crate) fn error(error: &anyhow::Error, elsewhere: &Elsewhere) -> String {
         candidates: refusal.map_or(&[], |refusal| &refusal.candidates),
     };
     let mut line = Vec::new();
-    // Nothing in it can fail, nor can writing to memory.
+    // Neither the conversion nor writing to memory fails.
     let _ = write_object(&mut line, "error", fields);
     String::from_utf8_lossy(line.trim_ascii_end()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The columns of a list of sessions: which are shown, and in how many words.
+//! The columns of a list of sessions, and the length of their words.
 
 use super::{Look, cell, is_closed, started_at};
 use crate::format::text;
@@ -10,7 +10,7 @@ use crate::view::grid::{Column, Fit, needed};
 use crate::view::render::fields;
 use crate::view::ui::Styles;
 
-/// The least width of a title and of a path that is worth showing, and the width that they get before other columns go.
+/// Minimum useful widths of a title and of a path, and the widths that they get before other columns are dropped.
 const NARROWEST: [usize; 2] = [14, 12];
 const COMFORTABLE: [usize; 2] = [28, 16];
 /// The width that a title and a path get before marks in words shrink, and the narrowest and the widest column of those.
@@ -62,7 +62,7 @@ pub(super) fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Lo
     columns
 }
 
-/// Returns the columns of a table for which none were chosen.
+/// Returns the default columns of a table.
 fn usual(sessions: &[Session], env: &Env, look: &Look) -> Vec<Field> {
     let counts = Field::COUNTS.into_iter().filter(|_| sessions.iter().any(|it| it.copy().prompts.is_some()));
     let usual: &[Field] = if look.is_of_running { &Field::OF_RUNNING } else { &Field::OF_TABLES };
