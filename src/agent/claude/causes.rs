@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_not_understood_hides_every_cause() {
+    fn an_unknown_record_hides_every_cause() {
         let surrogate = ("user", r#""\ud83d""#);
         assert_eq!(found(&[surrogate]).len(), 1);
         for other in
