@@ -1,4 +1,4 @@
-//! Targets of `cargo fuzz`, for text from other programs. Each function panics if a promise is broken.
+//! Targets of `cargo fuzz`, for text from other programs. Each function panics if a guarantee is broken.
 
 use std::cell::LazyCell;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::session::select::SortKey;
 use crate::system::env::Env;
 use crate::view::render::export::safety;
 
-/// Exports a conversation as Markdown. A line that begins with a byte below 3 begins a message of another speaker.
+/// Exports a conversation as Markdown. A line that begins with a byte below 3 begins a message of another role.
 pub fn markdown(data: &[u8]) {
     let mut said: Vec<(Role, String)> = Vec::new();
     for line in String::from_utf8_lossy(data).split_inclusive('\n') {
@@ -35,7 +35,7 @@ pub fn markdown(data: &[u8]) {
     assert!(fault.is_none(), "{}", fault.unwrap_or_default());
 }
 
-/// Reads a row of another host.
+/// Parses a row of another host.
 pub fn host_row(data: &[u8]) {
     let Ok(line) = std::str::from_utf8(data) else { return };
     let host: Arc<str> = "box".into();
@@ -49,7 +49,7 @@ pub fn host_row(data: &[u8]) {
     }
 }
 
-/// Reads a manifest of an archive.
+/// Parses a manifest of an archive.
 pub fn manifest(data: &[u8]) {
     let Ok(manifest) = Manifest::parse(data) else { return };
     let root = Path::new("/unpacked");
@@ -57,7 +57,7 @@ pub fn manifest(data: &[u8]) {
     HOME.with(|env| (manifest.place(), manifest.roots_here(env), manifest.database_here(env)));
 }
 
-/// Reads a journal, with the plan that it begins with.
+/// Parses a journal with its plan.
 pub fn journal(data: &[u8]) {
     thread_local! {
         static STATE: LazyCell<(tempfile::TempDir, Env)> = LazyCell::new(|| {
@@ -79,7 +79,7 @@ pub fn journal(data: &[u8]) {
     });
 }
 
-/// Offers a word to a shell that completes a line.
+/// Completes a word for a shell.
 pub fn completion_word(data: &[u8]) {
     let Ok(word) = std::str::from_utf8(data) else { return };
     if !word.is_empty() && complete::is_a_word(word) {
@@ -88,7 +88,7 @@ pub fn completion_word(data: &[u8]) {
     }
 }
 
-/// Reads a config file.
+/// Parses a config file.
 pub fn config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = Config::parse(text, Path::new("/config.toml"));

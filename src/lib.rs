@@ -1,8 +1,7 @@
-//! Finds, repairs, cleans up and resumes coding-agent sessions, whichever agent wrote them and
-//! wherever they were started.
+//! Finds, repairs, cleans up and resumes coding-agent sessions of any agent in any directory.
 //!
-//! [`run`] is the program. Data flows one way; docs/architecture.md draws it. Programs that keep sessions of
-//! their own can call [`write_session_info`] and [`read_working_dir`].
+//! [`run`] is the program. Data flows one way; docs/architecture.md draws it. Programs that keep their own sessions can
+//! call [`write_session_info`] and [`read_working_dir`].
 
 #![cfg_attr(test, expect(clippy::arithmetic_side_effects, reason = "tests reckon with times of their own"))]
 
@@ -44,7 +43,7 @@ use system::env::Env;
 use view::render;
 use view::ui::Ui;
 
-/// Runs the program with these arguments; the first one is its own name.
+/// Runs the program with these arguments; the first one is the program name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let mut args = args.into_iter();
     let first = [args.next(), args.next(), args.next()];
@@ -57,20 +56,20 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(exit) = commands::complete::answer(&args) {
         return exit;
     }
-    // The agent waits, and with a cold cache the definition of all commands alone takes longer than the event.
+    // The agent waits, and with a cold cache even the definition of all commands takes longer than handling the event.
     if let Some(event) = commands::hook::plain_event(&args) {
         return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));
     }
     let mut command = cli::command();
     if args.len() < 2 {
         if !opens_picker() {
-            // A reader that is gone does not want help.
+            // If the reader is gone, the help is not needed.
             let _ = command.print_help();
             return Exit::Ok;
         }
         args.push("resume".into());
     }
-    // Hints repeat the arguments as they were typed.
+    // Hints repeat the arguments as typed.
     let mut split = args.clone();
     split_from_options(&mut split);
     let mut matches = command.try_get_matches_from_mut(&split);
@@ -91,10 +90,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 return Exit::Ok;
             }
             if is_wrong {
-                // The words of the error hold the arguments.
+                // The error message contains the arguments.
                 let shown: Vec<String> =
                     split.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
-                // Its help hides the global options, which may be meant.
+                // The subcommand's help hides the global options, which may be meant.
                 let mut command = Cli::command();
                 let mut error = command.try_get_matches_from_mut(&shown).err().unwrap_or(error);
                 add_tips(&mut error, &command, &shown);
@@ -102,7 +101,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
                 return Exit::Usage;
             }
-            // A reader that is gone does not want help.
+            // If the reader is gone, the help is not needed.
             let _ = error.print();
             return Exit::Ok;
         }
@@ -111,7 +110,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         // Nothing is read that an event does not need, such as the zone's files.
         return commands::hook::event(event, &mut Ui::new(None, cli.global.quiet, cli.global.color));
     }
-    // With other hosts, it is a home there.
+    // With other hosts, `--home` is a home on those hosts.
     let home = cli.global.home.as_deref().filter(|_| cli.global.hosts.is_empty());
     let env = Env::read(home);
     let env = env.map(|mut env| {
@@ -156,7 +155,8 @@ fn opens_picker() -> bool {
     Env::read(None).is_ok_and(|env| commands::find::can_pick(&env.terminal))
 }
 
-/// Returns whether a verb reads the config file: what agents and programs call does its work whatever stands in it.
+/// Returns whether a command reads the config file: commands that agents and programs call must work whatever it
+/// contains.
 fn reads_config(command: &Command) -> bool {
     !matches!(
         command,
@@ -199,7 +199,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     }
 }
 
-/// Returns the format that was asked for.
+/// Returns the requested format.
 fn asked_format(mut matches: &ArgMatches) -> Option<Format> {
     while let Some((_, inner)) = matches.subcommand() {
         matches = inner;

@@ -12,35 +12,35 @@ use crate::session::mapping::Mapping;
 use crate::session::{Copy, Store};
 use crate::system::env::Env;
 
-/// Finds the package of an installed program.
+/// A function that finds the package of an installed program.
 pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
 
 /// Description of an agent. The texts up to `facts` are Markdown, each the rest of a line.
 #[derive(Clone, std::marker::Copy, Debug)]
 pub(crate) struct About {
-    /// Its name as its makers write it.
+    /// The name as its makers write it.
     pub title: &'static str,
-    /// Where its sessions lie.
+    /// The locations of its sessions.
     pub sessions: &'static str,
-    /// What the launch directory is taken from.
+    /// The sources of the launch directory.
     pub launch_dir: &'static str,
-    /// What its own resume does in another directory.
+    /// The effect of the agent's resume command in another directory.
     pub elsewhere: &'static str,
-    /// What `rejoin resume` starts.
+    /// The command that `rejoin resume` starts.
     pub starts: &'static str,
-    /// What tells that a session is in use.
+    /// The signs that a session is in use.
     pub in_use: &'static str,
-    /// What it deletes by itself.
+    /// The data that the agent deletes by itself.
     pub deletes: &'static str,
-    /// What this program writes into its files, beside moving sessions to the trash and back.
+    /// The data that rejoin writes into the agent's files, apart from moving sessions to the trash and back.
     pub writes: &'static str,
     /// The versions that were measured, or the source code that was read.
     pub facts: &'static str,
     /// JSON pointer to the agent's version in a record of its transcript.
     pub version_at: Option<&'static str>,
-    /// Returns whether every save writes a file of this name anew, so that copies of a session may differ in it.
+    /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
     pub is_state: fn(&str) -> bool,
-    /// The agent's way with a last line that was cut off.
+    /// The agent's handling of a torn last line.
     pub half_line: HalfLine,
     /// Text in every line with an error of the API in place of a reply; `None` if no such line is known.
     pub api_error: Option<&'static str>,
@@ -48,45 +48,46 @@ pub(crate) struct About {
     pub needs_own_dir: bool,
     /// Set if a server that resumes a session needs a session-info.json, which is then written first.
     pub needs_session_info: bool,
-    /// Set if the agent resumes a session in its launch directory only, and asks in any other: without a terminal it then
-    /// does nothing, and calls that a success.
+    /// Set if the agent resumes a session in its launch directory only, and asks in any other: without a terminal it
+    /// then does nothing, and reports success.
     pub asks_elsewhere: bool,
     /// Set if sessions can be in any working directory.
     pub is_anywhere: bool,
-    /// Set if all sessions are files in the directories that they belong to, so that a store has none.
+    /// Set if all sessions are files in the directories that they belong to, so that a store contains none.
     pub keeps_in_projects: bool,
-    /// Set if the file of [`super::Agent::verbatim`] has titles and first prompts in the same way, so that `search` need not
-    /// read a session whose file lacks the text.
+    /// Set if the file of [`super::Agent::verbatim`] also contains titles and first prompts verbatim, so that `search`
+    /// can skip a session whose file lacks the text.
     pub has_verbatim_titles: bool,
-    /// Sessions that the agent's own list shows after they were removed, and the way to take them off; `ID` is the session.
+    /// Text about removed sessions that the agent's own list still shows, and the command that clears them; `ID` is the
+    /// session.
     pub still_lists: Option<&'static str>,
-    /// Length of the beginning of an id that the agent prints and accepts in place of the whole.
+    /// Length of the prefix of an id that the agent prints, and accepts instead of the whole id.
     pub printed_id: Option<usize>,
-    /// Returns whether a project is named after a hash of its directory, so that every directory that is known anywhere is
-    /// worth trying.
+    /// Returns whether a project is named after a hash of its directory, so that every known directory is worth trying.
     pub is_hash: fn(&str) -> bool,
-    /// Commands that start a new session with a first prompt. Source: the `--help` of a version in `facts`, unless a comment names
-    /// another one.
+    /// Commands that start a new session with a first prompt. Source: the `--help` of a version in `facts`, unless a
+    /// comment names another one.
     pub new_session: NewSession,
-    /// Changes a command for the installed version of the program, if versions differ in it.
+    /// Adapts a command to the installed version of the program, if versions differ.
     pub fit_command: fn(&mut Command, &Copy, FindPackage<'_>),
     /// Checks whether the agent, started in a directory with one prompt, would answer it there and end.
     pub check_prompt: fn(&Copy, &Path) -> Result<(), String>,
     /// Returns whether the agent's own resume joins the process that uses the session, so that nothing is taken over.
     pub joins: fn(&Copy) -> bool,
-    /// Returns the command that makes an agent list the sessions of a store anew, if it finds them by a list of its own only.
+    /// Returns the command that makes an agent rebuild its list of a store's sessions, if it finds them by its list
+    /// only.
     pub list_anew: fn(&Path) -> Option<String>,
-    /// Returns changes of everything that the agent keeps of moved directories, and not of sessions: trust, histories, costs.
+    /// Returns the edits of the agent's data about moved directories, apart from sessions: trust, histories, costs.
     pub references: fn(&Store, &Mapping, &Env) -> Vec<Act>,
-    /// Records that others keep of the directories in which the agent's sessions were working.
+    /// Records of other programs about the directories in which the agent's sessions were working.
     pub cwd_records: Option<&'static dyn CwdRecords>,
-    /// Returns how a copy that holds nothing but a log can be folded into another copy of the session; `None` if it holds
+    /// Returns the way to fold a copy that contains only a log into another copy of the session; `None` if it contains
     /// anything else.
     pub fold: fn(&Path, &Path) -> Result<Option<Fold>, PathError>,
 }
 
 impl About {
-    /// Base of a description: an agent without any of the special cases.
+    /// The base of a description: an agent without any special case.
     pub(crate) const NONE: Self = Self {
         title: "",
         sessions: "",
@@ -120,8 +121,8 @@ impl About {
         fold: |_, _| Ok(None),
     };
 
-    /// Returns the newest version of the agent that `facts` names; `None` if it names source code only. If any version was
-    /// measured, those that were only read do not count.
+    /// Returns the newest version of the agent in `facts`; `None` if it names source code only. If any version was
+    /// measured, versions that were only read do not count.
     pub(crate) fn newest_version(&self) -> Option<&'static str> {
         let measured = self.facts.split(';').find(|part| part.trim_start().starts_with("measured on "));
         let words = measured.unwrap_or(self.facts).split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
@@ -129,7 +130,7 @@ impl About {
         versions.max_by_key(|word| version::parts(word))
     }
 
-    /// Returns the lines of docs/agents.md, each with its head.
+    /// Returns the lines of docs/agents.md, each with its heading.
     pub(crate) fn rows(&self) -> [(&'static str, &'static str); 8] {
         [
             ("sessions", self.sessions),

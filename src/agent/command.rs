@@ -1,24 +1,24 @@
-//! How an agent's program is started: the command that an agent tells, what is asked of it, and the plan of a launch.
+//! The command line of an agent's program, the user's request, and the plan of a launch.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// How an agent's program is started for a session.
+/// The command line that starts an agent's program for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Command {
-    /// The program and its arguments; nothing passes through a shell.
+    /// The program and its arguments; no shell is involved.
     pub argv: Vec<String>,
-    /// Arguments that come last, after those that a user adds.
+    /// The last arguments, after those that the user adds.
     pub last: Vec<String>,
-    /// Variables that would make the agent misbehave.
+    /// Variables to unset, because they would make the agent misbehave.
     pub unset: Vec<&'static str>,
-    /// What to type once the agent runs, where it takes no id on its command line.
+    /// Text to type after the start, if the agent accepts no id on its command line.
     pub then_type: Option<String>,
 }
 
 impl Command {
-    /// Makes a command without variables to unset and without anything to type.
+    /// Creates a command without variables to unset and without text to type.
     pub(super) fn new(argv: &[&str], last: Vec<String>) -> Self {
         let argv = argv.iter().map(|&word| word.to_owned()).collect();
         Self { argv, last, unset: Vec::new(), then_type: None }
@@ -32,11 +32,11 @@ pub(crate) struct NewSession {
     pub in_terminal: Option<FirstPrompt>,
     /// The command that prints the reply and ends, if the agent has one.
     pub without_terminal: Option<FirstPrompt>,
-    /// Variables that would make the agent misbehave.
+    /// Variables to unset, because they would make the agent misbehave.
     pub unset: &'static [&'static str],
 }
 
-/// Words of a command before its first prompt, which is the last argument.
+/// The words of a command before its first prompt, which is the last argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstPrompt {
     /// The program and its arguments, before those that a user adds.
@@ -46,7 +46,7 @@ pub(crate) struct FirstPrompt {
 }
 
 impl NewSession {
-    /// Description of an agent for which no such command is known.
+    /// Base for an agent without any known command.
     pub(crate) const NONE: Self = Self { in_terminal: None, without_terminal: None, unset: &[] };
 
     /// Adds the command that stays in the terminal.
@@ -65,21 +65,21 @@ impl NewSession {
         self
     }
 
-    /// Adds variables that would make the agent misbehave.
+    /// Adds variables to unset, because they would make the agent misbehave.
     pub(super) const fn unset(mut self, names: &'static [&'static str]) -> Self {
         self.unset = names;
         self
     }
 }
 
-/// Explains why the installed program cannot resume a session, and names the way out.
+/// The reason why the installed program cannot resume a session, and the alternative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unable {
     pub(crate) why: String,
     pub(crate) hint: String,
 }
 
-/// Returns a prompt as the last argument, which a program must not take for an option.
+/// Returns a prompt as the last argument, in a form that the program cannot take for an option.
 pub(super) fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     match prompt {
         Some(prompt) if prompt.starts_with('-') => vec!["--".to_owned(), prompt.to_owned()],
@@ -88,12 +88,12 @@ pub(super) fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns a prompt as the value of `--prompt`, for agents that take it so.
+/// Returns a prompt as the value of `--prompt`, for agents with this option.
 pub(super) fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
     as_option(prompt, "-p", "--prompt")
 }
 
-/// Returns a prompt as the value of an option. A prompt that looks like an option itself is tied to the long name.
+/// Returns a prompt as the value of an option. A prompt that looks like an option is attached to the long name.
 pub(super) fn as_option(prompt: Option<&str>, short: &str, long: &str) -> Vec<String> {
     match prompt {
         Some(prompt) if prompt.starts_with('-') => vec![format!("{long}={prompt}")],
@@ -102,24 +102,24 @@ pub(super) fn as_option(prompt: Option<&str>, short: &str, long: &str) -> Vec<St
     }
 }
 
-/// What would be started, and where.
+/// The command that would be started, and its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Where; `None` when nothing tells.
+    /// The directory; `None` if it is unknown.
     pub dir: Option<PathBuf>,
     /// Variables to remove.
     pub unset: Vec<&'static str>,
     /// Variables to set.
     pub set: BTreeMap<&'static str, OsString>,
-    /// What to type once the agent runs.
+    /// Text to type after the start.
     pub then_type: Option<String>,
-    /// Whether it is to answer one prompt and end.
+    /// Set if the agent is to answer one prompt and end.
     pub has_prompt: bool,
 }
 
-/// What is asked of the agent beyond resuming.
+/// The user's request to the agent beyond resuming.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     /// One prompt to answer without a terminal.

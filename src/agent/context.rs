@@ -1,4 +1,4 @@
-//! What reading a copy may draw on: the world outside and the small files of its store.
+//! The context for reading a copy: the environment and the small files of its store.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,20 +15,20 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
 
-/// How much of a copy is read.
+/// The extent to which a copy is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// As little as `list` needs.
+    /// The minimum that `list` needs.
     Glance,
-    /// Every source of a launch directory, even where a stronger one has spoken.
+    /// Every source of a launch directory, even after a stronger one was found.
     Thorough,
 }
 
-/// Looks at transcripts while they are open, so that nobody has to open them again; most often there is none.
+/// A callback that receives transcripts while they are open, so that they need not be opened again; usually `None`.
 #[derive(Clone, Default)]
 pub(crate) struct Inspector(Option<Arc<Inspect>>);
 
-/// Receives whose transcript it is, where it is, the open file, and whether it is a sub-agent's.
+/// Receives the agent, the path, the open file, and whether the transcript is a sub-agent's.
 type Inspect = dyn Fn(AgentKind, &Path, &mut Jsonl, bool) + Send + Sync;
 
 impl Inspector {
@@ -43,35 +43,35 @@ impl fmt::Debug for Inspector {
     }
 }
 
-/// What reading a copy may draw on.
+/// The context for reading a copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadContext<'a> {
-    /// The world outside.
+    /// The environment.
     pub env: &'a Env,
-    /// What the store's small files say.
+    /// The facts from the store's small files.
     pub notes: &'a StoreNotes,
-    /// How much is wanted.
+    /// The extent of the read.
     pub depth: Depth,
-    /// Whether it is wanted how large it is with all that belongs to it, which takes a look at every file of that.
+    /// Set if the total size of a copy is needed, which requires the metadata of every file that belongs to it.
     pub sizes: bool,
-    /// What looks at its transcript as well.
+    /// A callback that receives the transcript.
     pub inspector: &'a Inspector,
 }
 
 impl ReadContext<'_> {
-    /// Returns the bytes of every regular file below a directory, or 0 if sizes are not wanted.
+    /// Returns the total size of all regular files below a directory in bytes, or 0 if sizes are not needed.
     pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
         dir.filter(|_| self.sizes).map_or(0, tree_size)
     }
 
-    /// Shows a transcript that is open to what looks at it as well.
+    /// Passes an open transcript to the inspector.
     pub(super) fn inspect(&self, place: &Located, path: &Path, file: &mut Jsonl, is_subagent: bool) {
         if let Some(inspect) = &self.inspector.0 {
             inspect(place.agent(), path, file, is_subagent);
         }
     }
 
-    /// Lets a copy come no earlier in an order than the last change of its file allows, unless the clock was set.
+    /// Limits the activity of a copy in comparisons to the last change of its file, unless the clock was set.
     pub(super) fn bound_activity(&self, copy: &mut Copy, changed: Option<Timestamp>) {
         if !self.env.clock.is_set {
             copy.bound_activity(changed);
@@ -79,35 +79,35 @@ impl ReadContext<'_> {
     }
 }
 
-/// Returns a time after which nothing can have happened in a file that [`ReadContext::bound_activity`] bounds, where
-/// reading it will not fail.
+/// Returns an upper bound of the times in a file that [`ReadContext::bound_activity`] bounds; `None` if reading the
+/// file may fail.
 pub(super) fn last_activity(path: &Path) -> Option<Timestamp> {
     fsio::last_change_of_own(path)?.checked_add(FILE_TIME_STEP).ok()
 }
 
-/// What the small files of a store say of its sessions.
+/// The facts about sessions in the small files of a store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StoreNotes {
-    /// Processes that registered themselves, by session id.
+    /// Registered processes, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
+    /// Directories from pointers, by session id; or by project, if the store records the directory of a project.
     pub dirs: HashMap<String, Vec<Evidence>>,
-    /// Names that sessions were given, by session id.
+    /// Names of sessions, by session id.
     pub names: HashMap<String, Fact<Arc<str>>>,
-    /// Which file the agent's own list names, by session id.
+    /// File of a session in the agent's own list, by session id.
     pub files: HashMap<String, PathBuf>,
-    /// Whether the agent's own list says that it is archived, by session id.
+    /// True if the session is archived in the agent's own list, by session id.
     pub archived: HashMap<String, bool>,
-    /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
+    /// Liveness of sessions by session id, from a source other than a process of this machine.
     pub locked: HashMap<String, Liveness>,
-    /// What a file that holds many sessions says of those that are wanted, by file, and in the order of their ids.
+    /// Requested copies in a file that contains many sessions: by file, and in the order of their ids.
     pub copies: HashMap<PathBuf, Vec<Copy>>,
-    /// What could not be read.
+    /// Files that could not be read.
     pub problems: Vec<Problem>,
 }
 
 impl StoreNotes {
-    /// Notes what could not be read.
+    /// Adds a file that could not be read.
     pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
         self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
     }
@@ -118,7 +118,7 @@ impl StoreNotes {
 pub(crate) struct LiveRecord {
     /// Its process id.
     pub pid: u32,
-    /// When it started, which tells a reused id from it.
+    /// The start of the process, which distinguishes it from a later one with the same id.
     pub started: Option<StartTime>,
     /// Its activity, if the file has it.
     pub state: Option<State>,

@@ -1,4 +1,4 @@
-//! What the agents have in common that keep a session as one JSON document with a list of messages.
+//! Shared code for agents that store a session as one JSON document with a list of messages.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -22,17 +22,17 @@ use crate::session::evidence;
 use crate::session::{Comparison, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::fsio;
 
-/// A file up to this size is read whole for a list; of a larger one the beginning has to do.
+/// A file up to this size is read whole for a list; only the beginning of a larger one is read.
 const SMALL: u64 = 64 * 1024;
-/// How much of the beginning that is.
+/// Number of bytes of that beginning.
 const MAX_HEAD: u64 = 1024 * 1024;
 
-/// Returns JSON on one line, as it is read best among words.
+/// Formats JSON on one line, which is easier to read inside a text.
 pub(super) fn compact(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map_or_else(|_| json.to_owned(), |value| value.to_string())
 }
 
-/// Gives a copy the title of its document, unless that is only the beginning of its first prompt.
+/// Sets the title of a copy to that of its document, unless it is only the beginning of the first prompt.
 pub(super) fn set_title(copy: &mut Copy, title: Option<&str>) {
     let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
     let title = title.filter(|title| !is_beginning_of(title, prompt));
@@ -41,12 +41,12 @@ pub(super) fn set_title(copy: &mut Copy, title: Option<&str>) {
 
 /// The engine of agents that keep one document per session, in a file that is named after its id.
 pub(super) struct Documents {
-    /// The directory of the files below the root of a store, if it is not the root.
+    /// The directory of the files below the root of a store; `None` for the root itself.
     pub dir: Option<&'static str>,
     /// Returns whether the name of a file, without `.json`, is the id of a session.
     pub is_id: fn(&str) -> bool,
     pub document: Document,
-    /// Fills a copy from the members of its document.
+    /// Fills in a copy from the members of its document.
     pub fill: fn(&mut Copy, &Sum, &ReadContext<'_>) -> Result<(), PathError>,
 }
 
@@ -93,27 +93,27 @@ impl Engine for Documents {
     }
 }
 
-/// How an agent writes its documents.
+/// The format of an agent's documents.
 pub(super) struct Document {
-    /// What is wanted of them.
+    /// The members that are read.
     pub shape: Shape,
-    /// Reads an element of the list, which may hold a prompt and its reply; `None` when it is no message.
+    /// Parses an element of the list, which may contain a prompt and its reply; `None` if it is not a message.
     pub turns: fn(&RawValue) -> Option<Vec<Turn>>,
 }
 
-/// What the messages of a document add up to.
+/// The sum of a document's messages.
 #[derive(Default)]
 pub(super) struct Sum {
     members: BTreeMap<String, Box<RawValue>>,
     pub first_prompt: Option<String>,
     pub prompts: u64,
     pub replies: u64,
-    /// The model that answered last, of those that were seen.
+    /// The last model that answered, among the messages seen.
     pub model: Option<String>,
     pub newest: Option<Timestamp>,
-    /// Whether every message was seen.
+    /// Set if every message was seen.
     pub is_whole: bool,
-    /// Whether it ends in its middle, or is no such document.
+    /// Set if the document is truncated, or is not such a document.
     pub is_broken: bool,
     has_bad_messages: bool,
     pub bytes: u64,
@@ -121,12 +121,12 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Makes the sum of a document that is not there.
+    /// Creates the sum of a missing document.
     pub(super) fn gone() -> Self {
         Self { is_whole: true, is_broken: true, ..Self::default() }
     }
 
-    /// Returns a member that should be a text.
+    /// Returns a string member.
     pub(super) fn text(&self, key: &str) -> Text<'_> {
         inner(self.member(key))
     }
@@ -154,7 +154,7 @@ impl Sum {
         }
     }
 
-    /// Puts what a list shows of the conversation into a copy.
+    /// Fills in the fields of a copy that a list shows.
     pub(super) fn fill(&self, copy: &mut Copy) {
         copy.transcript_bytes = self.bytes;
         let transcript = |text: &String| Fact::<Arc<str>>::new(text.as_str(), "transcript");
@@ -164,7 +164,7 @@ impl Sum {
         self.judge_emptiness(copy);
     }
 
-    /// Puts the counts into a copy.
+    /// Fills in the counts of a copy.
     pub(super) fn fill_counts(&self, copy: &mut Copy) {
         (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
         copy.note_bad_lines(self.has_bad_messages);
@@ -183,7 +183,7 @@ impl Sum {
 }
 
 impl Document {
-    /// Reads what a list needs: a small document whole, of a larger one the beginning.
+    /// Reads the data for a list: the whole of a small document, or the beginning of a larger one.
     pub(super) fn glance(&self, path: &Path) -> Result<Sum, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let modified = metadata.modified().ok().and_then(|at| at.try_into().ok());
@@ -205,7 +205,7 @@ impl Document {
         Ok(sum)
     }
 
-    /// Adds up a whole document.
+    /// Sums up a whole document.
     pub(super) fn whole(&self, path: &Path) -> Result<Sum, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let mut sum = Sum { bytes: metadata.len(), is_whole: true, ..Sum::default() };
@@ -216,7 +216,7 @@ impl Document {
         Ok(sum)
     }
 
-    /// Shows the messages of a document until `see` breaks.
+    /// Calls `see` with the messages of a document until it breaks.
     pub(super) fn messages(
         &self,
         path: &Path,
@@ -233,7 +233,7 @@ impl Document {
         is_whole.then_some(()).ok_or_else(|| PathError::new("read", path, std::io::Error::other(why)))
     }
 
-    /// Compares the messages of two documents; `None` where one cannot be read.
+    /// Compares the messages of two documents; `None` if one is unreadable.
     pub(super) fn compare(&self, a: &Path, b: &Path) -> Option<Comparison> {
         Some(compare_lists(&self.digests(a)?, &self.digests(b)?))
     }
@@ -249,7 +249,7 @@ impl Document {
             }
             ControlFlow::Continue(())
         });
-        // What comes after a place that cannot be read may be all that the other has not.
+        // The unreadable rest may contain exactly the messages that the other document lacks.
         is_whole.then_some(digests)
     }
 }
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_that_cannot_be_read_to_its_end_is_compared_with_none() {
+    fn a_truncated_document_is_not_compared() {
         let document = Document { shape: Shape { list: "messages", members: &[] }, turns: |_| None };
         let dir = tempfile::tempdir().expect("a directory");
         let whole = r#"{"messages":[{"a":1},{"b":2}],"x":1}"#;
@@ -272,7 +272,7 @@ mod tests {
         let (a, b) = (path("a", whole), path("b", r#"{"messages":[{"a":1}]}"#));
         assert!(document.compare(&a, &b).is_some());
         assert!(document.messages(&a, &mut |_| ControlFlow::Continue(())).is_ok());
-        // What is left of it looks like the beginning of the other.
+        // The truncated document looks like the beginning of the other one.
         for cut in [20, whole.len() - 1] {
             let cut = path("cut", &whole[..cut]);
             assert!(document.compare(&a, &cut).is_none());

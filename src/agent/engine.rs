@@ -17,7 +17,7 @@ const MISSING: &str = "its agent has neither an engine nor this method";
 
 /// Finds and reads sessions of one kind of storage. A description of the agent's storage implements it.
 pub(crate) trait Engine: Sync {
-    /// Finds every copy in a store as [`super::Agent::locate`] does, or with `only` as [`super::Agent::locate_id`] does.
+    /// Finds every copy in a store like [`super::Agent::locate`], or with `only` like [`super::Agent::locate_id`].
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found;
 
     /// Implements [`super::Agent::notes_on`]; `None` if sessions do not share files.
@@ -125,7 +125,7 @@ mod tests {
     use crate::session::AgentKind;
     use crate::system::env::tests::fixed;
 
-    /// Returns the required methods that an agent does not have.
+    /// Returns the required methods that an agent lacks.
     fn missing(agent: &dyn Agent) -> Vec<&'static str> {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Arc::new(Store::usual(agent.kind(), dir.path()));

@@ -1,4 +1,4 @@
-//! What a walk through a store gives.
+//! The results of searching a store.
 
 use std::collections::HashSet;
 use std::fs::{DirEntry, FileType};
@@ -14,19 +14,19 @@ use crate::system::fsio;
 use crate::system::links;
 use crate::system::reach::{self, NO_ANSWER};
 
-/// What a walk through a store gave.
+/// The results of searching a store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
-    /// Every copy.
+    /// The copies.
     pub places: Vec<Located>,
-    /// What could not be read.
+    /// Paths that could not be read.
     pub problems: Vec<Problem>,
-    /// Whether some of it lies behind a link, so that it may be there twice.
+    /// Set if a part of the results is behind a link, so that it may be listed twice.
     pub follows_links: bool,
 }
 
 impl Found {
-    /// Adds what another walk gave.
+    /// Adds the results of another search.
     pub(crate) fn extend(&mut self, other: Self) {
         self.places.extend(other.places);
         for problem in other.problems {
@@ -40,20 +40,20 @@ impl Found {
         self.follows_links |= other.follows_links;
     }
 
-    /// Adds what another walk gave, except for copies of sessions that are known.
+    /// Adds the results of another search, except copies of known sessions.
     pub(super) fn extend_with_others(&mut self, mut other: Self) {
         let known: HashSet<&str> = self.places.iter().map(|place| place.id.as_str()).collect();
         other.places.retain(|place| !known.contains(place.id.as_str()));
         self.extend(other);
     }
 
-    /// Notes what could not be read.
+    /// Adds a path that could not be read.
     pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
         self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
     }
 
-    /// Lists a directory with the types of its entries, which is that of what a link leads to; a link that is not followed
-    /// is a problem, and a missing directory is empty.
+    /// Lists a directory with the types of its entries; the type of a link is that of its target. A link that is not
+    /// followed is a problem, and a missing directory is empty.
     pub(crate) fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
         let listing = match reach::read_dir(dir) {
             Ok(listing) => listing,
@@ -82,8 +82,8 @@ impl Found {
         entries
     }
 
-    /// Adds the sessions that are files in a directory, each named after its id and an ending; with `only` no more than the
-    /// one of that id. The project is that of the directory.
+    /// Adds the sessions that are files in a directory, each named after its id with an ending; with `only`, at most
+    /// the one with that id. They get the project of the directory.
     pub(super) fn add_files(
         &mut self,
         store: &Arc<Store>,
@@ -109,8 +109,8 @@ impl Found {
         }
     }
 
-    /// Adds the sessions that are folders in a directory, each named after its id; with `only` no more than the one of that
-    /// id. The project is that of the directory.
+    /// Adds the sessions that are folders in a directory, each named after its id; with `only`, at most the one with
+    /// that id. They get the project of the directory.
     pub(super) fn add_folders(
         &mut self,
         store: &Arc<Store>,
@@ -132,7 +132,7 @@ impl Found {
         }
     }
 
-    /// Reads every JSON file of up to `max_bytes` in a directory, and passes on its path and contents.
+    /// Reads every JSON file of at most `max_bytes` in a directory, and passes on its path and contents.
     pub(super) fn each_json(&mut self, dir: &Path, max_bytes: u64, mut see: impl FnMut(PathBuf, &[u8])) {
         for (entry, kind) in self.entries(dir) {
             let path = entry.path();
@@ -147,7 +147,7 @@ impl Found {
         }
     }
 
-    /// Looks into directories in all threads, and puts together what each gave, in their order.
+    /// Searches directories in all threads, and combines the results in the order of the directories.
     pub(crate) fn in_each<T: Send>(
         &mut self,
         dirs: &[PathBuf],
@@ -165,7 +165,7 @@ impl Found {
         all
     }
 
-    /// Walks the directories right below `root` in parallel; each is a project with its name.
+    /// Searches the directories directly below `root` in parallel; each one is a project with its name.
     pub(crate) fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
         let mut found = Self::default();
         let projects: Vec<PathBuf> =

@@ -1,6 +1,6 @@
 //! Rules for session ids that several agents share.
 //!
-//! An id that follows any of these rules is a single file name, so it leads nowhere else in a store.
+//! An id that follows any of these rules is a single file name, so it cannot lead out of a directory.
 
 /// Returns whether a text is a UUID with hyphens, in either case.
 pub(crate) fn is_uuid(text: &str) -> bool {
@@ -10,7 +10,7 @@ pub(crate) fn is_uuid(text: &str) -> bool {
         && bytes.iter().filter(|byte| byte.is_ascii_hexdigit()).count() == 32
 }
 
-/// Returns whether a text is a random UUID, that is one of version 4, with hyphens and in either case.
+/// Returns whether a text is a random UUID (version 4) with hyphens, in either case.
 pub(crate) fn is_random_uuid(text: &str) -> bool {
     let at = |at: usize| text.as_bytes()[at].to_ascii_lowercase();
     is_uuid(text) && at(14) == b'4' && matches!(at(19), b'8' | b'9' | b'a' | b'b')
@@ -27,7 +27,7 @@ pub(super) fn is_word_with(text: &str, others: &[u8]) -> bool {
     consists_of(text, others, 128) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
-/// Returns whether a text is a UUID or a word that was chosen as an id.
+/// Returns whether a text is a UUID, or a word that can be chosen as an id.
 pub(super) fn is_word(text: &str) -> bool {
     is_word_with(text, b"-_.")
 }

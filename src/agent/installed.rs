@@ -13,11 +13,11 @@ use serde_json::Value;
 use crate::system::env::{Env, Program};
 use crate::system::{fsio, reach};
 
-/// Limit for a package.json.
+/// Maximum size of a package.json in bytes.
 const MAX_MANIFEST: u64 = 1024 * 1024;
-/// Length of a script's start that is searched for imports.
+/// Number of bytes at the start of a script that are searched for imports.
 const MAX_SCRIPT: u64 = 16 * 1024;
-/// Number of directories between a program and its package.json, at most.
+/// Maximum number of directories between a program and its package.json.
 const MAX_DEPTH: usize = 6;
 
 /// The registry that a package comes from.
@@ -31,19 +31,19 @@ pub(crate) enum Registry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Package {
     pub(crate) registry: Registry,
-    /// Its name; for Python with `_` for `-`.
+    /// Its name; for Python, `-` is replaced by `_`.
     pub(crate) name: String,
     pub(crate) version: String,
 }
 
 impl Package {
-    /// Finds the package of the program that a shell would start by this name; `None` if its files do not name one.
+    /// Finds the package of the program that a shell would start by this name; `None` if its files do not show one.
     pub(crate) fn of(program: &str, env: &Env) -> Option<Self> {
         let Program::Found(path) = env.find_program(program) else { return None };
         let real = reach::canonicalize(&path).ok()?;
         npm(&real, program).or_else(|| {
             let script = beginning(&real)?;
-            // pnpm starts programs by a script of its own, which names the real one.
+            // pnpm starts programs through a generated script that names the real one.
             let shim = script.split("\"$basedir/").skip(1).filter_map(|rest| rest.split('"').next());
             let mut targets = shim.filter_map(|target| reach::canonicalize(&path.parent()?.join(target)).ok());
             targets.find_map(|target| npm(&target, program)).or_else(|| python(&real, &script))
@@ -64,7 +64,7 @@ impl Package {
     }
 }
 
-/// Finds the npm package whose manifest says that this file is the program.
+/// Finds the npm package whose manifest declares this file as the program.
 fn npm(real: &Path, program: &str) -> Option<Package> {
     #[derive(Deserialize)]
     struct Manifest {
@@ -94,7 +94,7 @@ fn python(real: &Path, script: &str) -> Option<Package> {
     let mut versions: Vec<String> = folders.flat_map(|folder| versions_in(&folder, module)).collect();
     versions.sort();
     versions.dedup();
-    // Two Pythons may each have another version, and the script does not say which one counts.
+    // Two Pythons may each have another version, and the script does not show which one is used.
     let version = versions.pop().filter(|_| versions.is_empty())?;
     Some(Package { registry: Registry::PyPi, name: module.to_owned(), version })
 }

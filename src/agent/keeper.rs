@@ -1,4 +1,4 @@
-//! What an agent does by itself with its sessions, where it keeps them in a database and nobody else writes there.
+//! Commands of agents that keep their sessions in a database, to which no other program writes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,34 +9,34 @@ use crate::format::shell;
 use crate::format::sqlite::rows::Owned;
 use crate::session::{Located, Store};
 
-/// An agent, as the keeper of the sessions in its database.
+/// The commands of an agent for the sessions in its database.
 #[derive(Debug)]
 pub(crate) struct Keeper {
-    /// Which rows belong to a session.
+    /// The rows that belong to a session.
     pub owned: Owned,
-    /// The words that have it remove a session, whose id comes behind them.
+    /// The command that removes a session, whose id is appended.
     pub removal: &'static [&'static str],
-    /// Whether that was tried with the real program, and asks nobody.
+    /// Set if the command was tested with the real program, and asks no question.
     pub removes_unasked: bool,
-    /// How it takes a session in, if it can.
+    /// The way to import a session, if there is one.
     pub import: Option<Import>,
 }
 
-/// How an agent takes in a session from a file.
+/// The way in which an agent imports a session from a file.
 #[derive(Debug)]
 pub(crate) struct Import {
-    /// The words that have it do so, in the directory that the session then belongs to; the file comes behind them.
+    /// The command, which is run in the directory of the session; the file is appended.
     pub words: &'static [&'static str],
-    /// The database of a store that it takes sessions into.
+    /// The database of a store into which it imports by default.
     pub usual: &'static str,
-    /// The variable that names another.
+    /// The variable that selects another database.
     pub variable: &'static str,
-    /// Writes what the file must hold.
+    /// Writes the contents of the file.
     pub write: fn(&Located, &mut dyn Write) -> Result<(), PathError>,
 }
 
 impl Keeper {
-    /// Describes an agent with one table `sessions`, which imports none.
+    /// Creates the description of an agent with one table `sessions` and without an import.
     pub(super) const fn of_sessions(removal: &'static [&'static str], removes_unasked: bool) -> Self {
         let owned = Owned { sessions: &["sessions"], names: &["session_id"], through: &[] };
         Self { owned, removal, removes_unasked, import: None }
@@ -47,7 +47,7 @@ impl Keeper {
         self.removal.iter().copied().chain([id]).map(str::to_owned).collect()
     }
 
-    /// Says why nobody else removes a session, with the command.
+    /// Returns an explanation that only the agent can remove a session, with the command.
     pub(super) fn removes_alone(&self, place: &Located) -> String {
         let title = about(place.agent()).title;
         format!(
@@ -58,7 +58,7 @@ impl Keeper {
 }
 
 impl Import {
-    /// Returns a store as its agent must be told of it, so that a session comes into this database of it.
+    /// Returns a store with the variable that makes its agent import into this database.
     pub(crate) fn store_of(&self, store: &Store, database: &Path) -> Store {
         let mut store = store.clone();
         if *database != self.database_of(&store) {
@@ -68,7 +68,7 @@ impl Import {
         store
     }
 
-    /// Returns the database of a store that it takes sessions into.
+    /// Returns the database of a store into which the agent imports.
     pub(crate) fn database_of(&self, store: &Store) -> PathBuf {
         let named = store.set.get(self.variable).map(PathBuf::from);
         let is_one = store.root.extension().is_some_and(|ending| ending == "db");
@@ -76,8 +76,8 @@ impl Import {
     }
 }
 
-/// Spells a command for a person to type, with the variables that lead the program to a store.
+/// Formats a command for the user to type, with the variables that select a store.
 pub(crate) fn typed(words: &[String], store: &Store) -> String {
-    // What cannot be shown on a terminal is not typed there either.
+    // A command that cannot be shown on a terminal cannot be typed either.
     shell::command(&[], &store.set, words).unwrap_or_else(|| words[0].clone())
 }

@@ -1,4 +1,4 @@
-//! The engine of agents that keep a session as a log with one JSON record per line.
+//! The engine of agents that store a session as a log with one JSON record per line.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use crate::format::turn::Turn;
 use crate::session::branches::{ACTIVE, BranchFilter, Branches};
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind, Store};
 
-/// Number of records near the end that are read for the newest time: not all logs are in the order of their times.
+/// Number of records near the end that are read for the newest time: not all logs are ordered by time.
 const LAST_RECORDS: u32 = 6;
 
 /// The log of an agent.
@@ -27,11 +27,12 @@ pub(super) trait Log: Sync + 'static {
     /// Facts from the records for which a copy has no member.
     type Facts: Default;
 
-    /// The log in the folder of a session, if that is one; else the session is the log.
+    /// The log in the folder of a session; `None` if the session is the log itself.
     const FILE: Option<&'static str> = None;
     /// The name of the log as the source of facts.
     const SOURCE: &'static str = "transcript";
-    /// Bytes of each end that are searched for what is not known yet, and bytes of the end that are read at once.
+    /// Number of bytes at each end that are searched for unknown facts, and number of bytes at the end that are read in
+    /// one call.
     const HEAD: usize = usize::MAX;
     const TAIL: usize = 64 * 1024;
     const WINDOW: usize = 64 * 1024;
@@ -41,7 +42,7 @@ pub(super) trait Log: Sync + 'static {
     /// The directory of the sessions below the root of a store.
     const DIR: &'static str = "";
 
-    /// Returns whether a name, of a log without its ending, can be the id of a session.
+    /// Returns whether the name of a log without its ending, or of a folder, can be the id of a session.
     fn is_id(name: &str) -> bool {
         is_argument(name)
     }
@@ -65,44 +66,44 @@ pub(super) trait Log: Sync + 'static {
         Ok(Branches::default())
     }
 
-    /// Returns whether a record is part of the conversation, and not of a sub-agent's in the same log.
+    /// Returns whether a record is part of the conversation, and not of a sub-agent's conversation in the same log.
     fn is_own(_record: &Self::Record<'_>, _copy: &Copy) -> bool {
         true
     }
 
-    /// Notes what a record says of the session; records come from the first line on, which has the number 0.
+    /// Stores the facts of a record. Records are passed from the first line on, which has the number 0.
     fn see_from_start(_record: &Self::Record<'_>, _number: usize, _copy: &mut Copy, _facts: &mut Self::Facts) {}
 
-    /// Returns whether everything is known that the first records say, apart from the first prompt.
+    /// Returns whether all facts of the first records are known, apart from the first prompt.
     fn knows_start(_copy: &Copy, _facts: &Self::Facts) -> bool {
         true
     }
 
-    /// Returns whether a line may say what [`Log::see_from_start`] still looks for after the first prompt.
+    /// Returns whether a line may contain a fact for [`Log::see_from_start`] after the first prompt.
     fn matters_at_start(_line: &[u8]) -> bool {
         true
     }
 
-    /// Notes what a record says that is not known yet; records come from the last one on.
+    /// Stores the facts of a record that are not known yet. Records are passed from the last one backwards.
     fn see_from_end(_record: &Self::Record<'_>, _copy: &mut Copy, _facts: &mut Self::Facts) {}
 
-    /// Returns whether everything is known that the last records say, apart from the time.
+    /// Returns whether all facts of the last records are known, apart from the time.
     fn knows_end(_copy: &Copy, _facts: &Self::Facts) -> bool {
         true
     }
 
-    /// Returns whether a line may say what [`Log::see_from_end`] still looks for.
+    /// Returns whether a line may contain a fact for [`Log::see_from_end`].
     fn matters_at_end(_line: &[u8], _copy: &Copy, _facts: &Self::Facts) -> bool {
         true
     }
 
-    /// Returns the bytes of everything that belongs to a copy, of its log alone if sizes are not wanted.
+    /// Returns the size in bytes of all files of a copy, or of its log alone if sizes are not needed.
     fn size(copy: &Copy, context: &ReadContext<'_>) -> u64 {
         let beside = context.tree_size(copy.place.side_dir.as_deref());
         if Self::FILE.is_some() { context.tree_size(Some(&copy.place.path)) } else { copy.transcript_bytes + beside }
     }
 
-    /// Completes a copy with what its other files say.
+    /// Completes a copy with the facts in its other files.
     fn finish(
         _copy: &mut Copy,
         _ends: &Ends,
@@ -112,27 +113,27 @@ pub(super) trait Log: Sync + 'static {
         Ok(())
     }
 
-    /// Notes what a record says of the session while all of them are counted.
+    /// Stores the facts of a record during a count of all records.
     fn see_counted(_record: &Self::Record<'_>, _copy: &mut Copy) {}
 
-    /// The way to other branches in the agent itself, for a note.
+    /// The way to reach other branches in the agent itself, for a note.
     const WAY_TO_BRANCHES: Option<&'static str> = None;
 }
 
 /// A record of a log.
 pub(super) trait Record {
-    /// Returns when it was written.
+    /// Returns the time of the record.
     fn at(&self, zone: &TimeZone) -> Option<Timestamp>;
 
-    /// Returns what it holds of the conversation.
+    /// Returns the part of the conversation in the record.
     fn turn(&self) -> Option<Turn>;
 
-    /// Returns whether it ends a turn, after which the agent waits for a prompt.
+    /// Returns whether the record ends a turn, after which the agent waits for a prompt.
     fn ends_turn(&self) -> bool {
         false
     }
 
-    /// Returns what is shown of it.
+    /// Returns the messages that are shown for the record.
     fn messages(&self) -> Vec<Message> {
         let messages = self.turn().map(|turn| turn.messages).unwrap_or_default();
         messages.into_iter().filter(|message| !message.text.trim().is_empty()).collect()
@@ -156,16 +157,16 @@ pub(super) struct Ends {
     pub is_missing: bool,
     /// Set if the first line is not a record; `None` before a line was seen.
     pub is_headless: Option<bool>,
-    /// Set if all of the log was seen from its start.
+    /// Set if the whole log was seen from its start.
     pub is_whole: bool,
     pub prompt: Option<String>,
     pub modified: Option<Timestamp>,
     created: Option<Timestamp>,
     newest: Option<Timestamp>,
     has_reply: bool,
-    /// Set if the last record that could be read ends a turn.
+    /// Set if the last readable record ends a turn.
     is_ended: bool,
-    /// Set if the last line was cut off.
+    /// Set if the last line is torn.
     is_torn: bool,
 }
 
@@ -186,7 +187,7 @@ impl Ends {
             let record = L::parse(line).filter(|_| is_parsed);
             self.is_headless.get_or_insert(record.is_none());
             if let Some(record) = record {
-                // Some programs write their first records after the first prompt was typed.
+                // Some programs write their first records after the first prompt.
                 self.created = self.created.into_iter().chain(record.at(zone)).min();
                 L::see_from_start(&record, number - 1, copy, facts);
                 if self.prompt.is_none()
@@ -226,7 +227,7 @@ impl Ends {
         copy.active_at = fact(self.newest);
         copy.set_active_by_file(self.modified);
         copy.mark_if(self.is_torn, Health::TornTranscript);
-        // Half a record behind the end of a turn begins the next one.
+        // A torn record after the end of a turn begins the next turn.
         let last = self.newest.max(self.modified).filter(|_| self.is_torn || !self.is_ended);
         let agent = about(copy.place.agent()).title;
         copy.judge_by_age(last, now, |age| format!("it was written {age} ago, and {agent} keeps no lock"));
@@ -281,7 +282,7 @@ impl<L: Log> Engine for Lines<L> {
         let log = Self::log(&copy.place);
         let branches = L::branches(&log)?;
         let (mut prompts, mut replies, mut hidden, mut number, mut has_bad_lines) = (0, 0, 0, 0, false);
-        // Records of one turn count once.
+        // The records of one turn count once.
         let mut counted = HashSet::new();
         each_line(&log, &mut |line| {
             match line.and_then(L::parse) {

@@ -1,4 +1,4 @@
-//! Directories as they are listed: names by their beginnings, and what lies below.
+//! Cached listings of directories, to find names by prefix and files below.
 
 use crate::system::reach;
 use std::collections::HashMap;
@@ -9,18 +9,18 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What lies in a directory, for finding names by their beginnings.
+/// The names in a directory, to find them by prefix.
 #[derive(Debug, Default)]
 pub(super) struct Beginnings {
     dir: PathBuf,
-    /// All names, one after the other; a store may hold a hundred thousand.
+    /// All names, concatenated; a store may contain a hundred thousand.
     text: Vec<u8>,
-    /// Where each name is in the text, in the order of the names.
+    /// Ranges of the names in the text, sorted by name.
     names: Vec<Range<usize>>,
 }
 
 impl Beginnings {
-    /// Lists a directory, links too; one that cannot be listed is empty.
+    /// Lists a directory, including links; an unreadable directory is empty.
     pub(super) fn of(dir: &Path) -> Self {
         let (mut text, mut names) = (Vec::new(), Vec::new());
         for entry in reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
@@ -36,13 +36,13 @@ impl Beginnings {
         &self.text[at.clone()]
     }
 
-    /// Returns the path with this name.
+    /// Returns the path of an entry with this name.
     pub(super) fn named(&self, name: &str) -> Option<PathBuf> {
         let at = self.names.binary_search_by(|known| self.name(known).cmp(name.as_bytes()));
         at.is_ok().then(|| self.dir.join(name))
     }
 
-    /// Returns the paths whose names begin so.
+    /// Returns the paths of the entries whose names begin with `beginning`.
     pub(super) fn with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
         let beginning = beginning.as_bytes().to_owned();
         let first = self.names.partition_point(|name| self.name(name) < beginning.as_slice());
@@ -51,7 +51,7 @@ impl Beginnings {
     }
 }
 
-/// Directories that were listed, each but once.
+/// A cache of listings.
 #[derive(Debug, Default)]
 pub(super) struct Listings(Mutex<HashMap<PathBuf, Arc<Beginnings>>>);
 
@@ -68,22 +68,22 @@ impl Listings {
     }
 }
 
-/// Returns whether there is something at a path, even a link that leads nowhere.
+/// Returns whether a path exists, even as a dangling link.
 pub(super) fn is_there(path: &Path) -> bool {
     reach::symlink_metadata(path).is_ok()
 }
 
-/// Returns the bytes of every regular file below a directory, without following links.
+/// Returns the total size of all regular files below a directory in bytes, without following links.
 pub(crate) fn tree_size(dir: &Path) -> u64 {
     let mut bytes = 0;
     each_file_below(dir, usize::MAX, &mut |entry, _| bytes += entry.metadata().map_or(0, |metadata| metadata.len()));
     bytes
 }
 
-/// Shows every regular file below a directory with its depth, 1 for those right in it, down to the deepest wanted;
+/// Calls `see` with every regular file below a directory and its depth, 1 for those directly in it, down to `deepest`;
 /// follows no links.
 ///
-/// A look at an entry's metadata starts at its directory, which is cheaper than one at its path from the root on.
+/// Reading an entry's metadata relative to its directory is cheaper than by its path from the root.
 pub(super) fn each_file_below(dir: &Path, deepest: usize, see: &mut dyn FnMut(&DirEntry, usize)) {
     let mut dirs = vec![(dir.to_owned(), 1)];
     while let Some((dir, depth)) = dirs.pop() {

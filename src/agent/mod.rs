@@ -1,6 +1,6 @@
-//! What every agent must provide: where its sessions are, what they contain, and how they are resumed.
+//! The interface of every agent: the location of its sessions, their contents, and the command that resumes them.
 //!
-//! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
+//! An agent is one folder here and one line in `session::agents`. This room only reads.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -98,9 +98,9 @@ pub(crate) use reading::{FindBelongings, belongings_of, count, read};
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 pub(crate) use said::{Interest, Said};
 
-/// A program that writes sessions, as far as reading and resuming them goes.
+/// A program that writes sessions: the operations to find, read and resume them.
 pub(crate) trait Agent: Listed + Sync {
-    /// Returns its description.
+    /// Returns the description of the agent.
     fn about(&self) -> &'static About {
         about(self.kind())
     }
@@ -110,7 +110,7 @@ pub(crate) trait Agent: Listed + Sync {
         self.about().is_anywhere && self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
     }
 
-    /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
+    /// Returns the roots of its sessions, from its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 
     /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `locate_id`, `read`,
@@ -119,7 +119,7 @@ pub(crate) trait Agent: Listed + Sync {
         &Missing
     }
 
-    /// Returns the engine for a copy that an older version stored in another way.
+    /// Returns the engine for a copy in the storage of an older version.
     fn older_engine(&self, _place: &Located) -> Option<&'static dyn Engine> {
         None
     }
@@ -129,19 +129,19 @@ pub(crate) trait Agent: Listed + Sync {
         self.older_engine(place).unwrap_or_else(|| self.engine())
     }
 
-    /// Finds every copy in a store by names alone. Where a name does not hold the full id, the first line is
-    /// read for it, and no more; of a database the ids are read.
+    /// Finds every copy in a store by names alone. If a name does not contain the full id, only the first line is read
+    /// for it; for a database, the ids are read.
     fn locate(&self, store: &Arc<Store>) -> Found {
         self.engine().locate(store, None)
     }
 
-    /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
+    /// Finds every copy of one full id without listing other sessions; may miss sub-agents.
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         self.engine().locate(store, Some(id))
     }
 
-    /// Finds copies that lie in no store but inside directories: those that a user asks about, and those in which
-    /// sessions of any agent worked.
+    /// Finds copies outside of stores, inside the directories that the user requests and those of sessions of any
+    /// agent.
     fn locate_in(&self, _asked: &[&Path], _worked_in: &HashSet<&OsStr>, _env: &Env) -> Found {
         Found::default()
     }
@@ -151,52 +151,53 @@ pub(crate) trait Agent: Listed + Sync {
         StoreNotes::default()
     }
 
-    /// Reads the same and, where many sessions are in one file, what that says of those that are wanted, with `counts`
-    /// to the end of each.
+    /// Like [`Agent::notes`]; if many sessions share a file, also reads the requested ones in it, and with `counts`
+    /// each one to its end.
     fn notes_on(&self, store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
         let places: Vec<&Located> = places.iter().copied().filter(|place| self.older_engine(place).is_none()).collect();
         self.engine().notes_on(&places, counts, env).unwrap_or_else(|| self.notes(store, env))
     }
 
-    /// Reads of the same what a last look at one copy needs, right before it is changed; a run may change many.
+    /// The subset of [`Agent::notes`] that the check of one copy right before its change needs. Called once per copy,
+    /// so keep it cheap.
     fn notes_before_change(&self, place: &Located, env: &Env) -> StoreNotes {
         self.notes_on(&place.store, &[place], false, env)
     }
 
-    /// Reads what is known of a copy, from the two ends of its files.
+    /// Reads a copy from the two ends of its files.
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         self.engine_of(&place).read(place, context)
     }
 
-    /// Returns a time after which a copy cannot have been active, told by the times of its files; `None` where only
-    /// reading tells, or where that may fail.
+    /// Returns an upper bound of a copy's last activity from the times of its files; `None` if only reading shows it,
+    /// or if reading may fail.
     fn not_after(&self, _place: &Located) -> Option<Timestamp> {
         None
     }
 
-    /// Says what a copy records of the git repository that it began in, to find that again where it is now.
+    /// Returns the facts about the git repository in which a copy was started, to find its current location.
     fn repository(&self, _copy: &Copy) -> Repository {
         Repository::default()
     }
 
-    /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.
+    /// Reads a copy's whole transcript to count prompts and replies and to find bad lines.
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         self.engine_of(&copy.place).count(copy)
     }
 
-    /// Returns the file that holds a copy's conversation in lines, if there is one to compare; a database does not.
+    /// Returns the line-wise file of a copy's conversation, if there is one to compare; `None` for a database.
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         self.engine_of(place).transcript(place)
     }
 
-    /// Returns what two copies of one session have in common; `None` where they cannot be compared.
+    /// Compares the records of two copies of one session; `None` if they cannot be compared.
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
         let of_lines = || compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok();
         self.engine_of(&a.place).compare(a, b).or_else(of_lines)
     }
 
-    /// Returns whether a record of its files is known to carry no conversation. A session is empty only if each of its
-    /// records is, so an unknown type or key must give `false`.
+    /// Returns whether a record of its files is known to carry no conversation. A session is empty only if all its
+    /// records are silent, so an unknown type or key must give `false`.
     fn is_silent(&self, _record: &[u8]) -> bool {
         false
     }
@@ -208,18 +209,19 @@ pub(crate) trait Agent: Listed + Sync {
         files
     }
 
-    /// Returns the newest time among the messages of each of these sessions in a database, whatever their own rows say.
+    /// Returns the newest time among the messages of each of these sessions in a database, independent of the sessions'
+    /// own rows.
     fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
         self.engine().newest_messages(path, ids)
     }
 
-    /// Returns the files that grow while a session goes on; not all of them need to exist.
+    /// Returns the files that grow while a session continues; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         self.transcript(place).map_or_else(|| self.engine_of(place).written(place), |path| vec![path])
     }
 
-    /// Returns every path that belongs to a copy and exists, itself included, or why its agent alone can remove it:
-    /// then the text names the agent's own command.
+    /// Returns every path that belongs to a copy and exists, including its own. If only the agent can remove it,
+    /// returns the reason with the agent's own command.
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         match self.keeper(place) {
             Some(keeper) => Err(keeper.removes_alone(place)),
@@ -227,33 +229,34 @@ pub(crate) trait Agent: Listed + Sync {
         }
     }
 
-    /// Returns a function that does the same for many copies in these stores; it reads shared directories once.
+    /// Returns a function like [`Agent::belongings`] for many copies in these stores, which reads shared directories
+    /// once.
     fn belongings_in<'a>(&'a self, _roots: &BTreeSet<&Path>) -> FindBelongings<'a> {
         Box::new(|place| self.belongings(place))
     }
 
-    /// Returns what it does by itself with a copy in its database; `None` for one that is made of files.
+    /// Returns the agent's commands for a copy in its database; `None` for a copy in files.
     fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
         self.engine_of(place).keeper()
     }
 
-    /// Returns the writer of rewound copies, if the form of such a session is known.
+    /// Returns the writer of rewound copies, if the format of such a session is known.
     fn rewind(&self) -> Option<&'static dyn Rewind> {
         None
     }
 
-    /// Returns the causes of the last error of a stuck conversation, if its transcript shows them and every record in question is
-    /// understood.
+    /// Returns the causes of the last error of a stuck conversation; empty if its transcript does not show them, or
+    /// contains an unknown record.
     fn stuck_causes(&self, _copy: &Copy) -> Result<Vec<causes::CauseLine>, PathError> {
         Ok(Vec::new())
     }
 
-    /// Returns the files that the agent needs to find a copy, and that are there for other sessions too.
+    /// Returns the files that the agent needs to find a copy, and that exist for other sessions too.
     fn companions(&self, _place: &Located) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Shows the messages of a copy in order, streamed, until `see` breaks.
+    /// Streams the messages of a copy in order to `see` until it breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.engine_of(&copy.place).messages(copy, see)
     }
@@ -263,7 +266,8 @@ pub(crate) trait Agent: Listed + Sync {
         self.engine_of(&copy.place).branches(copy)
     }
 
-    /// Shows the messages of some branches in the order of the file until `see` breaks. [`Agent::messages`] shows those of the active branch.
+    /// Calls `see` with the messages of some branches in the order of the file until it breaks. [`Agent::messages`]
+    /// shows the active branch.
     fn messages_on(
         &self,
         copy: &Copy,
@@ -274,13 +278,13 @@ pub(crate) trait Agent: Listed + Sync {
         if engine.has_branches() { engine.messages_on(copy, wanted, see) } else { self.messages(copy, see) }
     }
 
-    /// Returns the last messages of a copy; `None` where it takes a look at those before to know them.
+    /// Returns the last messages of a copy, or `None` if they depend on earlier messages.
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         self.engine_of(&copy.place).last_messages(copy, count)
     }
 
-    /// Shows the messages of all branches of a copy as [`Agent::messages_on`] does, but may only count those of some records, or pass over
-    /// them, as is said of their bytes.
+    /// Like [`Agent::messages_on`] for all branches of a copy, but may skip the messages of some records or only count
+    /// them, as decided from their bytes.
     fn messages_with(
         &self,
         copy: &Copy,
@@ -290,13 +294,13 @@ pub(crate) trait Agent: Listed + Sync {
         self.messages_on(copy, BranchFilter::All, &mut |message| see(Said::Message(message)))
     }
 
-    /// Adds up the tokens and the money that the replies of a copy took, as far as its agent records them.
+    /// Sums up the tokens and the cost of a copy's replies, as far as its agent records them.
     fn usage(&self, _copy: &Copy) -> Result<Usage, PathError> {
         Ok(Usage::default())
     }
 
-    /// Counts the messages of a copy as [`Agent::count`] does, adds the days on which they were written, and returns what
-    /// [`Agent::usage`] returns.
+    /// Counts the messages of a copy like [`Agent::count`], adds the days on which they were written, and returns the
+    /// value of [`Agent::usage`].
     fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
         self.count(copy)?;
         self.messages_on(copy, BranchFilter::All, &mut |message| {
@@ -306,20 +310,20 @@ pub(crate) trait Agent: Listed + Sync {
         self.usage(copy)
     }
 
-    /// Returns the file of JSON that holds every letter and digit of a copy's messages next to the same letters and digits
-    /// as in the message; `None` where messages are put together from pieces, packed, or named by this program in other
-    /// words than `tool`. Most searches then need not parse it.
+    /// Returns the JSON file whose raw bytes contain the letters and digits of a copy's messages verbatim and in the
+    /// same order, so that most searches need not parse it. `None` if messages are split across records, compressed, or
+    /// formatted by rejoin with other words than `tool`.
     fn verbatim(&self, _place: &Located) -> Option<PathBuf> {
         None
     }
 
-    /// Says what lets it find the sessions of a store from other directories: what is done once, and for each of them.
-    /// Without a word of its own nothing of it is touched, and this program keeps the new directory.
+    /// Returns the changes that let the agent find the sessions of a store from other directories: one-time changes,
+    /// and changes per session. By default no agent file is changed, and rejoin records the new directory.
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         Ok(Relocation::kept())
     }
 
-    /// Says which file makes the agent show a copy under another title, and with which piece, or why none does.
+    /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.
     fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
         Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", self.kind()))
     }
@@ -329,57 +333,58 @@ pub(crate) trait Agent: Listed + Sync {
         true
     }
 
-    /// Decides the launch directory anew after evidence was added.
+    /// Decides the launch directory again after evidence was added.
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
     }
 
-    /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
-    /// there is none.
+    /// Returns the command that resumes a copy, optionally with one prompt to answer without a terminal, or the reason
+    /// why there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
-    /// Looks right before the launch whether the agent, started in a directory, would go on with this very copy; the
-    /// reason names what it would do instead.
+    /// Checks right before the launch whether the agent, started in a directory, would continue this very copy; the
+    /// error describes what the agent would do instead.
     fn check_start(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
         Ok(())
     }
 
-    /// Checks whether the installed program can resume a copy, if programs of one name differ in that. Returns a warning if
-    /// their files do not say which one it is.
+    /// Checks whether the installed program can resume a copy, if programs with the same name differ in that. Returns a
+    /// warning if their files do not show which one it is.
     fn check_program(&self, _copy: &Copy, _env: &Env) -> Result<Option<String>, Unable> {
         Ok(None)
     }
 
-    /// Says what the agent's own resume may do to a session, where that is not what a person expects.
+    /// Returns a warning about an unexpected effect of the agent's own resume on a session.
     fn warning(&self, _copy: &Copy, _env: &Env) -> Option<String> {
         None
     }
 
-    /// Returns the command that helps with one copy that is marked as unlisted, and its effect; the notes of the copy say why. `None`
-    /// if only [`Agent::list_anew`] helps, with all of a store.
+    /// Returns the command that fixes one copy that is marked as unlisted, and its effect; the notes of the copy
+    /// contain the reason. `None` if only [`Agent::list_anew`] helps, for the whole store.
     fn help_unlisted(&self, _copy: &Copy) -> Option<(String, &'static str)> {
         None
     }
 
-    /// Checks facts that are too slow for a list, such as the process that has a file open, and notes the outcome in the copy.
+    /// Checks facts that are too slow for a list, such as the process that has a file open, and records the result in
+    /// the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
 
-    /// Checks as [`Agent::verify`] does; many copies may share what is slow.
+    /// Like [`Agent::verify`] for many copies, which may share slow operations.
     fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
         copies.iter_mut().for_each(|copy| self.verify(copy, env));
     }
 
-    /// Finds what lies in a store and is part of no session there, and temporary files outside of sessions.
+    /// Finds files in a store that belong to no session there, and temporary files outside of sessions.
     fn strays(&self, _store: &Store, _env: &Env) -> Strays {
         Strays::default()
     }
 
-    /// Returns when the agent deletes the sessions of a store by itself; `None` when it never does.
+    /// Returns the period after which the agent deletes the sessions of a store by itself; `None` if it never does.
     fn retention(&self, _store: &Store, _env: &Env) -> Option<Retention> {
         None
     }
 
-    /// Returns how a record of a transcript is linked to others; `None` when the line is no record at all.
+    /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::is_object(line).then(Link::default)
     }

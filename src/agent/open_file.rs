@@ -1,12 +1,12 @@
-//! Whether a process has a session's file open, for agents that say nothing else of who uses it.
+//! Checks whether a process has a session's file open, for agents without any other record of their processes.
 
 use std::path::{Path, PathBuf};
 
 use crate::session::{Copy, Liveness};
 use crate::system::process;
 
-/// Marks the copies whose file a process has open for writing, also those that were written just now and therefore may be in
-/// use. If the system does not say it, no copy is known to be idle.
+/// Marks the copies whose file a process has open for writing, including those that were written just now and so may be
+/// in use. If the system does not show open files, no copy is known to be idle.
 pub(super) fn mark_writers(copies: &mut [&mut Copy]) {
     let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
     let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<&Path>>());

@@ -8,10 +8,10 @@ use super::{Agent, ReadContext, activity, unknown_format};
 use crate::error::PathError;
 use crate::session::{AgentKind, Belongings, Copy, Located};
 
-/// Returns what belongs to a copy, as [`Agent::belongings`] does.
+/// A function that finds the files of a copy, like [`Agent::belongings`].
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
 
-/// Returns a function that finds what belongs to any of these copies; it reads shared directories once, before.
+/// Returns a function that finds the files of any of these copies; it reads shared directories once, in advance.
 pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> FindBelongings<'static> {
     let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
     for place in places {

@@ -1,4 +1,4 @@
-//! Every agent, made from the list of their names.
+//! All agents, generated from the list of their names.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 
-/// Which program it is. The registry implements this from the lines of the list.
+/// Identifies a program. The registry implements this from the lines of the list.
 pub(crate) trait Listed {
-    /// Returns which program it is.
+    /// Returns the kind of the program.
     fn kind(&self) -> AgentKind;
 }
 
-/// A program that keeps no sessions of its own: its files name those of another agent.
+/// A program without its own sessions: its files name those of another agent.
 pub(crate) trait PointerWriter: Listed + Sync {
     /// Returns the name of its file in a directory.
     fn file_name(&self) -> &'static str;
@@ -26,23 +26,25 @@ pub(crate) trait PointerWriter: Listed + Sync {
     /// Reads the pointer in a directory; `None` if there is none.
     fn pointer_in(&self, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError>;
 
-    /// Returns where a pointer may lie: the program's own places and every directory that sessions of the other agent
-    /// record.
+    /// Returns the directories that may contain a pointer: the program's own ones, and every directory that sessions of
+    /// the other agent record.
     fn dirs(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf>;
 
-    /// Finds the pointers in the program's own places and in every directory that sessions of the other agent record.
+    /// Finds the pointers in the program's own directories and in every directory that sessions of the other agent
+    /// record.
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found);
 
-    /// Says how the pointer of a directory names what has moved; `None` where there is none, or it names nothing of that.
+    /// Returns the edit of the pointer in a directory after a move; `None` if there is no pointer, or it names nothing
+    /// that has moved.
     fn moved_pointer(&self, dir: &Path, mapping: &Mapping, env: &Env) -> Option<Act>;
 
-    /// Returns the project where it looks for the session of a directory.
+    /// Returns the project in which it looks for the session of a directory.
     fn project_of(&self, dir: &Path) -> String;
 
     /// Returns whether the sessions of a project could be those of a directory, by its own rule or the other agent's.
     fn may_be_filed_under(&self, project: &str, dir: &Path) -> bool;
 
-    /// Returns how many bytes a transcript must have; a smaller one is a failed start by its own rule.
+    /// Returns the minimum size of a transcript in bytes; a smaller one is a failed start by its own rule.
     fn meaningful_bytes(&self) -> u64;
 
     /// Returns the plan of a new session of the other agent in a directory.
@@ -59,12 +61,12 @@ macro_rules! readers {
             &[$(&super::$module::$kind),*]
         }
 
-        /// Returns every program that points to sessions of another agent.
+        /// Returns every program whose files point to sessions of another agent.
         pub(crate) fn pointer_writers() -> &'static [&'static dyn PointerWriter] {
             &[$(&super::$pointer_module::$pointer),*]
         }
 
-        /// Returns what people should know of an agent.
+        /// Returns the description of an agent.
         pub(crate) fn about(kind: AgentKind) -> &'static About {
             match kind {
                 $(AgentKind::$kind => &super::$module::about::ABOUT,)*
@@ -87,12 +89,12 @@ macro_rules! readers {
 }
 agents!(readers);
 
-/// Returns the agent that reads sessions of this kind; a program that only points to sessions reads none.
+/// Returns the agent that reads sessions of this kind; `None` for a program that only points to sessions.
 pub(crate) fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
     all().iter().copied().find(|agent| agent.kind() == kind)
 }
 
-/// Returns every directory in which these agents are looked for, or all where none is named.
+/// Returns every root directory of these agents, or of all agents if none is named.
 pub(crate) fn roots(env: &Env, agents: &[AgentKind]) -> Vec<PathBuf> {
     let is_asked_for = |kind| agents.is_empty() || agents.iter().any(|asked| asked.session_owner() == kind);
     let asked = all().iter().filter(|agent| is_asked_for(agent.kind()));
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_an_agent_fits_into_a_table() {
+    fn the_description_of_an_agent_fits_into_a_table() {
         for kind in AgentKind::value_variants() {
             for (head, text) in about(*kind).rows() {
                 assert!(!text.is_empty() && !text.contains(['|', '\n']), "{kind}: {head}: {text:?}");

@@ -1,4 +1,4 @@
-//! What lets an agent find its sessions from another directory, as plain data; `change` carries it out.
+//! The changes that let an agent find its sessions from another directory, as plain data; `change` carries them out.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt as _;
@@ -11,20 +11,20 @@ use crate::session::{Copy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 
-/// A directory whose sessions go to another one.
+/// A directory whose sessions move to another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DirMove {
-    /// Where they are started now.
+    /// The current launch directory.
     pub from: PathBuf,
-    /// Where they will be.
+    /// The new launch directory.
     pub to: PathBuf,
-    /// The projects that the sessions lie in.
+    /// The projects that contain the sessions.
     pub projects: BTreeSet<Arc<str>>,
-    /// Whether everything in these projects goes this way.
+    /// Set if all sessions of these projects move there.
     pub is_whole: bool,
 }
 
-/// The sessions of one store that go to other directories.
+/// The sessions of one store that move to other directories.
 #[derive(Clone, Copy)]
 pub(crate) struct Moving<'a> {
     pub store: &'a Store,
@@ -34,79 +34,79 @@ pub(crate) struct Moving<'a> {
     pub env: &'a Env,
 }
 
-/// One thing that is done to the files of an agent.
+/// A change of an agent's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// A file or a directory goes to where nothing may be.
+    /// Moves a file or a directory to a free path.
     Move {
-        /// Where it is.
+        /// The current path.
         from: PathBuf,
-        /// Where it goes.
+        /// The new path.
         to: PathBuf,
     },
-    /// A file gets new pieces, and goes to where nothing may be unless it stays where it is.
+    /// Edits a file, and moves it to a free path unless the paths are equal.
     Edit {
-        /// Where it is.
+        /// The current path.
         from: PathBuf,
-        /// Where it goes.
+        /// The new path.
         to: PathBuf,
-        /// The pieces, in order.
+        /// The edits, in order.
         edits: Vec<Edit>,
     },
-    /// A small file gets these contents; it may be part of what was moved just before.
+    /// Writes a small file; it may be part of a directory that was moved just before.
     Write {
         /// The file.
         path: PathBuf,
-        /// What is in it then.
+        /// The new contents.
         contents: Vec<u8>,
     },
 }
 
-/// What is done for one copy.
+/// The changes for one copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// What is done to the agent's files, in order.
+    /// The changes of the agent's files, in order.
     pub acts: Vec<Act>,
-    /// Whether this program has to keep the new directory itself, because the agent's files go on naming the old one.
+    /// Set if rejoin must record the new directory itself, because the agent's files still name the old one.
     pub is_kept: bool,
 }
 
 impl Moved {
-    /// Makes one that the agent itself can tell.
+    /// Creates the changes for a copy whose new directory is in the agent's files.
     pub(crate) fn by(acts: Vec<Act>) -> Self {
         Self { acts, is_kept: false }
     }
 }
 
-/// Says what is done for a copy that goes to a directory, or why it cannot go.
+/// Returns the changes for a copy that moves to a directory, or the reason why it cannot move.
 pub(crate) type MoveCopy<'a> = Box<dyn Fn(&Copy, &Path) -> Result<Moved, String> + Sync + 'a>;
 
-/// What is done for the sessions of one store.
+/// The changes for the sessions of one store.
 pub(crate) struct Relocation<'a> {
-    /// What is done once, before the first of them goes.
+    /// Changes that are made once, before the first session moves.
     pub once: Vec<Act>,
-    /// What is done for each.
+    /// Changes for each session.
     pub each: MoveCopy<'a>,
 }
 
 impl<'a> Relocation<'a> {
-    /// Leaves everything of the agent's as it is.
+    /// Changes no file of the agent.
     pub(crate) fn kept() -> Self {
         Self::of_each(|_, _| Ok(Moved { acts: Vec::new(), is_kept: true }))
     }
 
-    /// Does something for each session, and nothing for all of them.
+    /// Creates changes for each session only.
     pub(crate) fn of_each(each: impl Fn(&Copy, &Path) -> Result<Moved, String> + Sync + 'a) -> Self {
         Self { once: Vec::new(), each: Box::new(each) }
     }
 }
 
-/// Returns a directory as a text, which is all that most agents can keep.
+/// Returns a directory as text, because most agents cannot store any other path.
 pub(super) fn text(dir: &Path) -> Result<&str, String> {
     dir.to_str().ok_or_else(|| format!("{} is not UTF-8, which its files cannot hold", dir.display()))
 }
 
-/// Makes the edit that adds a line to the end of a file; it begins a new line where the last one was cut off.
+/// Returns the edit that appends a line to a file; it first ends a torn last line.
 pub(super) fn added_line(path: &Path, line: &str) -> Result<Edit, String> {
     let (file, metadata) = fsio::open_regular(path).map_err(|error| error.to_string())?;
     let (length, mut last) = (metadata.len(), [b'\n']);
@@ -118,7 +118,7 @@ pub(super) fn added_line(path: &Path, line: &str) -> Result<Edit, String> {
     Ok(Edit { at: length, removed: 0, inserted: format!("{begin}{line}\n").into_bytes() })
 }
 
-/// Reads a small file as text; `None` where there is none.
+/// Reads a small file as text; `None` if it does not exist.
 pub(super) fn small(path: &Path, limit: u64) -> Result<Option<String>, String> {
     let Some(bytes) = fsio::read_if_present(path, limit).map_err(|error| error.to_string())? else { return Ok(None) };
     String::from_utf8(bytes).map(Some).map_err(|_| format!("{} is not UTF-8", path.display()))

@@ -23,8 +23,8 @@ pub(crate) struct Rewound {
     pub bytes: Vec<u8>,
 }
 
-/// Writes rewound copies as the agent's own fork does.
+/// Writes rewound copies in the format of the agent's own fork.
 pub(crate) trait Rewind: Sync {
-    /// Makes a session with a new id from the messages of a copy. Fails if the copy cannot be read or is too large.
+    /// Creates a session with a new id from the messages of a copy. Fails if the copy is unreadable or too large.
     fn rewound(&self, copy: &Copy, cut: Cut, id: &str) -> Result<Rewound, PathError>;
 }

@@ -1,8 +1,8 @@
-//! Requests for the messages of records, and the answers.
+//! Requests for the messages of records, and the responses.
 
 use crate::session::Message;
 
-/// The part of a record that a caller wants.
+/// The part of a record that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Its messages.
@@ -16,8 +16,8 @@ pub(crate) enum Interest {
 /// The messages of a record, or their number.
 #[derive(Debug)]
 pub(crate) enum Said {
-    /// A message of it.
+    /// One of its messages.
     Message(Message),
-    /// So many, and none is of interest.
+    /// The number of messages, none of which is needed.
     Uninteresting(u64),
 }

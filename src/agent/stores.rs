@@ -1,4 +1,4 @@
-//! Where an agent keeps its sessions, by a variable or by default.
+//! The stores of an agent, by its variables and by default.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
 
-/// Returns the stores that variables lead an agent to, the strongest variable first, and the usual one. The root is the
-/// directory that a variable names, or one below it.
+/// Returns the stores that variables select, the variable with the highest precedence first, and the default store. The
+/// root is the directory in a variable, or one below it.
 pub(super) fn by_variables(
     agent: AgentKind,
     variables: &[(&'static str, Option<&str>)],

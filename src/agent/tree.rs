@@ -1,4 +1,4 @@
-//! The branches of a log: of records that name the one that they follow, and of turns that a later record takes back.
+//! The branches of a log, from records with parents, or from turns that a later record rolls back.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,17 +13,18 @@ pub(super) struct Link {
     pub id: Option<Id>,
     pub parent: Parent,
     pub part: Part,
-    /// Set if the active branch ends here unless a later record does.
+    /// Set if the active branch ends here, unless a later record is a leaf.
     pub is_leaf: bool,
 }
 
-/// Reads the tree of a log, whose active branch ends at the last leaf. A line that `link` does not know follows the line before.
+/// Reads the tree of a log, whose active branch ends at the last leaf. A line without a link follows the line before
+/// it.
 pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Result<Branches, PathError> {
     let (mut nodes, mut last, mut lines): (Vec<Node>, _, _) = (Vec::new(), None, 0);
     each_line(log, &mut |line| {
         if let Some(Link { id, parent, part, is_leaf }) = line.and_then(&link) {
             last = if is_leaf { Some(lines) } else { last };
-            // Most other lines only follow the line before, and take no memory.
+            // Most other lines simply follow the line before, and need no node.
             if (id.is_some() || parent != Parent::Previous) && nodes.len() <= MAX_NODES {
                 nodes.push(Node { line: lines, id, parent, part });
             }
@@ -34,16 +35,16 @@ pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Resu
     Ok(Branches::divide(&nodes, last, lines))
 }
 
-/// The turns of a log, in which a record can take the last ones back.
+/// The turns of a log, in which a record can roll back the last ones.
 pub(super) struct Turns {
     nodes: Vec<Node>,
-    /// The lines at which the turns begin that count.
+    /// The first lines of the turns that count.
     live: Vec<usize>,
 }
 
 impl Turns {
     pub(super) fn new() -> Self {
-        // The records before the first turn are the root of all.
+        // The records before the first turn are the common root.
         let root = Node { line: 0, id: Some(0), parent: Parent::None, part: Part::Silent };
         Self { nodes: vec![root], live: Vec::new() }
     }
@@ -63,12 +64,12 @@ impl Turns {
         self.live.len()
     }
 
-    /// Takes back all but the first turns.
+    /// Rolls back all turns but the first `count`.
     pub(super) fn truncate(&mut self, count: usize) {
         self.live.truncate(count);
     }
 
-    /// Takes back the last turns.
+    /// Rolls back the last `count` turns.
     pub(super) fn take_back(&mut self, count: usize) {
         self.truncate(self.live.len().saturating_sub(count));
     }
@@ -79,7 +80,7 @@ impl Turns {
     }
 }
 
-/// Notes the number of messages on other branches, and the agent's own way there.
+/// Adds a note with the number of messages on other branches, and the agent's own way to reach them.
 pub(super) fn note_branches(copy: &mut Copy, branches: &Branches, hidden: u64, way: Option<&str>) {
     let are = if hidden == 1 { "message is" } else { "messages are" };
     let on = match branches.count() {

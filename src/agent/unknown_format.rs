@@ -1,7 +1,7 @@
-//! Keeps a session from counting as empty while anything in its files is not understood.
+//! Prevents a session from counting as empty while its files contain anything unknown.
 //!
-//! An agent may rename a record type or a key in any release. Its conversations then look as if nothing was said, so a
-//! session is empty only if each of its records is known to carry no conversation.
+//! An agent may rename a record type or a key in any release. Its conversations then look empty, so a session is empty
+//! only if each of its records is known to carry no conversation.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,17 +19,17 @@ use crate::session::{Copy, Health, SessionKind};
 use crate::system::fsio;
 use crate::system::links;
 
-/// The largest JSON document that is taken apart; a larger one counts as one record.
+/// Maximum size of a JSON document that is split into records; a larger one counts as one record.
 const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
-/// Members that name the type of a record, the first one wins.
+/// Members with the type of a record; the first one that exists wins.
 const TYPE_NAMES: [&str; 6] = ["/type", "/role", "/kind", "/event", "/message/role", "/message/type"];
-/// The number of type names in a note.
+/// Maximum number of type names in a note.
 const NAMED: usize = 3;
-/// The longest type name in a note, in characters.
+/// Maximum length of a type name in a note, in characters.
 const MAX_NAME: usize = 40;
 
-/// Corrects the emptiness of a copy that [`Agent::read`] or [`Agent::count`] found empty: every record of its files is
-/// looked at once more.
+/// Corrects the emptiness of a copy that [`Agent::read`] or [`Agent::count`] found empty: checks every record of its
+/// files again.
 pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
     if copy.kind != SessionKind::Empty && !copy.health.contains(Health::EmptySession) {
         return;
@@ -50,11 +50,11 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
     }
 }
 
-/// Marks a copy as written in a format that is not understood.
+/// Marks a copy as written in an unknown format.
 pub(super) fn mark(copy: &mut Copy, note: String) {
     copy.health.remove(Health::EmptySession);
     copy.health.insert(Health::UnknownFormat);
-    // Reading and counting may each find the same.
+    // Reading and counting may each add the same note.
     if !copy.notes.contains(&note) {
         copy.notes.insert(0, note);
     }
@@ -67,7 +67,7 @@ fn be_listed(copy: &mut Copy) {
     }
 }
 
-/// The records of a copy that speak against its emptiness.
+/// The records of a copy that contradict its emptiness.
 #[derive(Default)]
 struct Seen {
     unknown: u64,
@@ -98,12 +98,12 @@ impl Seen {
                     }
                     ControlFlow::Continue(())
                 })?;
-                // Nothing but bytes that were never written.
+                // The file contains only bytes that were never written.
                 let has_bytes = || links::metadata(path).is_ok_and(|metadata| metadata.len() > 0);
                 self.damaged += u64::from(!has_line && has_bytes());
                 Ok(())
             }
-            // Text for people: every line that is not known counts.
+            // A text format: every unknown line counts.
             _ => each_line(path, &mut |line| {
                 self.unknown +=
                     u64::from(!line.is_some_and(|line| line.trim_ascii().is_empty() || agent.is_silent(line)));
@@ -113,7 +113,7 @@ impl Seen {
     }
 
     fn record(&mut self, agent: &dyn Agent, record: &[u8]) {
-        // Half a record may have been conversation, whatever the whole one behind it is.
+        // A torn record may have been conversation, whatever the complete one after it is.
         if !is_object(record) {
             self.damaged += 1;
             return;
@@ -146,8 +146,8 @@ impl Seen {
     }
 }
 
-/// Returns the objects in the lists of a JSON document, or the document itself if it holds no list; `None` if it is not
-/// JSON.
+/// Returns the objects in the lists of a JSON document, or the document itself if it contains no list; `None` if it is
+/// not JSON.
 fn records_of(document: &[u8]) -> Option<Vec<Box<RawValue>>> {
     let whole: Box<RawValue> = serde_json::from_slice(document).ok()?;
     let lists: Vec<Box<RawValue>> = match serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(whole.get()) {

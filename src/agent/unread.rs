@@ -12,11 +12,11 @@ pub(crate) struct Unread {
     pub id: &'static str,
     /// The agent's name as its makers write it.
     pub name: &'static str,
-    /// The places of its sessions, on Linux and macOS.
+    /// The locations of its sessions, on Linux and macOS.
     places: &'static [Place],
     /// The reason why rejoin does not read it, and the source of these facts.
     why: &'static str,
-    /// The command that does instead what `rejoin list` or `rejoin resume` would do.
+    /// The command to use instead of `rejoin list` or `rejoin resume`.
     pub instead: &'static str,
 }
 
@@ -26,21 +26,22 @@ struct Place {
     base: Base,
     /// The path below the base.
     path: &'static str,
-    /// Paths below `path`, at least one of them must exist; a part `*` matches any name. Empty if `path` is enough.
+    /// Paths below `path`, at least one of which must exist; a part `*` matches any name. Empty if `path` is
+    /// sufficient.
     with: &'static [&'static str],
 }
 
-/// A directory that a place starts from.
+/// The directory from which a path starts.
 #[derive(Clone, Copy, Debug)]
 enum Base {
-    /// The directory that a variable of the agent names.
+    /// The directory in a variable of the agent.
     Variable(&'static str),
     Home,
     /// `$XDG_CONFIG_HOME`, or `~/.config`.
     Config,
     /// `$XDG_DATA_HOME`, or `~/.local/share`.
     Data,
-    /// `~/Library/Application Support`, which is looked at on every system: a home may be a copy from another one.
+    /// `~/Library/Application Support`, which is checked on every system: a home may be a copy from another one.
     ApplicationSupport,
 }
 
@@ -59,12 +60,12 @@ const fn at(base: Base, path: &'static str) -> Place {
     Place { base, path, with: &[] }
 }
 
-/// Returns the user directory of an editor that is made from VS Code.
+/// Returns the user directory of an editor that is derived from VS Code.
 const fn editor(base: Base, path: &'static str) -> Place {
     Place { base, path, with: CHATS }
 }
 
-/// The chats of VS Code below its user directory. Newer versions on a server write transcripts alone.
+/// The chats of VS Code below its user directory. Newer versions on a server write only transcripts.
 const CHATS: &[&str] = &[
     "workspaceStorage/*/chatSessions",
     "workspaceStorage/*/GitHub.copilot-chat/transcripts",
@@ -73,7 +74,7 @@ const CHATS: &[&str] = &[
 
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
-/// Every agent that is known and not read. None of them was measured.
+/// Every known agent that is not read. None of them was measured.
 pub(crate) static UNREAD: [Unread; 6] = [
     Unread {
         id: "antigravity",
@@ -158,7 +159,7 @@ impl Place {
         }
     }
 
-    /// Returns every path that it may be at: the one below a variable and the usual one.
+    /// Returns every possible path: the one below a variable and the default one.
     fn paths(&self, env: &Env) -> Vec<PathBuf> {
         let named = |name: &str| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
         let bases = match self.base {
@@ -171,7 +172,7 @@ impl Place {
         bases.into_iter().flatten().map(|base| base.join(self.path)).collect()
     }
 
-    /// Returns whether sessions are at a path of it.
+    /// Returns whether a path contains sessions.
     fn is_at(&self, path: &Path) -> bool {
         reach::exists_itself(path) != Some(false)
             && (self.with.is_empty() || self.with.iter().any(|with| has(path, with)))
@@ -189,7 +190,7 @@ fn has(dir: &Path, path: &str) -> bool {
     }
 }
 
-/// Returns every store that exists, or whose disk does not answer. Each is returned once, even if two bases name it.
+/// Returns every store that exists, or whose disk does not answer. Each is returned once, even if two bases lead to it.
 pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
     let mut found: Vec<UnreadStore> = Vec::new();
     for Unread { name, places, instead, .. } in &UNREAD {

@@ -1,5 +1,5 @@
-//! What only `doctor` asks of an agent: what lies about in its stores, what it deletes by itself, how its records hang
-//! together.
+//! Facts about an agent that only `doctor` needs: orphaned files in its stores, its own deletion of sessions, and the
+//! links between records.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,38 +15,38 @@ use crate::format::skim;
 use crate::session::{AgentKind, Copy, Problem};
 use crate::system::reach;
 
-/// Something in a store that is part of no session there.
+/// A file or directory in a store that belongs to no session there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stray {
-    /// Whose store it is.
+    /// The agent of the store.
     pub agent: AgentKind,
-    /// What it is.
+    /// The kind of stray.
     pub kind: StrayKind,
-    /// The session that it was part of, where its name tells.
+    /// The session that it belonged to, if its name shows that.
     pub session_id: Option<String>,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it holds, or why it is no longer needed, in words for people.
+    /// Text for the user: its contents, or the reason why it is not needed any more.
     pub holds: String,
-    /// The newest change of it or of anything in it.
+    /// The time of the newest change in it.
     pub modified_at: Option<Timestamp>,
 }
 
-/// What an agent makes of a last line of a transcript that was cut off.
+/// An agent's handling of a torn last line of a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HalfLine {
-    /// It goes on with everything before.
+    /// It ignores the line and continues after the previous one.
     PassedOver,
-    /// It writes its next record on it, so that what was said before is lost to it later.
+    /// It appends its next record to the line, and later loses the earlier conversation by that.
     WrittenOn,
-    /// It goes on with no session at all while one has such a line.
+    /// It continues no session at all while one has such a line.
     Failing,
 }
 
-/// What a stray is.
+/// The kind of a stray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StrayKind {
-    /// What belonged to a session that is not where it should lie.
+    /// Files of a session that is missing from its expected path.
     Belongings,
     /// The temporary file of a writer.
     Temporary,
@@ -54,52 +54,52 @@ pub(crate) enum StrayKind {
     Registration,
 }
 
-/// What a look for strays gave.
+/// The results of a search for strays.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strays {
-    /// Everything that was found.
+    /// The strays.
     pub strays: Vec<Stray>,
-    /// What could not be read.
+    /// Paths that could not be read.
     pub problems: Vec<Problem>,
 }
 
-/// When an agent deletes sessions by itself.
+/// The period after which an agent deletes sessions by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Retention {
-    /// How long it keeps them after the last change of the transcript's file.
+    /// The period, which starts at the last change of the transcript's file.
     pub period: SignedDuration,
-    /// Where the period is written, or would be: the file and the key.
+    /// The file and the key of the setting, even if it is not set.
     pub setting: (PathBuf, &'static str),
-    /// Whether it is written there; else it is the agent's default.
+    /// Set if the setting exists; otherwise, the period is the agent's default.
     pub is_set: bool,
-    /// A value there that is not a period, as it is written. Then the sessions count as due at once, because nothing says
-    /// for how long the agent keeps them.
+    /// The value of the setting if it is not a valid period. The sessions then count as due at once, because the
+    /// agent's actual period is unknown.
     pub refused: Option<String>,
 }
 
 impl Retention {
-    /// Returns from when on the agent deletes a copy, where that is known.
+    /// Returns the time from which the agent deletes a copy, if it is known.
     pub(crate) fn expiry(&self, copy: &Copy) -> Option<Timestamp> {
         copy.modified_at?.checked_add(self.period).ok()
     }
 }
 
-/// A record of the directory that a session was working in, which another program keeps.
+/// A record of a session's working directory, kept by another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CwdRecord {
-    /// Whose session it is about.
+    /// The agent of the session.
     pub agent: AgentKind,
     /// The file.
     pub path: PathBuf,
-    /// The session that it is about.
+    /// The id of the session.
     pub session_id: String,
-    /// The directory that it names; `None` when it names none.
+    /// The directory; `None` if the record contains none.
     pub dir: Option<PathBuf>,
-    /// When it was written.
+    /// The time of the record.
     pub written_at: Option<Timestamp>,
 }
 
-/// Where such records are.
+/// The locations of such records.
 pub(crate) trait CwdRecords: fmt::Debug + Sync {
     /// Returns the directory of a project's records.
     fn dir_in(&self, project: &Path) -> PathBuf;
@@ -111,21 +111,21 @@ pub(crate) trait CwdRecords: fmt::Debug + Sync {
     fn in_store(&self, root: &Path, found: &mut Found) -> Vec<CwdRecord>;
 }
 
-/// How a record names itself and the one that it follows.
+/// The id of a record and its links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Link<'a> {
     /// Its own id.
     pub id: Option<Cow<'a, str>>,
-    /// The id of the record that it follows.
+    /// The id of the parent record.
     pub parent: Option<Cow<'a, str>>,
     /// The id of the record that the conversation continues from, if it names one.
     pub leaf: Option<Cow<'a, str>>,
 }
 
-/// What becomes of a directory that holds only the log of a session that is kept elsewhere.
+/// The relation of a stray log to the log of the session to which it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fold {
-    /// Every record of it is in the other log too.
+    /// Every record of it is also in the other log.
     AllKnown,
     /// Every record of it is newer than the last one of the other log.
     AllNewer,
@@ -133,9 +133,9 @@ pub(crate) enum Fold {
     Mixed,
 }
 
-/// Returns whether a line is a JSON object in UTF-8, without reading anything of it.
+/// Returns whether a line is a JSON object in UTF-8, without parsing its values.
 pub(crate) fn is_object(line: &[u8]) -> bool {
-    // What the parser passes over it does not check to be UTF-8, but Amplifier gives up a file for one such line.
+    // The parser does not check skipped values for UTF-8, but one such line makes Amplifier reject the whole file.
     line.trim_ascii_start().starts_with(b"{")
         && std::str::from_utf8(line).is_ok()
         && (skim::sound_members(line, |_, _| ()).is_some() || serde_json::from_slice::<IgnoredAny>(line).is_ok())
@@ -148,7 +148,7 @@ struct Node<'a> {
     parent_id: Text<'a>,
 }
 
-/// Reads a record that has an `id` and the `parentId` of the one that it follows, as Copilot CLI and Pi write them.
+/// Parses a record with an `id` and a `parentId`, the format of Copilot CLI and Pi.
 pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
     skimmed_link(line, ["id", "parentId", ""]).or_else(|| {
         let node: Node<'_> = whole_record(line)?;
@@ -156,8 +156,8 @@ pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
     })
 }
 
-/// Reads the members of these names in a record in which nothing is wrong; `None` if it takes a parser to know. The last name
-/// may be empty.
+/// Reads the members with these names in a record that a parser would accept; `None` if only a parser can decide that.
+/// The last name may be empty.
 pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name, leaf_name]: [&str; 3]) -> Option<Link<'l>> {
     let (mut id, mut parent, mut leaf, mut is_plain) = (None, None, None, true);
     skim::sound_members(line, |name, value| {
@@ -173,19 +173,19 @@ pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name, leaf_name]
     is_plain.then(|| Link { id: text(id), parent: text(parent), leaf: text(leaf) })
 }
 
-/// Returns whether a name is one of this program's own temporary files.
+/// Returns whether a name is that of a temporary file of rejoin.
 pub(crate) fn is_own_temporary(name: &str) -> bool {
     name.starts_with(".rejoin-") && name.ends_with(".tmp")
 }
 
-/// Returns when a file, directory or link was last changed.
+/// Returns the time of the last change of a file, directory or link.
 pub(crate) fn modified_at(path: &Path) -> Option<Timestamp> {
     reach::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
 }
 
-/// Looks at what is below a directory: how many files, and the newest change of one.
+/// Returns the number of files below a directory, and the time of their newest change.
 ///
-/// A directory's own time counts only where there is no file: it changes with everything that is looked after in it.
+/// A directory's own time counts only if there is no file: it changes with every cleanup in it.
 pub(super) fn contents(dir: &Path) -> (usize, Option<Timestamp>) {
     let entries = walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok);
     let times: Vec<_> =
@@ -193,7 +193,7 @@ pub(super) fn contents(dir: &Path) -> (usize, Option<Timestamp>) {
     (times.len(), times.into_iter().max().unwrap_or_else(|| modified_at(dir)))
 }
 
-/// Finds the temporary files right in a directory.
+/// Finds the temporary files directly in a directory.
 pub(crate) fn temporary_in(
     dir: &Path,
     agent: AgentKind,

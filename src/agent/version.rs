@@ -1,4 +1,4 @@
-//! Which version of its agent wrote a session, where its records say so.
+//! The version of the agent that wrote a session, if its records contain it.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::Agent;
 use crate::format::jsonl::Jsonl;
 use crate::session::Copy;
 
-/// More than this is no version.
+/// Maximum length of a version.
 const MAX_LENGTH: usize = 40;
 
 /// Returns the numbers of a version such as `2.1.330`; `None` for any other text.
@@ -15,7 +15,7 @@ pub(crate) fn parts(version: &str) -> Option<Vec<u64>> {
     (parts.len() > 1).then_some(parts)
 }
 
-/// Returns the version that the newest records of a copy name, or else its first.
+/// Returns the version in the newest records of a copy, or else in the first ones.
 pub(crate) fn of(agent: &dyn Agent, copy: &Copy) -> Option<String> {
     let at = agent.about().version_at?;
     let path = agent.transcript(&copy.place)?;
@@ -24,7 +24,7 @@ pub(crate) fn of(agent: &dyn Agent, copy: &Copy) -> Option<String> {
         record.pointer(at)?.as_str().filter(|version| (1..=MAX_LENGTH).contains(&version.len())).map(str::to_owned)
     };
     let mut version = None;
-    // A file that cannot be read names no version; elsewhere it is a problem.
+    // An unreadable file has no version here; it is reported elsewhere.
     let _ = Jsonl::open(&path).ok()?.lines_backward(|line, _| {
         version = find(line);
         version.is_some()

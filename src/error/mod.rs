@@ -1,4 +1,4 @@
-//! How a run can end: the exit codes, and the errors that carry one together with a hint.
+//! The exit codes of a run, and the errors that carry an exit code and a hint.
 
 mod code;
 
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 pub(crate) use code::RefusalCode;
 
-/// How a run ended. The numbers are part of the interface (`rejoin help exit-codes`).
+/// The exit status of a run. The numbers are part of the interface (`rejoin help exit-codes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Done; an empty list is success.
@@ -19,30 +19,30 @@ pub enum Exit {
     Usage,
     /// Some items failed, the rest were done.
     Partial,
-    /// `doctor` found something.
+    /// `doctor` has findings.
     Findings,
-    /// No such session.
+    /// No session matches.
     NotFound,
     /// Several sessions, or several copies that evidence cannot rank.
     Ambiguous,
     /// Refused: the launch directory is gone, the session is live elsewhere, …
     Refused,
-    /// A bug in this program ended it.
+    /// A bug in rejoin ended the run.
     Bug,
     /// The agent's program cannot be run.
     CannotRun,
     /// The agent's program is not found.
     ProgramNotFound,
-    /// A person left without an answer.
+    /// The user left without an answer.
     Interrupted,
-    /// A signal ended it: 128 and the signal's number.
+    /// A signal ended the run: 128 plus the signal's number.
     Signal(u8),
-    /// The status of the agent that was waited for.
+    /// The exit status of the agent that rejoin waited for.
     Agent(u8),
 }
 
 impl Exit {
-    /// Returns the number that the caller sees.
+    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -62,7 +62,7 @@ impl Exit {
     }
 }
 
-/// Every exit code with its meaning, in the words of `rejoin help exit-codes` and of the man pages.
+/// Every exit code with its description, as in `rejoin help exit-codes` and in the man pages.
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done; an empty list is success"),
     (1, "failed, or you answered no and nothing was changed"),
@@ -94,16 +94,17 @@ impl From<Exit> for ExitCode {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {}", path.display(), reason(cause))]
 pub(crate) struct PathError {
-    /// What was tried, as a verb: "read", "write".
+    /// The operation that failed, as a verb: "read", "write".
     pub action: &'static str,
-    /// Where.
+    /// The path of the operation.
     pub path: PathBuf,
-    /// Why it failed. It is not named `source`, which would make it the error's `source()`: a chain would say it twice.
+    /// The system's error. It is not named `source`, which would make it the error's `source()`: a chain would print it
+    /// twice.
     cause: io::Error,
 }
 
 impl PathError {
-    /// Names what was tried and where.
+    /// Creates an error for an operation on a path.
     pub(crate) fn new(action: &'static str, path: &Path, cause: io::Error) -> Self {
         Self { action, path: path.to_owned(), cause }
     }
@@ -119,7 +120,7 @@ impl PathError {
     }
 }
 
-/// Returns the system's words for an error: "permission denied", not "Permission denied (os error 13)".
+/// Returns the system's text for an error: "permission denied", not "Permission denied (os error 13)".
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -131,19 +132,19 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// An error that a user can do something about: what, where, why, and what to type next.
+/// An error that the user can act on: what failed, where, why, and the next command to type.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Refusal {
-    /// How the run ends because of it.
+    /// The exit status of the run.
     pub exit: Exit,
-    /// Why, for scripts and for callers that handle it.
+    /// The reason, for scripts and for callers that handle it.
     pub code: RefusalCode,
-    /// What, where and why, without a period.
+    /// A description of the error with path and reason, without a period.
     pub message: String,
-    /// What to type next.
+    /// The next command to type, or other advice.
     pub hint: Option<String>,
-    /// What the user can choose from, if there are several.
+    /// The choices for the user, if there are several.
     pub candidates: Vec<Candidate>,
 }
 
@@ -177,29 +178,29 @@ pub(crate) struct Candidate {
     pub row: Row,
 }
 
-/// Words of a list.
+/// The texts of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     /// The launch directory, shortened, or a question mark.
     pub dir: String,
-    /// When it was last active.
+    /// The last activity.
     pub active: String,
 }
 
 impl Refusal {
-    /// Makes an error that ends the run with `exit`.
+    /// Creates an error that ends the run with `exit`.
     pub(crate) fn new(exit: Exit, code: RefusalCode, message: impl Into<String>) -> Self {
         Self { exit, code, message: message.into(), hint: None, candidates: Vec::new() }
     }
 
-    /// Adds what to type next.
+    /// Adds a hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds what the user can choose from.
+    /// Adds choices for the user.
     #[must_use]
     pub(crate) fn candidates(mut self, candidates: Vec<Candidate>) -> Self {
         self.candidates = candidates;
@@ -207,11 +208,11 @@ impl Refusal {
     }
 }
 
-/// Returns whether an error is a pipe that the reader has closed, which is a quiet success.
+/// Returns whether an error is a pipe closed by its reader, which counts as success and is not reported.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
-        // JSON's errors keep the system's error to themselves.
+        // JSON errors do not have the system's error as their source.
         let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
         io.or(json) == Some(io::ErrorKind::BrokenPipe)
     })

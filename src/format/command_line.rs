@@ -1,4 +1,4 @@
-//! Commands for what a person types next: this very one once more, and all of them where this run looks.
+//! Builds commands that the user can type next: the current command again, or any command for the same host and home.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use crate::format::shell;
 use crate::system::env::{Elsewhere, Env};
 
-/// Returns the command of this run for a shell, without some options, and with others.
+/// Returns the command line of this run, quoted for a shell, without the options in `left_out` and with those in
+/// `with`.
 pub(crate) fn again(env: &Env, left_out: &[&str], with: &[&str]) -> String {
     let with: Vec<String> = with.iter().map(|word| (*word).to_owned()).collect();
     let words = without(&env.invocation.words, left_out, &with);
@@ -16,16 +17,17 @@ pub(crate) fn again(env: &Env, left_out: &[&str], with: &[&str]) -> String {
     words.join(" ")
 }
 
-/// Returns the words of a command without some options, and with others.
+/// Removes the options in `left_out` from the words of a command, and adds those in `with`.
 ///
-/// An option to be left out with its value is named with a `=` at its end. What follows `--` is another program's.
+/// An option with a value is written with a trailing `=` in `left_out`. Words after `--` belong to another program and
+/// are kept.
 pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> Vec<String> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (own, passed_on) = words.split_at(end);
     let mut is_value = false;
     let mut is_text = false;
     let own = own.iter().filter(|word| {
-        // What is said to an agent may look like an option.
+        // A prompt for an agent may look like an option.
         let was_text = is_text;
         is_text = !was_text && *word == "--prompt";
         if was_text {
@@ -41,14 +43,14 @@ pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> V
     own.chain(with).chain(passed_on).cloned().collect()
 }
 
-/// Returns the command that does what a plan of this run says, and nothing else.
+/// Returns the command that carries out the plan of this run, and nothing else.
 pub(crate) fn apply(env: &Env, fingerprint: &str) -> String {
     again(env, &["--dry-run", "-n", "--yes", "-y", "--exit-code"], &["--apply", fingerprint])
 }
 
-/// Adds the home and the host of this run to the commands of this program in a text, which are between backticks.
+/// Adds this run's `--home` and `--host` to each rejoin command between backticks in a text.
 ///
-/// Other text can contain a backtick as well, such as a title, so only the beginning of a command is searched for.
+/// Other text, such as a title, can contain a backtick too, so only the beginning of a command is searched for.
 pub(crate) fn all_in_home<'t>(text: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
     const BEGIN: &str = "`rejoin ";
     let mut parts = text.split(BEGIN);
@@ -60,13 +62,13 @@ pub(crate) fn all_in_home<'t>(text: &'t str, elsewhere: &Elsewhere) -> Cow<'t, s
     Cow::Owned(parts.fold(first.to_owned(), |text, part| text + BEGIN + &command(part) + part))
 }
 
-/// Returns the home and the host that the words of a command name.
+/// Returns the home and the host that a command names with `--home` and `--host`.
 pub(crate) fn elsewhere_of(words: &[String]) -> Elsewhere {
     let host = value_of(words, "--host").map(|host| host.to_string_lossy().into_owned());
     Elsewhere { home: value_of(words, "--home").map(PathBuf::from), host }
 }
 
-/// Returns the value of an option among the words of a command, whether it stands behind it or in the same word.
+/// Returns the value of an option in a command, from the same word (`--option=value`) or from the next word.
 pub(crate) fn value_of<'w>(words: &'w [impl AsRef<OsStr>], option: &str) -> Option<&'w OsStr> {
     words.iter().enumerate().find_map(|(at, word)| match word.as_ref().as_bytes().strip_prefix(option.as_bytes())? {
         [] => words.get(at + 1).map(AsRef::as_ref),
@@ -75,8 +77,8 @@ pub(crate) fn value_of<'w>(words: &'w [impl AsRef<OsStr>], option: &str) -> Opti
     })
 }
 
-/// Has a command act where this run looks: one of this program on the host that is asked, and in the home that was named,
-/// unless it names one; another one in a shell of that host.
+/// Makes a command act on the host and home of this run: adds `--host` and, unless the command names one, `--home` to a
+/// rejoin command. Any other command is wrapped in ssh if a host is set.
 pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
     match (command.strip_prefix("rejoin "), &elsewhere.host) {
         (Some(rest), _) => Cow::Owned(format!("rejoin {}{rest}", options(rest, elsewhere))),
@@ -85,7 +87,7 @@ pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, st
     }
 }
 
-/// Returns the options, each with a blank after it, that make a command of this program act where this run looks.
+/// Returns the options, each followed by a blank, that make a rejoin command act on the host and home of this run.
 fn options(rest: &str, elsewhere: &Elsewhere) -> String {
     let names_home = rest.starts_with("--home") || rest.contains(" --home");
     let host = elsewhere.host.as_ref().map(|host| format!("--host {} ", shell::word(host)));
@@ -99,7 +101,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn options_are_taken_out_and_added_before_what_is_passed_on() {
+    fn again_adds_options_before_arguments_of_other_programs() {
         let mut env = fixed();
         env.invocation.words = ["cleanup", "-n", "--dir", "/a b", "--", "-n"].map(str::to_owned).to_vec();
         assert_eq!(apply(&env, "abc"), "rejoin cleanup --dir '/a b' --apply abc -- -n");
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_for_the_home_and_the_host_that_the_words_name() {
+    fn commands_name_the_home_and_host_of_the_command_line() {
         for (line, expected) in [
             ("delete", "rejoin list"),
             ("delete --homes /a", "rejoin list"),
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_for_the_home_that_was_looked_at() {
+    fn commands_name_the_home_of_this_run() {
         let text = "run `rejoin list --all`, or `git branch` and `rejoin show x --home /b`; rejoin knows";
         assert_eq!(all_in_home(text, &Elsewhere::default()), text);
         let there =

@@ -1,4 +1,4 @@
-//! What two copies of one conversation have in common, record by record.
+//! Counts the records that two copies of one conversation have in common.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use super::jsonl::Jsonl;
 use crate::error::PathError;
 use crate::session::Comparison;
 
-/// Compares two line-wise files; a last line without a newline does not count, for it may be half written.
+/// Compares two line-wise files; a last line without a newline is ignored, because it may be incomplete.
 pub(crate) fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
     compare_by(a, b, |our, their| our == their)
 }
 
-/// Compares two files as [`compare`] does, with another idea of equal lines.
+/// Compares two files like [`compare`], with a custom equality of lines.
 pub(crate) fn compare_by(a: &Path, b: &Path, is_same: impl Fn(&[u8], &[u8]) -> bool) -> Result<Comparison, PathError> {
     let (mut ours, mut theirs) = (Jsonl::open(a)?.into_lines()?, Jsonl::open(b)?.into_lines()?);
     let mut record = 0;
@@ -23,7 +23,7 @@ pub(crate) fn compare_by(a: &Path, b: &Path, is_same: impl Fn(&[u8], &[u8]) -> b
             (None, None) => return Ok(Comparison::Identical),
             (Some(_), None) => return Ok(Comparison::Longer { common: record - 1 }),
             (None, Some(_)) => return Ok(Comparison::Shorter { common: record - 1 }),
-            // Lines too long to hold cannot be told to be equal, so they count as different.
+            // Lines that are too long to load cannot be compared, so they count as different.
             (Some(our), Some(their)) => {
                 if !our.bytes.zip(their.bytes).is_some_and(|(our, their)| is_same(our, their)) {
                     return Ok(Comparison::Diverged { record });
@@ -33,7 +33,7 @@ pub(crate) fn compare_by(a: &Path, b: &Path, is_same: impl Fn(&[u8], &[u8]) -> b
     }
 }
 
-/// Compares two conversations that were read already.
+/// Compares two conversations that are in memory.
 pub(crate) fn compare_lists<T: PartialEq>(ours: &[T], theirs: &[T]) -> Comparison {
     let common = ours.iter().zip(theirs).take_while(|(our, their)| our == their).count();
     let count = common as u64;
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_identical_or_one_goes_on_or_both_went_their_own_way() {
+    fn compare_finds_identical_longer_and_diverged_copies() {
         let dir = tempfile::tempdir().expect("a directory");
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
         for (ours, theirs, expected) in [

@@ -1,6 +1,6 @@
-//! The content of a message: a string, or a list of blocks, or nothing at all.
+//! Parses the content of a message: a string, a list of blocks, or nothing.
 //!
-//! Amplifier (amplifier-app-cli f16375fc), Claude Code (2.1.330), Codex (0.169.0) and Pi (0.87.1) share the shape.
+//! Amplifier (amplifier-app-cli f16375fc), Claude Code (2.1.330), Codex (0.169.0) and Pi (0.87.1) share this format.
 
 use std::borrow::Cow;
 
@@ -26,14 +26,14 @@ pub(crate) enum Block<'a> {
         /// Its arguments as they were written.
         arguments: String,
     },
-    /// What a tool answered.
+    /// The result of a tool.
     ToolResult(String),
-    /// Thinking, images and what future versions add.
+    /// Thinking, images and block types of future versions.
     Other,
 }
 
 impl Block<'_> {
-    /// Returns whether the block says or calls something.
+    /// Returns whether the block has text or calls a tool.
     pub(crate) fn says_something(&self) -> bool {
         match self {
             Self::Text(text) => !text.trim().is_empty(),
@@ -42,12 +42,12 @@ impl Block<'_> {
         }
     }
 
-    /// Returns the answer of a tool, if this is one.
+    /// Returns the result of a tool, if the block is one.
     pub(crate) fn into_result(self) -> Option<String> {
         if let Self::ToolResult(text) = self { Some(text) } else { None }
     }
 
-    /// Puts the block in words; calls and results are the tool's, text is said by `role`.
+    /// Formats the block as a message. Calls and results get the role `Tool`; text gets `role`.
     pub(crate) fn message(self, role: Role, at: Option<Timestamp>) -> Option<Message> {
         let (role, text) = match self {
             Self::Text(text) => (role, text.into_owned()),
@@ -59,7 +59,7 @@ impl Block<'_> {
     }
 }
 
-/// The members of a block that are read.
+/// The members of a block that are parsed.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawBlock<'a> {
@@ -72,7 +72,7 @@ pub(crate) struct RawBlock<'a> {
     content: Raw<'a>,
 }
 
-/// Their names.
+/// Names of the members in [`RawBlock`].
 const OF_BLOCK: [&str; 6] = ["type", "text", "name", "input", "arguments", "content"];
 
 impl<'a> RawBlock<'a> {
@@ -85,14 +85,14 @@ impl<'a> RawBlock<'a> {
     }
 }
 
-/// Splits a content value into its blocks; what cannot be read counts as nothing.
+/// Splits a content value into its blocks; an unreadable value has none.
 pub(crate) fn blocks<'a>(content: impl Into<Raw<'a>>) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     each_unread(content.into(), |block| blocks.push(block.read()));
     blocks
 }
 
-/// Splits a content value into its blocks and leaves what calls and results say for whoever asks for it.
+/// Splits a content value into its blocks without parsing the texts of calls and results.
 pub(crate) fn unread_blocks<'a>(content: impl Into<Raw<'a>>) -> SmallVec<[Unread<'a>; 1]> {
     let mut blocks = SmallVec::new();
     each_unread(content.into(), |block| blocks.push(block));
@@ -103,7 +103,7 @@ fn each_unread<'a>(content: Raw<'a>, see: impl FnMut(Unread<'a>)) {
     match content.bytes() {
         Some([b'"', ..]) => content.lenient_text().into_inner().map(Unread::Text).into_iter().for_each(see),
         Some(list @ [b'[', ..]) => {
-            // Only a whole list is shown: one with anything wrong in it has no blocks.
+            // Blocks are shown only after the whole list was skimmed: a list with an error in it has no blocks.
             let mut blocks: SmallVec<[Raw<'a>; 8]> = SmallVec::new();
             match skim::elements(list, |raw| blocks.push(raw)) {
                 Some(()) => blocks.into_iter().map(Unread::of).for_each(see),
@@ -114,11 +114,11 @@ fn each_unread<'a>(content: Raw<'a>, see: impl FnMut(Unread<'a>)) {
     }
 }
 
-/// A block whose texts nobody has read yet.
+/// A block whose texts are not parsed yet.
 pub(crate) enum Unread<'a> {
-    /// A text that stands for itself.
+    /// A plain string in place of a block.
     Text(Cow<'a, str>),
-    /// Any other one.
+    /// An object.
     Block(Sort, RawBlock<'a>),
 }
 
@@ -144,12 +144,12 @@ impl<'a> Unread<'a> {
         }
     }
 
-    /// Returns whether it is what a tool answered.
+    /// Returns whether the block is the result of a tool.
     pub(crate) fn is_result(&self) -> bool {
         matches!(self, Self::Block(Sort::ToolResult, _))
     }
 
-    /// Returns its text, if it is one.
+    /// Returns the text of the block, if it is a text.
     pub(crate) fn into_text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) => Some(text),
@@ -158,13 +158,13 @@ impl<'a> Unread<'a> {
         }
     }
 
-    /// Does what [`Block::says_something`] does.
+    /// Like [`Block::says_something`].
     pub(crate) fn says_something(self) -> bool {
         matches!(self, Self::Block(Sort::ToolCall, _)) || self.into_text().is_some_and(|text| !text.trim().is_empty())
     }
 }
 
-/// What sort of block it is, as its `type` says.
+/// The type of a block, from its `type` member.
 pub(crate) enum Sort {
     Text,
     ToolCall,
@@ -183,13 +183,13 @@ impl Sort {
     }
 }
 
-/// Counts the blocks of a message's content that [`Block::message`] puts in words, but for texts that are left out; `None`
-/// where it takes a parser to know. The message is one that a parser reads.
+/// Counts the blocks of a message that [`Block::message`] formats, without the texts that `is_left_out` matches. `None`
+/// if only a full parse can count them. The message must be valid for a parser.
 pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -> bool>) -> Option<u64> {
     let [content, id] = skim::single_members(message.bytes()?, ["content", "id"])?;
     id.text_or_null()?;
     let count_text = |text: Raw<'_>| {
-        // Only a code may be none of a character's, so that the text is no text.
+        // Only a `\u` escape can be invalid as a character, which makes the whole text invalid.
         let is_plain = |text: &[u8]| text.starts_with(b"\"") && memmem::find(text, b"\\u").is_none();
         if is_left_out.is_none() && text.bytes().is_some_and(is_plain) {
             return Some(1);
@@ -209,7 +209,7 @@ pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -
                 Sort::Other => Some(0),
             }
         }
-        // A parser takes a list for the members in their order.
+        // serde reads a list as a struct with its fields in order.
         b'[' => None,
         _ => Some(0),
     };
@@ -226,7 +226,7 @@ pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -
     }
 }
 
-/// Returns all text of a content value, its blocks joined by newlines.
+/// Returns all text of a content value; the blocks are joined by newlines.
 pub(crate) fn plain_text<'a>(content: impl Into<Raw<'a>>) -> String {
     let mut text = String::new();
     for block in blocks(content) {
@@ -240,23 +240,23 @@ pub(crate) fn plain_text<'a>(content: impl Into<Raw<'a>>) -> String {
     text
 }
 
-/// Puts the call of a tool in words: its name, and what it was given.
+/// Formats a tool call: its name and its arguments.
 pub(crate) fn call(name: Option<&str>, arguments: Option<&str>) -> String {
     format!("{} {}", name.unwrap_or("tool"), arguments.unwrap_or_default()).trim_end().to_owned()
 }
 
-/// Puts the calls in a message's `tool_calls` in words, one `function` each.
+/// Formats the calls in a message's `tool_calls`, each of which has a `function`.
 pub(crate) fn tool_calls(calls: Option<&RawValue>) -> Vec<String> {
     list(calls).into_iter().map(|raw| function_call(member(Some(raw), "function"))).collect()
 }
 
-/// Puts the call of a function in words: an object with a name, and arguments that are a text.
+/// Formats a function call: an object with a name and with arguments as a string.
 pub(crate) fn function_call(raw: Option<&RawValue>) -> String {
     let [name, arguments] = texts_in(raw, ["name", "arguments"]);
     call(name.filled(), arguments.get())
 }
 
-/// Returns whether a text was put in by a program, not typed: by how such texts begin, or because it is blank.
+/// Returns whether a text was inserted by a program, not typed: it has one of these beginnings, or is blank.
 pub(crate) fn is_injected(text: &str, beginnings: &[&str]) -> bool {
     let text = text.trim_start();
     let Some(first) = text.bytes().next() else { return true };
@@ -264,9 +264,9 @@ pub(crate) fn is_injected(text: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|start| start.bytes().next() == Some(first) && text.starts_with(start))
 }
 
-/// Returns whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.
+/// Returns whether a title is only the beginning of a prompt, as agents generate one until there is a better title.
 ///
-/// They flatten blanks and may put an ellipsis where they cut.
+/// Agents flatten white space and may append an ellipsis after the cut.
 pub(crate) fn is_beginning_of(title: &str, prompt: &str) -> bool {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = flat(title);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_results_and_unknown_blocks_are_told_apart() {
+    fn calls_results_and_unknown_blocks_are_distinguished() {
         let list = raw(r#"[{"type":"tool_use","name":"Bash","input":{"command":"ls"}},
                 {"type":"tool_result","content":[{"type":"text","text":"a.txt"}]},
                 {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_that_only_repeats_the_prompt_is_told_from_one_of_its_own() {
+    fn a_title_from_the_prompt_differs_from_a_separate_title() {
         let prompt = "Fix the parser\n\tand its tests, please";
         for title in ["Fix the parser and its tests, please", "Fix the parser", "Fix the parser and …", "Fix [...]", ""]
         {

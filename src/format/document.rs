@@ -1,5 +1,5 @@
-//! A file that is one JSON object, with a list in it that holds a conversation: read piece by piece, one message in memory
-//! at a time.
+//! Reads a file that is one JSON object with the conversation in a list, in pieces, with one message in memory at a
+//! time.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -8,12 +8,12 @@ use std::ops::ControlFlow;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What is wanted of a document.
+/// The members of a document that are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// The key of the list; empty if the document is the list itself.
     pub list: &'static str,
-    /// The keys of the other members; what has another key is passed over.
+    /// The keys of the other members that are read; members with any other key are skipped.
     pub members: &'static [&'static str],
 }
 
@@ -27,16 +27,16 @@ pub(crate) enum Field<'a> {
 }
 
 impl Shape {
-    /// Shows the pieces of a document in order until `see` breaks.
+    /// Calls `see` with the pieces of a document in order until it breaks.
     ///
-    /// Returns whether the document was read to its end, or broken off by `see`; `false` means that it is cut off,
-    /// or is none.
+    /// Returns `true` if the document was read to its end or `see` broke, `false` if it is cut off or is not such a
+    /// document.
     pub(crate) fn each(&self, reader: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
         let reader = BufReader::with_capacity(64 * 1024, reader);
         self.walk(&mut serde_json::Deserializer::from_reader(reader), see)
     }
 
-    /// Shows them as [`Shape::each`] does, of a document that was read whole; that is faster.
+    /// Like [`Shape::each`], for a document that is in memory, which is faster.
     pub(crate) fn each_in(&self, document: &[u8], see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
         self.walk(&mut serde_json::Deserializer::from_slice(document), see)
     }

@@ -1,34 +1,34 @@
-//! Pieces of a file that are replaced, so that every other byte stays.
+//! Edits that replace pieces of a file and keep every other byte.
 
 use std::ops::Range;
 
 use crate::format::json_text;
 
-/// A piece of a file, and what stands there instead.
+/// A piece of a file and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edit {
-    /// Where it begins, in bytes.
+    /// Offset in bytes.
     pub at: u64,
-    /// How long it is.
+    /// Number of bytes removed.
     pub removed: u64,
-    /// What stands there instead.
+    /// The replacement.
     pub inserted: Vec<u8>,
 }
 
 impl Edit {
-    /// Puts something in the place of a range.
+    /// Replaces a range.
     pub(crate) fn replace(range: Range<usize>, inserted: impl Into<Vec<u8>>) -> Self {
         Self { at: range.start as u64, removed: range.len() as u64, inserted: inserted.into() }
     }
 
-    /// Returns the same further on in a file.
+    /// Moves the edit `by` bytes towards the end of the file.
     #[must_use]
     pub(crate) fn moved(self, by: u64) -> Self {
         Self { at: self.at + by, ..self }
     }
 }
 
-/// Makes edits to bytes that are held; the edits are in order.
+/// Applies edits to bytes in memory; the edits must be in order.
 pub(crate) fn apply(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     let (mut edited, mut kept) = (Vec::with_capacity(bytes.len()), 0);
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
@@ -41,8 +41,8 @@ pub(crate) fn apply(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     edited
 }
 
-/// Edits the string at this way of keys in a JSON document as `change` says; `None` where there is no such string, or
-/// nothing is to be changed.
+/// Edits the string at this path of keys in a JSON document with `change`. `None` if there is no such string, or
+/// `change` returns `None`.
 pub(crate) fn json_string(text: &str, keys: &[&str], change: impl FnOnce(&str) -> Option<String>) -> Option<Edit> {
     let value = json_value(text, keys)?;
     let is_string = text[value.clone()].starts_with('"');
@@ -50,7 +50,7 @@ pub(crate) fn json_string(text: &str, keys: &[&str], change: impl FnOnce(&str) -
     Some(Edit::replace(value, serde_json::to_string(&new).ok()?))
 }
 
-/// Returns where the value at this way of keys stands; of equal keys the last counts, as for most readers.
+/// Returns the range of the value at this path of keys. If keys are equal, the last one wins, as in most parsers.
 pub(crate) fn json_value(text: &str, keys: &[&str]) -> Option<Range<usize>> {
     let mut value = json_text::check(text).ok()?;
     for key in keys {
@@ -59,14 +59,14 @@ pub(crate) fn json_value(text: &str, keys: &[&str]) -> Option<Range<usize>> {
     Some(value)
 }
 
-/// Makes the edit that adds a member to the object that begins at `start`, before all others and laid out like them;
-/// `value` is JSON.
+/// Returns the edit that adds a member to the object that begins at `start`: before all other members, in the same
+/// layout. `value` is JSON.
 pub(crate) fn json_member(text: &str, start: usize, key: &str, value: &str) -> Edit {
     let member = format!("{}: {value}", serde_json::Value::from(key));
     added(text, start, json_text::members(text, start).first().map(|first| first.span.start), &member)
 }
 
-/// Makes the edit that adds an element to the list that begins at `start`, before all others and laid out like them.
+/// Returns the edit that adds an element to the list that begins at `start`: before all others, in the same layout.
 pub(crate) fn json_element(text: &str, start: usize, element: &str) -> Edit {
     added(text, start, json_text::elements(text, start).first().map(|first| first.start), element)
 }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_is_laid_out_like_the_rest() {
+    fn added_members_and_elements_follow_the_existing_layout() {
         let add = |text: &str| {
             let edit = json_member(text, 0, "/a \"b\"", "\"x\"");
             String::from_utf8(apply(text.as_bytes(), &[edit])).expect("text")

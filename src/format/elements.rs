@@ -1,4 +1,4 @@
-//! Files that are one JSON array, read element by element: as [`super::jsonl`] does it with lines, in bounded memory.
+//! Reads files that are one JSON array, element by element in bounded memory, like [`super::jsonl`] for lines.
 
 use std::io::{self, BufRead as _, BufReader};
 use std::ops::ControlFlow;
@@ -8,24 +8,24 @@ use super::jsonl::MAX_LINE;
 use crate::error::PathError;
 use crate::system::fsio;
 
-/// Small, because often only the first elements are wanted.
+/// Small, because often only the first elements are needed.
 const BUFFER: usize = 16 * 1024;
 
-/// How reading an array ended.
+/// The reason why reading an array ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// Every element was shown.
     Whole,
-    /// `see` broke, or the budget was used up.
+    /// `see` broke, or the budget was exhausted.
     Stopped,
-    /// The file ends in the middle, or is no array.
+    /// The file is truncated or is not an array.
     Broken,
 }
 
-/// Shows each element of an array as it is written, until `see` breaks or `budget` bytes were read; the budget is
-/// lowered by what was read.
+/// Calls `see` with the raw bytes of each element of an array, until it breaks or `budget` bytes were read. The bytes
+/// read are subtracted from `budget`.
 ///
-/// `None` stands for an element that is too long to look into.
+/// `None` represents an element that is too long to load.
 pub(crate) fn each_element(
     path: &Path,
     budget: &mut u64,
@@ -55,7 +55,7 @@ pub(crate) fn each_element(
     }
 }
 
-/// Finds where the elements of an array begin and end, without looking at what they are.
+/// Splits an array into its elements without parsing them.
 #[derive(Default)]
 struct Splitter {
     element: Vec<u8>,
@@ -66,7 +66,7 @@ struct Splitter {
 }
 
 impl Splitter {
-    /// Takes the next byte; returns how it ended, if it did.
+    /// Takes the next byte. Returns the reason if the array ended.
     fn take(&mut self, byte: u8, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Option<End> {
         if self.is_in_string {
             match byte {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_split_whatever_they_hold() {
+    fn elements_with_any_content_are_split() {
         let text = " [ {\"a\": [1, \"],\\\"{\"]}, 7,\n\"x,\\\\\" , [] ,null ] ";
         let (seen, end) = read(text, u64::MAX, 99);
         assert_eq!(seen, [r#"{"a":[1,"],\"{"]}"#, "7", r#""x,\\""#, "[]", "null"]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_no_array_is_told() {
+    fn a_truncated_array_or_another_value_is_reported_as_broken() {
         assert_eq!(read("[1,{\"a\":", u64::MAX, 99), (vec!["1".to_owned()], End::Broken));
         for other in ["", "{}", "7", "null", "}"] {
             assert_eq!(read(other, u64::MAX, 99), (vec![], End::Broken), "{other}");

@@ -1,4 +1,4 @@
-//! Small tools for foreign JSON: fields of any type, times in several styles.
+//! Helpers for foreign JSON: fields of any type, times in several formats.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::session::usage::Cost;
 
-/// A field that should be a string; anything else counts as absent instead of spoiling its record.
+/// A field that should be a string; any other value counts as absent and does not invalidate the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text<'a>(Option<Cow<'a, str>>);
 
@@ -28,12 +28,12 @@ impl<'a> Text<'a> {
         self.get().filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns the string, owned only where it has to be.
+    /// Returns the string, owned only if necessary.
     pub(crate) fn into_inner(self) -> Option<Cow<'a, str>> {
         self.0
     }
 
-    /// Returns the time that the string states, if it is one.
+    /// Parses the string as a time, if it is one.
     pub(crate) fn instant(&self) -> Option<Timestamp> {
         self.get().and_then(instant)
     }
@@ -105,21 +105,21 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// Why an input is not one JSON object.
+/// The reason why an input is not one JSON object.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotAnObject {
-    /// There is nothing.
+    /// The input is empty.
     #[error("standard input is empty")]
     Empty,
     /// It is not JSON.
     #[error("standard input is not JSON")]
     NotJson(#[from] serde_json::Error),
-    /// It is JSON of another kind.
+    /// It is JSON, but not an object.
     #[error("standard input is not a JSON object")]
     Other,
 }
 
-/// Reads an input that is one object; a list would be taken for the fields in their order.
+/// Parses an input that is one object. A list is refused: serde would take it for the fields in their order.
 pub(crate) fn object<'a, T: Deserialize<'a>>(input: &'a [u8]) -> Result<T, NotAnObject> {
     match input.first() {
         None => Err(NotAnObject::Empty),
@@ -128,44 +128,44 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(input: &'a [u8]) -> Result<T, NotAn
     }
 }
 
-/// Reads an object inside another; whatever else is there counts as one without fields.
+/// Parses an object inside another one; any other value counts as an object without fields.
 pub(crate) fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-/// Reads a line or a file that is an object, or the whole object behind half of another one; a list would be taken for the
-/// fields in their order.
+/// Parses a line or a file that is an object, or the complete object after a torn one (see [`last_object`]). A list is
+/// refused: serde would take it for the fields in their order.
 pub(crate) fn record<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     whole_record(bytes).or_else(|| whole_record(last_object(bytes)?))
 }
 
-/// Reads a line that is nothing but an object.
+/// Parses a line that is exactly one object.
 pub(crate) fn whole_record<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     bytes.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(bytes).ok()).flatten()
 }
 
-/// Returns the whole object at the end of a line whose beginning is half of another one: what was written after a crash,
-/// before a newline ended the line that the crash cut.
+/// Returns the complete object at the end of a line that begins with a torn one: a record written after a crash, when
+/// no newline ended the line that the crash cut.
 pub(crate) fn last_object(line: &[u8]) -> Option<&[u8]> {
-    /// Places that are tried, and the longest line in which any is.
+    /// Maximum number of positions tried, and of bytes of a line.
     const TRIED: usize = 256;
     const LONGEST: usize = 1024 * 1024;
     if line.len() > LONGEST || !line.trim_ascii_end().ends_with(b"}") {
         return None;
     }
-    // What follows one of these bytes is a part of the half object, which may be cut right behind it.
+    // An object after one of these bytes is a part of the torn object, which may be cut right after it.
     let is_part = |at: usize| matches!(line[..at].trim_ascii_end().last(), None | Some(b':' | b',' | b'['));
     let starts = memmem::find_iter(line, b"{\"").filter(|at| !is_part(*at)).take(TRIED);
     starts.map(|at| &line[at..]).find(|rest| serde_json::from_slice::<IgnoredAny>(rest).is_ok())
 }
 
-/// Returns one member of an object; whatever else is there has none.
+/// Returns one member of an object; `None` for any other value.
 pub(crate) fn member<'a>(raw: Option<&'a RawValue>, name: &str) -> Option<&'a RawValue> {
     let [member] = members(raw, [name]);
     member
 }
 
-/// Returns some members of an object, read in one pass; whatever else is there has none.
+/// Returns some members of an object in one pass; all are `None` for any other value.
 pub(crate) fn members<'a, const N: usize>(raw: Option<&'a RawValue>, names: [&str; N]) -> [Option<&'a RawValue>; N] {
     struct Members<'n, const N: usize>([&'n str; N]);
     impl<'de, const N: usize> Visitor<'de> for Members<'_, N> {
@@ -189,22 +189,22 @@ pub(crate) fn members<'a, const N: usize>(raw: Option<&'a RawValue>, names: [&st
     read.and_then(Result::ok).unwrap_or([None; N])
 }
 
-/// Returns the text that is a member of an object.
+/// Returns a string member of an object.
 pub(crate) fn text_in<'a>(raw: Option<&'a RawValue>, name: &str) -> Text<'a> {
     inner(member(raw, name))
 }
 
-/// Returns the texts that are members of an object.
+/// Returns string members of an object.
 pub(crate) fn texts_in<'a, const N: usize>(raw: Option<&'a RawValue>, names: [&str; N]) -> [Text<'a>; N] {
     members(raw, names).map(inner)
 }
 
-/// Reads a list of anything; whatever else is there counts as an empty one.
+/// Parses a list of any values; any other value counts as an empty list.
 pub(crate) fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
     inner(raw)
 }
 
-/// Writes an object, a member a line with an indent of two spaces, and every value as it is.
+/// Writes an object with one member per line, indented by two spaces, and every value verbatim.
 ///
 /// A pretty printer would re-indent foreign values and change their numbers.
 pub(crate) fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> {
@@ -215,26 +215,26 @@ pub(crate) fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<S
     Some(format!("{{\n{}\n}}", lines?.join(",\n")))
 }
 
-/// Reads an RFC 3339 time with an offset or `Z`.
+/// Parses an RFC 3339 time with an offset or `Z`.
 pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     text.trim().parse().ok()
 }
 
-/// Reads a time that is a number: so many seconds since 1970, or fractions of them as `per_second` says.
+/// Parses a number as a time: units since 1970, of which `per_second` make a second.
 pub(crate) fn epoch(value: Option<&RawValue>, per_second: u32) -> Option<Timestamp> {
     let number: f64 = value?.get().parse().ok()?;
     let micros = number / f64::from(per_second) * 1e6;
-    // A number beyond the calendar is cut to the largest there is, which no time is.
+    // The cast clamps a number beyond the calendar to the largest integer, which is not a valid time.
     #[expect(clippy::cast_possible_truncation, reason = "what does not fit is no time")]
     Timestamp::from_microsecond(micros.round() as i64).ok()
 }
 
-/// Reads a cost that is a number of US dollars; a text does not count.
+/// Parses a cost that is a number of US dollars; a string is ignored.
 pub(crate) fn dollars(value: Option<&RawValue>) -> Option<Cost> {
     Cost::from_dollars(value?.get().parse().ok()?)
 }
 
-/// Reads a time that may lack a zone, which then is the writer's local one.
+/// Parses a time that may lack a zone, in which case it is in the writer's local zone.
 pub(crate) fn local_instant(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     instant(text).or_else(|| {
         let civil: DateTime = text.trim().parse().ok()?;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_object_is_found_behind_half_of_another_one() {
+    fn a_whole_object_after_a_torn_one_is_found() {
         let found =
             |line: &str| last_object(line.as_bytes()).map(|object| String::from_utf8_lossy(object).into_owned());
         let whole = r#"{"type":"user","message":{"role":"user"}}"#;
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_instants_whatever_their_style() {
+    fn times_of_several_formats_are_parsed() {
         let expected: Timestamp = "2026-02-01T10:00:00.123456Z".parse().expect("a time");
         for text in
             ["2026-02-01T10:00:00.123456Z", "2026-02-01T11:00:00.123456+01:00", " 2026-02-01T10:00:00.123456+00:00\n"]

@@ -1,6 +1,6 @@
-//! Where things stand in a JSON text, for those who must leave every other byte of it alone.
+//! Finds byte positions in a JSON text, for edits that must keep every other byte.
 //!
-//! The text must have been found well-formed by [`check`] or as a raw value; positions are in bytes.
+//! The text must be well-formed, checked by [`check`] or as a raw value.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,22 +10,22 @@ use serde_json::value::RawValue;
 /// A member of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member<'a> {
-    /// Its key; one that holds half a surrogate pair, which no text can, is left as it is written.
+    /// The key; a key with a lone surrogate, which no string can hold, is left as written.
     pub key: Cow<'a, str>,
-    /// From the key's first quote to the value's end.
+    /// From the first quote of the key to the end of the value.
     pub span: Range<usize>,
     /// The value.
     pub value: Range<usize>,
 }
 
-/// Checks that a text is one JSON value and returns where it stands.
+/// Checks that a text is one JSON value and returns its range.
 pub(crate) fn check(text: &str) -> Result<Range<usize>, serde_json::Error> {
     let _: &RawValue = serde_json::from_str(text)?;
     let start = skip_blanks(text.as_bytes(), 0);
     Ok(start..value_end(text.as_bytes(), start))
 }
 
-/// Returns the members of the object that begins at `start`, in order; none if there is no object.
+/// Returns the members of the object that begins at `start`, in order; empty if there is no object.
 pub(crate) fn members(text: &str, start: usize) -> Vec<Member<'_>> {
     let bytes = text.as_bytes();
     let mut members = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn members(text: &str, start: usize) -> Vec<Member<'_>> {
     members
 }
 
-/// Returns the elements of the list that begins at `start`; none if there is no list.
+/// Returns the elements of the list that begins at `start`; empty if there is no list.
 pub(crate) fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut elements = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
     elements
 }
 
-/// Decodes a string that is given with its quotes.
+/// Decodes a JSON string with its quotes.
 pub(crate) fn decoded(json: &str) -> Cow<'_, str> {
     let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json);
     if !inner.contains('\\') {
@@ -72,7 +72,7 @@ pub(crate) fn decoded(json: &str) -> Cow<'_, str> {
     serde_json::from_str(json).map_or(Cow::Borrowed(inner), Cow::Owned)
 }
 
-/// Returns whether a text in JSON has an escape such as `\ud83d` without the other half of its character.
+/// Returns whether a JSON text has a lone surrogate escape such as `\ud83d`.
 pub(crate) fn has_lone_surrogate(json: &[u8]) -> bool {
     let unit = |at: usize| -> Option<u16> {
         let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -90,13 +90,13 @@ pub(crate) fn has_lone_surrogate(json: &[u8]) -> bool {
     false
 }
 
-/// Returns the first position from `at` on that holds no white space of JSON's.
+/// Returns the first position from `at` that is not JSON white space.
 pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     let blanks = bytes.get(at..).unwrap_or_default().iter();
     at + blanks.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }
 
-/// Returns where the value ends that begins at `start`.
+/// Returns the end of the value that begins at `start`.
 fn value_end(bytes: &[u8], start: usize) -> usize {
     let mut depth = 0_usize;
     let mut at = start;
@@ -120,7 +120,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     at
 }
 
-/// Returns the position behind the closing quote of the string whose contents begin at `at`.
+/// Returns the position after the closing quote of the string whose contents begin at `at`.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         at += found;
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_and_elements_are_found_where_they_stand() {
+    fn members_and_elements_have_correct_ranges() {
         let text = " {\"a\" : [1 , \"x]\\\"\",{} ],\n\"b\\u0063\":-1.5e3 , \"\\ud800\":true}\n";
         let root = check(text).expect("JSON");
         assert_eq!(root, 1..text.len() - 1);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_character_is_found() {
+    fn a_lone_surrogate_is_found() {
         for text in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\ud83d\ude00""#, r#"["\\","\uDBFFx"]"#, r#"\ud83d"#] {
             assert!(has_lone_surrogate(text.as_bytes()), "{text}");
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_or_of_another_type_has_no_parts() {
+    fn empty_containers_and_other_types_have_no_parts() {
         for text in ["{}", "[ ]", "{ \n}", "7", "null", "\"[1]\""] {
             let root = check(text).expect("JSON");
             assert_eq!(root, 0..text.len());

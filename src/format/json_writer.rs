@@ -1,4 +1,4 @@
-//! JSON that may be shown on a terminal: what could command it is escaped beyond what the format asks for.
+//! JSON that is safe to print: characters that could control a terminal are escaped, beyond the JSON standard.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::format::shown;
 
-/// A stream of JSON in which control characters, and marks that reorder or hide text, become escapes: they can stand
-/// in strings alone.
+/// A JSON stream that escapes control characters and characters that reorder or hide text. Such characters occur in
+/// strings only.
 ///
-/// Each write must be whole characters, as those of a serializer are.
+/// Each write must consist of whole characters, as a serializer's writes do.
 #[derive(Debug)]
 pub(crate) struct Harmless<W>(pub W);
 
@@ -20,7 +20,7 @@ impl<W: Write> Write for Harmless<W> {
         }
         let text = String::from_utf8_lossy(bytes);
         let mut rest = &*text;
-        // The format itself escapes what comes before this character.
+        // JSON itself escapes the control characters below this one.
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\u{7f}' && shown::is_hostile(*c)) {
             self.0.write_all(&rest.as_bytes()[..at])?;
             for unit in c.encode_utf16(&mut [0; 2]) {
@@ -37,7 +37,7 @@ impl<W: Write> Write for Harmless<W> {
     }
 }
 
-/// Returns a value as JSON.
+/// Serializes a value to JSON.
 pub(crate) fn to_string(value: &impl Serialize) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
     serde_json::to_writer(Harmless(&mut bytes), value)?;
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_commands_a_terminal_is_escaped_and_read_back_as_it_was() {
+    fn control_characters_are_escaped_and_parse_to_the_original() {
         let hostile = "a\u{9b}31m\u{7f}\u{1b}[2J\u{202e}\u{200b}\u{e0041}日本 é 🚀\n";
         let written = to_string(&hostile).expect("JSON");
         assert_eq!(written, r#""a\u009b31m\u007f\u001b[2J\u202e\u200b\udb40\udc41日本 é 🚀\n""#);

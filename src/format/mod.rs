@@ -1,4 +1,4 @@
-//! Bytes to values: what the files of the agents contain.
+//! Parsers and writers for the files of the agents.
 
 pub(crate) mod command_line;
 pub(crate) mod compare;

@@ -1,15 +1,16 @@
-//! Words that are nearly the same: what a person meant by one that was mistyped.
+//! Finds the word that was probably meant by a mistyped one.
 
 use strsim::osa_distance;
 
-/// Returns how many letters are wrong, missing, too many or in the wrong order, if that is at most one or, of long words, two.
+/// Returns the number of letters that are wrong, missing, extra or swapped; `None` if there are more than one (two in a
+/// long word).
 pub(crate) fn slips(word: &str, typed: &str) -> Option<usize> {
     let most = most_slips(typed);
     let may_be = word.len().abs_diff(typed.len()) <= 4 * most;
     may_be.then(|| osa_distance(word, typed)).filter(|slips| *slips <= most)
 }
 
-/// Returns the number of slips that a near word may have.
+/// Returns the maximum number of slips in a near word.
 pub(crate) fn most_slips(typed: &str) -> usize {
     if typed.chars().count() < 8 { 1 } else { 2 }
 }

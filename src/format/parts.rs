@@ -1,4 +1,4 @@
-//! The content of a message in the form of Google's API: a string, one part, or a list of parts.
+//! Parses message content in the format of Google's API: a string, one part, or a list of parts.
 //!
 //! Gemini CLI (0.61.0, 0.25.0) and Qwen Code (0.24.4) share it.
 
@@ -17,7 +17,7 @@ struct RawPart<'a> {
     function_response: Option<&'a RawValue>,
 }
 
-/// Splits a content value into its parts; what cannot be read counts as nothing.
+/// Splits a content value into its parts; an unreadable value has none.
 pub(crate) fn parts(content: Option<&RawValue>) -> Vec<Block<'_>> {
     let Some(content) = content else { return Vec::new() };
     match content.get().as_bytes().first() {
@@ -50,7 +50,7 @@ fn part(raw: &RawValue) -> Block<'_> {
     }
 }
 
-/// Reads a call of a tool: an object with `name` and `args`.
+/// Parses a tool call: an object with `name` and `args`.
 pub(crate) fn tool_call(raw: &RawValue) -> Block<'_> {
     let [name, arguments] = members(Some(raw), ["name", "args"]);
     Block::ToolCall {
@@ -59,7 +59,7 @@ pub(crate) fn tool_call(raw: &RawValue) -> Block<'_> {
     }
 }
 
-/// Returns what a tool answered: its `output` or `error`, or else the whole answer as JSON.
+/// Returns the result of a tool: its `output` or `error`, or else the whole response as JSON.
 fn result_text(raw: &RawValue) -> String {
     let Some(response) = member(Some(raw), "response") else { return String::new() };
     let [output, error] = texts_in(Some(response), ["output", "error"]);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_results_thoughts_and_images_are_told_apart() {
+    fn calls_results_thoughts_and_images_are_distinguished() {
         let list = raw(r#"[{"functionCall":{"name":"shell","args":{"c":1}}},{"functionCall":7},
                 {"functionResponse":{"response":{"output":"done"}}},{"functionResponse":{"response":{"n":1}}},
                 {"text":"hm","thought":true},{"inlineData":{"data":"AA=="}}]"#);

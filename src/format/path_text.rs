@@ -1,4 +1,4 @@
-//! Paths of any bytes in JSON: a string, or `{"base64": …}` where they are not UTF-8.
+//! Paths of any bytes in JSON: a string, or `{"base64": …}` if they are not UTF-8.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A path that is written and read in this form.
+/// A path that is serialized in this form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct PathText(#[serde(with = "self")] pub PathBuf);
@@ -20,7 +20,7 @@ enum Text {
     Bytes { base64: String },
 }
 
-/// Writes a path.
+/// Serializes a path.
 pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     match path.to_str() {
         Some(text) => Text::Utf8(text.to_owned()),
@@ -29,7 +29,7 @@ pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::
     .serialize(serializer)
 }
 
-/// Reads a path.
+/// Deserializes a path.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
     match Text::deserialize(deserializer)? {
         Text::Utf8(text) => Ok(text.into()),

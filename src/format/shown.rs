@@ -1,8 +1,9 @@
-//! What a terminal only shows, and what commands it.
+//! Finds characters and bytes that a terminal interprets instead of showing.
 
 use wide::u8x16;
 
-/// Control characters, marks that reorder text, and characters of no width that make two texts look alike.
+/// Returns whether `c` is a control character, reorders text, or is a zero-width character that makes two texts look
+/// alike.
 pub(super) fn is_hostile(c: char) -> bool {
     // Nearly all text is plain.
     if matches!(c, ' '..='~') {
@@ -13,12 +14,12 @@ pub(super) fn is_hostile(c: char) -> bool {
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns whether text is one line that a terminal only shows.
+/// Returns whether a text is one line without hostile characters.
 pub(crate) fn is_harmless(text: &str) -> bool {
     !text.contains(is_hostile)
 }
 
-/// Returns whether bytes are text that a terminal only shows, lines and tabs among it.
+/// Returns whether bytes are text that a terminal only shows; lines and tabs are allowed.
 pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
     let mut rest = &bytes[plain(bytes)..];
     while !rest.is_empty() {
@@ -33,7 +34,7 @@ pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
     true
 }
 
-/// Returns how many bytes are printable ASCII, lines or tabs before the first that is not.
+/// Returns the number of leading bytes that are printable ASCII, line ends or tabs.
 fn plain(bytes: &[u8]) -> usize {
     let plain = |piece: &[u8; 16]| {
         let piece = u8x16::new(*piece);
@@ -55,7 +56,7 @@ fn plain(bytes: &[u8]) -> usize {
     at + rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')).count()
 }
 
-/// Returns whether all bytes are printable ASCII, and none of them a certain one.
+/// Returns whether all bytes are printable ASCII other than `byte`.
 pub(super) fn is_printable_ascii_without(byte: u8, bytes: &[u8]) -> bool {
     let are = |piece: u8x16| {
         let others = printable_ascii(piece) & !piece.simd_eq(u8x16::splat(byte));
@@ -70,7 +71,7 @@ pub(super) fn is_printable_ascii_without(byte: u8, bytes: &[u8]) -> bool {
 /// Marks each byte that is printable ASCII.
 #[expect(clippy::arithmetic_side_effects, reason = "it wraps around, and is meant to")]
 fn printable_ascii(bytes: u8x16) -> u8x16 {
-    // What is less than a blank wraps around to a large number.
+    // A byte below the blank wraps around to a large number.
     let from_blank = bytes - u8x16::splat(b' ');
     from_blank.min(u8x16::splat(b'~' - b' ')).simd_eq(from_blank)
 }
@@ -91,7 +92,7 @@ mod tests {
         }
 
         #[test]
-        fn a_mark_is_seen_wherever_it_stands(before in "[ -~\n\t]{0,150}", mark in "\u{7f}|\u{1b}|\r|\u{202e}|\u{e9}|", after in "[ -~\u{e9}]{0,80}") {
+        fn a_hostile_character_is_found_at_any_position(before in "[ -~\n\t]{0,150}", mark in "\u{7f}|\u{1b}|\r|\u{202e}|\u{e9}|", after in "[ -~\u{e9}]{0,80}") {
             let is_shown = matches!(mark.as_str(), "" | "\u{e9}");
             prop_assert_eq!(is_only_shown((before + &mark + &after).as_bytes()), is_shown);
         }

@@ -1,6 +1,6 @@
-//! Words for people: foreign text made harmless, times, sizes, paths.
+//! Formats text for terminals: foreign text made harmless, times, sizes, paths.
 //!
-//! Titles, prompts, paths and ids come from other programs, and a terminal obeys what it is sent.
+//! Titles, prompts, paths and ids come from other programs, and a terminal executes the control sequences it receives.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
@@ -19,18 +19,18 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Returns a path as text, in which what is no UTF-8 is replaced.
+/// Returns a path as text; bytes that are not UTF-8 are replaced.
 pub(crate) fn of_path(path: &Path) -> Cow<'_, str> {
-    // Nearly every path is UTF-8, which is sooner seen than it is searched for what is not.
+    // Nearly every path is UTF-8, and checking that is faster than a lossy conversion.
     path.to_str().map_or_else(|| path.to_string_lossy(), Cow::Borrowed)
 }
 
-/// Makes text safe for a terminal: what could command it, hide or reorder is shown as an escape; lines stay.
+/// Escapes the characters that could control a terminal, or hide or reorder text; line ends stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     escape(text, |c| c != '\n' && is_hostile(c))
 }
 
-/// Makes text safe and puts it on one line, runs of white space becoming one blank.
+/// Escapes hostile characters and flattens the text to one line; each run of white space becomes one blank.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     let is_clean = !text.contains(|c: char| is_hostile(c) || (c.is_whitespace() && c != ' ')) && !text.contains("  ");
     if is_clean {
@@ -40,15 +40,15 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(escape(&joined, is_hostile).into_owned())
 }
 
-/// Writes text, such as a command, on one line, with every blank of it.
+/// Escapes hostile characters and line ends, so that text such as a command is on one line; keeps every blank.
 pub(crate) fn unbroken(text: &str) -> Cow<'_, str> {
     escape(text, is_hostile)
 }
 
-/// Writes text as one field of a line: tabs, newlines and backslashes escaped, so that nothing is lost.
+/// Escapes tabs, newlines and backslashes for one field of a line, so that no information is lost.
 pub(crate) fn field(text: &str) -> Cow<'_, str> {
     if is_printable_ascii_without(b'\\', text.as_bytes()) {
-        // As nearly all text is.
+        // The case for nearly all text.
         return Cow::Borrowed(text);
     }
     escape(text, |c| c == '\\' || is_hostile(c))
@@ -74,7 +74,7 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Cuts text to a width in columns, with an ellipsis where something is missing.
+/// Cuts text to a width in columns, with an ellipsis for the missing part.
 pub(crate) fn truncated(text: &str, width: usize) -> Cow<'_, str> {
     if width == 0 {
         return Cow::Borrowed("");
@@ -94,8 +94,8 @@ pub(crate) fn truncated(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// Cuts a path to a width in columns in its middle, keeping its last part, which tells most, and as much of its beginning
-/// as there is room for.
+/// Cuts a path in its middle to a width in columns. Keeps the last part, which is the most informative, and as much of
+/// the beginning as fits.
 pub(crate) fn truncated_path(path: &str, width: usize) -> Cow<'_, str> {
     if path.width() <= width {
         return Cow::Borrowed(path);
@@ -105,7 +105,7 @@ pub(crate) fn truncated_path(path: &str, width: usize) -> Cow<'_, str> {
         let (head, tail) = (parts[..head].join("/"), parts[parts.len() - tail..].join("/"));
         if head.is_empty() { format!("…/{tail}") } else { format!("{head}/…/{tail}") }
     };
-    // An absolute path begins with an empty part, which alone tells nothing.
+    // An absolute path begins with an empty part, which alone says nothing.
     let first = if path.starts_with('/') { 2 } else { 1 };
     let fits = |head: usize, tail: usize| head + tail < parts.len() && joined(head, tail).width() <= width;
     let mut tail = 1;
@@ -137,15 +137,15 @@ fn truncated_middle(text: &str, width: usize) -> Cow<'_, str> {
         left -= columns;
         start = at;
     }
-    // The beginning gets what the end leaves, and brings the ellipsis.
+    // The beginning gets the remaining width, including the ellipsis.
     let end = &text[start..];
     Cow::Owned(format!("{}{end}", truncated(text, width - end.width())))
 }
 
-/// Says how long ago something was, in JidoCode's words, which every agent's times are shown in.
+/// Formats the age of a time like JidoCode; used for the times of all agents.
 pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "unknown".to_owned() };
-    // JidoCode, too, drops the fractions first and subtracts then.
+    // JidoCode also truncates to seconds before the subtraction.
     let seconds = now.as_second() - then.as_second();
     match seconds {
         ..60 => "just now".to_owned(),
@@ -158,7 +158,7 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
-/// Says how long ago something was in at most four characters, for where there is little room: "5m", "20h", "3d", "7w".
+/// Formats the age of a time in at most four characters, for narrow columns: "5m", "20h", "3d", "7w".
 pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "?".to_owned() };
     match now.as_second() - then.as_second() {
@@ -171,7 +171,7 @@ pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
-/// Says how many there are of something: "0 sessions", "1 session", "2 directories", "3 days".
+/// Formats a number with its noun: "0 sessions", "1 session", "2 directories", "3 days".
 pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
     match one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
         _ if number == N::from(1) => format!("1 {one}"),
@@ -180,7 +180,7 @@ pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, one: &s
     }
 }
 
-/// Joins names in a sentence: "gemini, qwen and copilot".
+/// Joins names for a sentence: "gemini, qwen and copilot".
 pub(crate) fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -189,7 +189,7 @@ pub(crate) fn list(names: &[&str]) -> String {
     }
 }
 
-/// Writes items after a head, separated by commas, in lines that are no wider than this if a single item is not.
+/// Writes items after a head, separated by commas, in lines of at most this width unless one item alone is wider.
 pub(crate) fn flowed(head: &str, items: &[String], width: usize) -> Vec<String> {
     let mut lines = vec![head.to_owned()];
     for (at, item) in items.iter().enumerate() {
@@ -203,7 +203,7 @@ pub(crate) fn flowed(head: &str, items: &[String], width: usize) -> Vec<String> 
     lines
 }
 
-/// Says a size in bytes with three figures at most.
+/// Formats a size in bytes with at most three digits.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     #[expect(clippy::cast_precision_loss, reason = "three figures are shown")]
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_said_in_jidocodes_words() {
+    fn ages_are_formatted_like_jidocode() {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
         for (then, expected) in [
             ("2026-03-01T12:00:30Z", "just now"),

@@ -1,4 +1,4 @@
-//! Finds the newest time in the bytes of a file, whatever its format: a bound for whatever calls a session old.
+//! Finds the newest time in the bytes of a file of any format: a lower bound on the age of a session.
 
 use std::fs::File;
 use std::io::{Read, Seek as _, SeekFrom};
@@ -17,17 +17,17 @@ use crate::system::fsio;
 
 /// Bytes read at once.
 const CHUNK: usize = 256 * 1024;
-/// Bytes of the end of a file that are near it.
+/// Size in bytes of the part that counts as the end of a file.
 const NEAR_END: u64 = 256 * 1024;
-/// The longest text that is a time: `2026-02-01T10:00:00.123456789+01:00` and a byte after it.
+/// Maximum length of a time: `2026-02-01T10:00:00.123456789+01:00` and a byte after it.
 const LONGEST: usize = 40;
-/// The shortest text with a date and a time: `2026-02-01T10:00:00`.
+/// Minimum length of a date with a time: `2026-02-01T10:00:00`.
 const SHORTEST: usize = 19;
-/// The westernmost time zone is this many hours behind UTC, so a time without a zone is no later than this.
+/// Hours of the westernmost time zone behind UTC: the latest a time without a zone can be.
 const WEST: i64 = 12;
 
-/// Returns the newest time in a file that is not after `latest`: in the style of RFC 3339, or in seconds or milliseconds
-/// since 1970. A file that does not exist has none.
+/// Returns the newest time in a file that is not after `latest`: in RFC 3339 style, or in seconds or milliseconds since
+/// 1970. `None` if the file does not exist or contains no such time.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timesta
         Err(error) => return Err(error),
     };
     let (mut file, is_packed) = content_of(path, file)?;
-    // A time that the end of a chunk may cut is read with the next chunk, with the byte before it.
+    // A time that the end of a chunk may cut is parsed with the next chunk, together with the byte before it.
     let length = usize::try_from(metadata.len()).ok().filter(|_| !is_packed);
     let at_once = length.map_or(CHUNK, |length| length.min(CHUNK));
     let (mut newest, mut bytes, mut kept) = (None, vec![b' '; at_once + LONGEST + 1], 1);
@@ -56,8 +56,8 @@ pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timesta
     }
 }
 
-/// Returns the content of a file, unpacked if it is packed, and whether it is. Unlike a reader of lines this fails at the
-/// first damage: a newer time may be behind it.
+/// Returns the content of a file, decompressed if necessary, and whether it was compressed. Unlike a line reader, this
+/// fails at the first damage: a newer time may follow it.
 fn content_of(path: &Path, file: File) -> Result<(Box<dyn Read>, bool), PathError> {
     if !is_packed(path) {
         return Ok((Box::new(file), false));
@@ -66,7 +66,7 @@ fn content_of(path: &Path, file: File) -> Result<(Box<dyn Read>, bool), PathErro
     Ok((Box::new(unpacked), true))
 }
 
-/// Returns the newest time near the end of a file that is a value of JSON, and not after `latest`.
+/// Returns the newest time near the end of a file that is a JSON value and not after `latest`.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub(crate) fn newest_value_near_end(path: &Path, latest: Timestamp) -> Result<Op
     file.take(NEAR_END).read_to_end(&mut bytes).map_err(fail)?;
     let values = memmem::find_iter(&bytes, b"\":\"2").map(|at| at + 3);
     let spaced = memmem::find_iter(&bytes, b"\": \"2").map(|at| at + 4);
-    // In a text within JSON the quotes are escaped, so it is no value.
+    // Inside a JSON string the quotes are escaped, so such a time is not a value.
     let times = values.chain(spaced).filter(|at| bytes[at - 3..*at].iter().all(|byte| *byte != b'\\'));
     Ok(times.filter_map(|at| written(&bytes[at..(at + LONGEST).min(bytes.len())])).filter(|at| *at <= latest).max())
 }
@@ -88,7 +88,7 @@ pub(crate) fn newest_value_near_end(path: &Path, latest: Timestamp) -> Result<Op
 /// Returns the newest time, not after `latest`, that begins after the first byte and before byte `last`.
 fn newest_of(bytes: &[u8], last: usize, latest: Timestamp) -> Option<Timestamp> {
     let (mut newest, mut newest_second): (_, &[u8]) = (None, &[]);
-    // Most logs end with their newest time, and the text of an older time in UTC needs no parsing.
+    // Most logs end with their newest time, and an older UTC time can be rejected by comparing texts.
     for at in memchr2_iter(b'1', b'2', &bytes[1..last]).rev().map(|at| at + 1) {
         if bytes[at - 1].is_ascii_alphanumeric() {
             continue;
@@ -108,14 +108,14 @@ fn newest_of(bytes: &[u8], last: usize, latest: Timestamp) -> Option<Timestamp> 
     newest
 }
 
-/// Returns `2026-02-01T10:00:00` of a time in UTC; such texts are in the order of their times.
+/// Returns the part `2026-02-01T10:00:00` of a UTC time; such texts sort like their times.
 fn utc_second(text: &[u8]) -> Option<&[u8]> {
     let (second, rest) = text.split_at_checked(SHORTEST)?;
     let zone = rest.iter().find(|byte| !matches!(byte, b'0'..=b'9' | b'.'))?;
     (*zone == b'Z' && second[10] == b'T').then_some(second)
 }
 
-/// Reads a time that is written out.
+/// Parses a time in RFC 3339 style.
 fn written(text: &[u8]) -> Option<Timestamp> {
     if text.len() < SHORTEST || text[4] != b'-' || text[7] != b'-' || !matches!(text[10], b'T' | b' ') {
         return None;
@@ -129,7 +129,7 @@ fn written(text: &[u8]) -> Option<Timestamp> {
     })
 }
 
-/// Reads a time in seconds or milliseconds since 1970, from 2001 on.
+/// Parses a time in seconds or milliseconds since 1970, from 2001 on.
 fn counted(text: &[u8]) -> Option<Timestamp> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if !matches!(digits, 10 | 13) {

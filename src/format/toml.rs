@@ -1,15 +1,15 @@
-//! Settings in TOML, for who wants single values of them.
+//! Reads single values from a TOML file.
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The settings of a file; one that is no TOML says nothing.
+/// The settings of a file; empty if the file is not valid TOML.
 pub(crate) struct Settings<'t>(DeTable<'t>);
 
 impl<'t> Settings<'t> {
-    /// Reads them.
+    /// Parses the settings.
     pub(crate) fn parse(text: &'t str) -> Self {
         Self(DeTable::parse(text).map(|table| table.into_inner()).unwrap_or_default())
     }
@@ -18,30 +18,30 @@ impl<'t> Settings<'t> {
         self.0.get(table)?.get_ref().get(key)
     }
 
-    /// Returns where the value behind a key of a table stands, in bytes.
+    /// Returns the byte range of the value of a key in a table.
     pub(crate) fn span(&self, table: &str, key: &str) -> Option<Range<usize>> {
         self.value(table, key).map(Spanned::span)
     }
 
-    /// Returns the text behind a key of a table; blank text is none.
+    /// Returns the string value of a key in a table; `None` if it is blank.
     pub(crate) fn text(&self, table: &str, key: &str) -> Option<String> {
         let text = self.value(table, key)?.get_ref().as_str()?;
         Some(text.to_owned()).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns the text of a key that is in no table; blank text is none.
+    /// Returns the string value of a top-level key; `None` if it is blank.
     pub(crate) fn top_text(&self, key: &str) -> Option<String> {
         let text = self.0.get(key)?.get_ref().as_str()?;
         Some(text.to_owned()).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns whether what stands behind a key of a table is true.
+    /// Returns the boolean value of a key in a table.
     pub(crate) fn flag(&self, table: &str, key: &str) -> Option<bool> {
         self.value(table, key)?.get_ref().as_bool()
     }
 }
 
-/// Returns a text as a string of TOML, which is JSON's but for the character DEL.
+/// Quotes a text as a TOML string, which is a JSON string except for the character DEL.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

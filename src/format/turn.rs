@@ -1,33 +1,33 @@
-//! One message of a conversation in a database, a document or a log, whichever agent wrote it.
+//! One message of a conversation from a database, a document or a log of any agent.
 
 use jiff::Timestamp;
 
 use crate::session::{Message, Role};
 
-/// One message, put together from its rows or records.
+/// One message, assembled from its rows or records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// The speaker.
+    /// The author.
     pub role: Role,
-    /// When, if that is known.
+    /// The time, if it is known.
     pub at: Option<Timestamp>,
-    /// Set if it counts as a prompt or a reply: not if the agent made it itself, or it failed.
+    /// Set if the turn counts as a prompt or a reply: not if the agent generated it itself, or it failed.
     pub counts: bool,
-    /// Id of a message that has several turns; these count once.
+    /// Id of a message that consists of several turns; these count once.
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
-    /// Texts, calls of tools and their answers.
+    /// Texts, tool calls and their results.
     pub messages: Vec<Message>,
 }
 
 impl Turn {
-    /// Begins a turn in which nothing has been said yet.
+    /// Creates an empty turn.
     pub(crate) fn new(role: Role, at: Option<Timestamp>) -> Self {
         Self { role, at, counts: true, id: None, model: None, messages: Vec::new() }
     }
 
-    /// Adds what was said; blank text is nothing.
+    /// Adds a text; a blank one is ignored.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
@@ -35,26 +35,26 @@ impl Turn {
         }
     }
 
-    /// Adds a call of a tool or what it answered.
+    /// Adds a tool call or its result.
     pub(crate) fn tool(&mut self, text: impl Into<String>) {
         self.messages.push(Message::new(Role::Tool, text.into(), self.at));
     }
 
-    /// Returns what a person typed, if this is that.
+    /// Returns the text that the user typed, if the turn is a prompt.
     pub(crate) fn prompt(&self) -> Option<&str> {
         let said = self.messages.iter().find(|message| message.role == Role::User);
         said.filter(|_| self.counts && self.role == Role::User).map(|message| message.text.as_str())
     }
 
-    /// Returns whether this is a reply that says or calls something.
+    /// Returns whether the turn is a reply with a text or a tool call.
     pub(crate) fn is_reply(&self) -> bool {
         self.counts && self.role == Role::Assistant && !self.messages.is_empty()
     }
 }
 
-/// Reads a time in seconds or milliseconds since 1970: what is too large for seconds is milliseconds.
+/// Parses a time in seconds or milliseconds since 1970: a number too large for seconds is in milliseconds.
 ///
-/// The border is the year 2286 in seconds, which in milliseconds is in April 1970. Goose mixes both.
+/// The border is the year 2286 in seconds, which in milliseconds is in April 1970. Goose mixes both units.
 pub(crate) fn instant(number: i64) -> Option<Timestamp> {
     const BORDER: i64 = 10_000_000_000;
     let time = if number > BORDER { Timestamp::from_millisecond(number) } else { Timestamp::from_second(number) };
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_and_milliseconds_are_told_apart() {
+    fn seconds_and_milliseconds_are_distinguished() {
         let expected: Timestamp = "2026-02-01T10:00:00Z".parse().expect("a time");
         assert_eq!(instant(expected.as_second()), Some(expected));
         assert_eq!(instant(expected.as_millisecond()), Some(expected));

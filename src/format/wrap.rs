@@ -1,10 +1,10 @@
-//! Text in lines that fit a width, broken between words.
+//! Wraps text to a width, between words.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Breaks a line into lines of at most this width; all but the first begin with a margin.
+/// Wraps a line to at most this width; all lines but the first begin with a margin.
 ///
-/// A command in backquotes is one word, so that it can be pasted. A word that is longer than a line stays whole.
+/// A command in backquotes is one word, so that it can be pasted. A word that is longer than a line is not split.
 pub(crate) fn broken(line: &str, width: usize, margin: usize) -> Vec<String> {
     let margin = margin.min(width / 2);
     let mut lines = Vec::new();
@@ -32,13 +32,13 @@ fn piece(text: &str, before: usize, margin: usize) -> String {
     format!("{:indent$}{}", "", text.trim_end(), indent = if before > 0 { margin } else { 0 })
 }
 
-/// Returns the length of a quote at the beginning of a text, if it has an end and fits a line.
+/// Returns the length of the quote at the beginning of a text, if it is closed and fits a line.
 fn end_of_quote(text: &str, width: usize) -> Option<usize> {
     let near = text.char_indices().nth(width).map_or(text, |(end, _)| &text[..end]);
     near[1..].find('`').map(|end| end + 2)
 }
 
-/// Breaks each line of a text; further lines are indented as far as the last column of their line.
+/// Wraps each line of a text; continuation lines are indented to the last column of their line.
 pub(crate) fn in_columns(text: &str, width: usize) -> String {
     let mut wrapped = String::new();
     for line in text.split_inclusive('\n') {
@@ -48,7 +48,7 @@ pub(crate) fn in_columns(text: &str, width: usize) -> String {
     wrapped
 }
 
-/// Returns the column after the last gap of several blanks in a line, or after its margin.
+/// Returns the column after the last gap of several blanks in a line, or after its indent.
 fn last_column(line: &str) -> usize {
     let margin = line.len() - line.trim_start().len();
     let gap = line.rfind("  ").map_or(0, |at| at + 2);

@@ -1,9 +1,9 @@
 //! The agents by name: one line each, from which every list of them is made.
 
-/// Hands the list of agents to a macro: those that keep sessions, then those that only point to another's.
+/// Passes the list of agents to a macro: those that keep sessions, then those that only point to another's.
 ///
-/// A line is the agent's variant, its module in `src/agent`, which is also the name that is typed and printed, and what
-/// help texts say of it. The order is that of listings.
+/// A line is the agent's variant, its module in `src/agent`, which is also its name in the command line and in output,
+/// and its description in help texts. The order is that of listings.
 macro_rules! agents {
     ($make:ident) => {
         $make! {
@@ -79,7 +79,7 @@ macro_rules! kinds {
                 name.trim_start_matches("r#")
             }
 
-            /// Returns whose sessions it stands for: its own, or those that its pointers name.
+            /// Returns the agent of the sessions that it represents: itself, or the one that its pointers name.
             pub(crate) fn session_owner(self) -> Self {
                 match self {
                     $(Self::$pointer => Self::$owner,)*
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_stands_for_the_sessions_that_it_names() {
+    fn a_pointer_represents_the_sessions_of_another_agent() {
         assert_eq!(AgentKind::Leo.session_owner(), AgentKind::Claude);
         assert_eq!(AgentKind::Kimi.session_owner(), AgentKind::Kimi);
     }

@@ -42,7 +42,7 @@ pub(crate) enum Part {
     /// Something else than a message.
     Silent,
     Message,
-    /// A part of the reply with this id. Parallel calls of tools are siblings in the tree, and are not branches.
+    /// A part of the reply with this id. Parallel tool calls are siblings in the tree, not branches.
     Reply(Id),
     /// The result of a tool.
     Result,
@@ -96,7 +96,7 @@ impl Branch {
     }
 }
 
-/// The branch of each line. Branches other than the active one have numbers from 2 on, the last one in the file first.
+/// The branch of each line. Branches other than the active one are numbered from 2, the last one in the file first.
 #[derive(Debug, Default)]
 pub(crate) struct Branches {
     /// The line of each node, which includes the lines up to the next node.
@@ -130,7 +130,7 @@ impl Branches {
         Self { starts, numbers: dividing.numbers, forks: dividing.forks, lines }
     }
 
-    /// Makes one branch without some lines, which later ones replace.
+    /// Creates a single branch without the lines in `replaced`, which later lines replace.
     pub(crate) fn without(replaced: &BTreeSet<usize>) -> Self {
         let (mut starts, mut numbers) = (Vec::new(), Vec::new());
         for line in replaced {
@@ -153,7 +153,7 @@ impl Branches {
         Self { starts, numbers, forks: vec![fork], lines: messages }
     }
 
-    /// Returns how many branches there are.
+    /// Returns the number of branches.
     pub(crate) fn count(&self) -> u16 {
         u16::try_from(self.forks.len()).unwrap_or(u16::MAX).saturating_add(1)
     }
@@ -181,7 +181,7 @@ impl Branches {
         }
     }
 
-    /// Returns whether a line is on a branch, or on that which it leaves and before the fork.
+    /// Returns whether a line is on a branch, or before its fork on the branch that it leaves.
     fn is_on(&self, line: usize, mut number: u16) -> bool {
         let Some(at) = self.node(line) else { return number == ACTIVE };
         let mut end = usize::MAX;
@@ -196,7 +196,7 @@ impl Branches {
     }
 }
 
-/// Returns the node that each one follows.
+/// Returns the parent of each node.
 fn parents(nodes: &[Node]) -> Vec<Option<usize>> {
     // The last record with an id counts.
     let mut by_id: Vec<(Id, usize)> = nodes.iter().enumerate().filter_map(|(at, node)| Some((node.id?, at))).collect();
@@ -228,7 +228,7 @@ impl Dividing<'_> {
     fn chain(&self, from: usize) -> (Vec<usize>, Option<usize>) {
         let (mut chain, mut next, mut passed) = (Vec::new(), Some(from), BTreeSet::new());
         while let Some(at) = next.filter(|at| self.numbers[*at] == 0) {
-            // Records may follow each other in a circle.
+            // Records may form a cycle.
             if !passed.insert(at) {
                 return (chain, None);
             }
@@ -247,7 +247,7 @@ impl Dividing<'_> {
         }
     }
 
-    /// Puts the nodes up to one on a branch: a new one, if they have separate messages.
+    /// Assigns the nodes up to one to a branch: to a new one, if they have separate messages.
     fn take(&mut self, from: usize) {
         if self.numbers[from] != 0 {
             return;
@@ -273,8 +273,8 @@ impl Dividing<'_> {
 mod tests {
     use super::*;
 
-    /// Makes nodes of words such as `b<a`: an id, what it follows, and `*` behind a silent one, `=x` behind a reply of that id,
-    /// `>` behind a result.
+    /// Parses nodes from words such as `b<a`: an id, its parent, and a suffix. The suffix is `*` for a silent node, `=x`
+    /// for a part of reply `x`, and `>` for a result.
     fn nodes(text: &str) -> Vec<Node> {
         let id = |text: &str| text.bytes().map(u64::from).sum::<u64>();
         let node = |(line, word): (usize, &str)| {

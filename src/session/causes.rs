@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// The longest base64 text of an image that Anthropic's API takes: "image exceeds 5 MB maximum: 6278112 bytes > 5242880 bytes"
-/// (anthropics/claude-code, issues 2146 and 20021: the size is that of the base64 text).
+/// The maximum length of an image's base64 text in Anthropic's API: "image exceeds 5 MB maximum: 6278112 bytes >
+/// 5242880 bytes" (anthropics/claude-code, issues 2146 and 20021: the size is that of the base64 text).
 pub(crate) const MAX_IMAGE: usize = 5 * 1024 * 1024;
-/// Tool calls without a result that are remembered; more are not understood.
+/// Maximum number of tool calls without a result that are remembered; a request with more counts as unknown.
 const MAX_CALLS: usize = 1024;
 
 /// A part of a request that the API refuses.
@@ -47,8 +47,8 @@ impl Cause {
         }
     }
 
-    /// Returns whether an error may have this cause: it names this part of the request, or says nothing but that the request is
-    /// invalid.
+    /// Returns whether this can be the cause of an error: the error names this part of the request, or says only that
+    /// the request is invalid.
     pub(crate) fn fits(self, error: &str) -> bool {
         let error = error.to_lowercase();
         match TOPICS.iter().find(|(words, _)| words.iter().any(|word| error.contains(word))) {
@@ -93,11 +93,11 @@ pub(crate) enum Part {
     /// The result of a call.
     Result(String),
     Cause(Cause),
-    /// A record or a block that is not understood, which may be the cause.
+    /// A record or a block of an unknown type, which may be the cause.
     Unknown,
 }
 
-/// The records since the last reply that the API gave. Earlier ones are not causes, because the API took them.
+/// The records since the last reply of the API. Earlier ones are not causes, because the API accepted them.
 #[derive(Debug, Default)]
 pub(crate) struct Suspects {
     /// The last reply; one reply can be several records.
@@ -118,7 +118,7 @@ impl Suspects {
         }
     }
 
-    /// Forgets the records before a compaction, which are not sent any more.
+    /// Drops the records before a compaction, which are not sent any more.
     pub(crate) fn compact(&mut self) {
         if !self.has_failed {
             self.calls.clear();
@@ -146,7 +146,7 @@ impl Suspects {
         self.is_unknown |= self.calls.len() > MAX_CALLS;
     }
 
-    /// Returns the first of each cause, in the order of the file; none if a record is not understood or there was no error.
+    /// Returns the first of each cause, in the order of the file; empty if a record is unknown or there was no error.
     pub(crate) fn finish(mut self) -> Vec<CauseLine> {
         if self.is_unknown || !self.has_failed {
             return Vec::new();
@@ -170,7 +170,8 @@ mod tests {
         Part::Result(id.to_owned())
     }
 
-    /// The words of causes with their lines, after a reply on line 1 with these parts, each on the next line, and an error.
+    /// Returns the descriptions and lines of the causes after a reply on line 1 with these parts, one per line, and an
+    /// error.
     fn found(parts: Vec<Part>) -> Vec<(Cause, u64)> {
         let mut suspects = Suspects::default();
         suspects.reply(1);
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_not_understood_hides_every_cause() {
+    fn an_unknown_record_hides_every_cause() {
         assert_eq!(found(vec![Part::Cause(Cause::LargeImage), Part::Unknown]), []);
         assert_eq!(
             found(vec![call("a"), Part::Cause(Cause::LargeImage), Part::Cause(Cause::LargeImage)]),

@@ -1,24 +1,24 @@
-//! How the copy to use was chosen, and what the copies of one session have in common.
+//! The choice among the copies of a session, and the comparison of their records.
 
 use std::borrow::Cow;
 
-/// What a copy has in common with another.
+/// The result of comparing a copy with another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Comparison {
     /// Both have the same records.
     Identical,
-    /// This one goes on where the other ends.
+    /// This copy continues after the end of the other one.
     Longer {
-        /// How many records both have.
+        /// Number of common records.
         common: u64,
     },
-    /// The other one goes on where this one ends.
+    /// The other copy continues after the end of this one.
     Shorter {
-        /// How many records both have.
+        /// Number of common records.
         common: u64,
     },
-    /// Each went its own way.
+    /// The copies have different continuations.
     Diverged {
         /// The first record that differs, counted from 1.
         record: u64,
@@ -31,7 +31,7 @@ impl Comparison {
         self.into()
     }
 
-    /// Returns the first record that differs, counted from 1, where both went their own way.
+    /// Returns the first record that differs, counted from 1, if the copies diverged.
     pub(crate) fn diverged_at(self) -> Option<u64> {
         match self {
             Self::Diverged { record } => Some(record),
@@ -39,7 +39,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the same seen from the other copy.
+    /// Returns the comparison from the point of view of the other copy.
     #[must_use]
     pub(crate) fn reversed(self) -> Self {
         match self {
@@ -65,19 +65,19 @@ impl std::fmt::Display for Comparison {
     }
 }
 
-/// How the copy to use was chosen.
+/// The reason for choosing a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// The reason, in words.
+    /// The reason, as text for the user.
     pub why: Cow<'static, str>,
-    /// Whether evidence ranks the chosen copy over every other.
+    /// Set if evidence ranks the chosen copy over every other.
     pub is_decided: bool,
-    /// What each copy has in common with the first; `None` where they were not compared.
+    /// The comparison of each copy with the first; `None` if they were not compared.
     pub comparisons: Vec<Option<Comparison>>,
 }
 
 impl Choice {
-    /// Makes a choice that needed no comparison.
+    /// Creates a choice that needed no comparison.
     pub(crate) fn new(why: impl Into<Cow<'static, str>>, is_decided: bool) -> Self {
         Self { why: why.into(), is_decided, comparisons: Vec::new() }
     }

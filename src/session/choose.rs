@@ -1,6 +1,6 @@
-//! Which of several copies of one session is the one to use: by evidence, never by the order of directories.
+//! Chooses one of several copies of a session: by evidence, never by the order of directories.
 //!
-//! A wrong copy means that a conversation goes on in the wrong file, so what evidence does not decide stays open.
+//! With a wrong copy, a conversation continues in the wrong file, so a choice that evidence does not decide stays open.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,23 +10,23 @@ use jiff::Timestamp;
 
 use crate::session::{Choice, Comparison, Copy, Health, SessionKind};
 
-/// The choices where there is one copy, shared by nearly all sessions: the second one if it is filed right.
+/// The choices for a single copy, shared by nearly all sessions: the second one if it is filed right.
 static OF_ONE: LazyLock<[Arc<Choice>; 2]> = LazyLock::new(|| {
     ["it is the only copy", "it is filed under its launch directory"].map(|why| Choice::new(why, true).into())
 });
 
-/// Puts the copy to use first and says why it is the one.
+/// Moves the copy to use to the front and returns the reason.
 ///
-/// `compare` returns what the first copy has in common with the second, or `None` if they were not compared.
-/// File times play no part: copying a file changes them.
+/// `compare` compares the first copy with the second; `None` if they were not compared. File times are not used,
+/// because copying a file changes them.
 pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Option<Comparison>) -> Arc<Choice> {
-    // Paths only make the order of equals the same every time; they decide nothing.
+    // Paths only make the order of equal copies deterministic; they decide nothing.
     copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
     if let [only] = copies {
         return Arc::clone(&OF_ONE[usize::from(only.is_filed_right)]);
     }
     let count = copies.len();
-    // Comparing reads whole files, so each pair is compared but once, and only a few of all pairs are.
+    // Comparing reads whole files, so each pair is compared at most once, and only a few of all pairs are.
     let mut known: HashMap<(usize, usize), Option<Comparison>> = HashMap::new();
     let mut compared = |a: usize, b: usize| {
         if a < b {
@@ -36,7 +36,7 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
             reversed.map(Comparison::reversed)
         }
     };
-    // One that is as good as every other is still there when each was looked at once.
+    // A copy that is at least as good as every other remains after one pass.
     let is_no_worse = |judgement| matches!(judgement, Judgement::Better(_) | Judgement::Same);
     let mut best = 0;
     for rival in 1..count {
@@ -49,7 +49,7 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
         .map(|rival| judge(&copies[best], &copies[rival], compared(best, rival)))
         .collect();
     let (first, choice) = if judgements.iter().all(|judgement| is_no_worse(*judgement)) {
-        // The closest rival is the one whose defeat needs the least weighty reason.
+        // The closest rival is the one that loses by the weakest criterion.
         let why = judgements.iter().filter_map(|judgement| match judgement {
             Judgement::Better(why) => Some(*why),
             _ => None,
@@ -67,7 +67,7 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
     Choice { comparisons, ..choice }.into()
 }
 
-/// How one copy stands to another.
+/// The result of judging one copy against another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judgement {
     Better(Why),
@@ -76,7 +76,7 @@ enum Judgement {
     Open,
 }
 
-/// What decides between two copies, the weightiest first.
+/// The criteria between two copies, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Why {
     Registered,
@@ -106,8 +106,8 @@ impl Why {
     }
 }
 
-/// Says what speaks for a copy by itself, the weightiest first: its agent knows it, it has a conversation, its agent looks
-/// at it, and looks here for it by its list or by its directory.
+/// Returns the criteria that a copy meets by itself, the strongest first: its agent has registered it, it has a
+/// conversation, it is not archived, its agent's list names it, and it is filed under its launch directory.
 fn standing(copy: &Copy) -> [(bool, Why); 5] {
     let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;
     [
@@ -128,7 +128,7 @@ fn launch_dir(copy: &Copy) -> Option<&Path> {
 }
 
 fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
-    // Records that are not understood may be the conversation that the other copy lacks.
+    // Unknown records may be the conversation that the other copy lacks.
     let is_unknown = [a, b].iter().any(|copy| copy.health.contains(Health::UnknownFormat));
     if is_unknown && comparison != Some(Comparison::Identical) {
         return Judgement::Open;
@@ -139,12 +139,12 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
         }
     }
     match comparison {
-        // Equal words in two places: which directory the agent should work in is what nobody can tell.
+        // Equal records in two places: nothing shows in which directory the agent should work.
         Some(Comparison::Identical) if launch_dir(a) == launch_dir(b) => usual_or(a, b, Judgement::Same),
         Some(Comparison::Identical) => Judgement::Open,
         Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
         Some(Comparison::Shorter { .. }) => Judgement::Worse,
-        // Two conversations under one id: neither stands for the other.
+        // Two conversations with one id: neither can replace the other.
         Some(Comparison::Diverged { record: 1 }) => Judgement::Open,
         Some(Comparison::Diverged { .. }) => {
             let messages = |copy: &Copy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
@@ -164,7 +164,7 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
     }
 }
 
-/// Prefers the store that the agent uses by itself to a backup or another account's.
+/// Prefers the agent's default store to a backup or the store of another account.
 fn usual_or(a: &Copy, b: &Copy, otherwise: Judgement) -> Judgement {
     match (a.place.store.is_default, b.place.store.is_default) {
         (true, false) => Judgement::Better(Why::UsualStore),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn chosen(mut copies: Vec<Copy>, comparison: Comparison) -> (Option<String>, String) {
-        // The comparison is given as the path order sees it.
+        // The comparison applies to the copies in the order of their paths.
         let compare =
             |a: &Copy, b: &Copy| Some(if a.place.path < b.place.path { comparison } else { comparison.reversed() });
         let choice = choose(&mut copies, compare);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_goes_on_beats_its_beginning() {
+    fn a_longer_copy_beats_its_beginning() {
         let (path, why) =
             chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], Comparison::Shorter { common: 4 });
         assert_eq!(path.as_deref(), Some("/2"));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn of_copies_that_went_different_ways_one_must_be_newer_and_no_smaller() {
+    fn a_diverged_copy_wins_if_it_is_newer_and_not_smaller() {
         let (path, _) = chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], DIVERGED);
         assert_eq!(path.as_deref(), Some("/2"));
         let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_anybody_may_have_written_or_that_claims_to_come_later_wins_nothing() {
+    fn a_planted_copy_and_a_copy_from_the_future_do_not_win() {
         let now = "2026-01-01T00:05:00Z".parse().expect("a time");
         for marked in [Health::Planted, Health::FutureTime] {
             let mut late = copy("/1", true, 30, 8);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archived_copy_is_not_the_one_even_if_it_goes_on() {
+    fn an_archived_copy_does_not_win_even_if_it_is_longer() {
         let mut archived = copy("/1", true, 9, 8);
         archived.kind = SessionKind::Archived;
         let (path, why) = chosen(vec![archived, copy("/2", true, 1, 4)], Comparison::Longer { common: 4 });
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_file_decides_nothing() {
+    fn file_times_do_not_decide() {
         let touched = |path: &str, minute: u8| {
             let mut copy = copy(path, true, minute, 4);
             copy.active_at = copy.active_at.map(|at| Fact::new(at.value, "mtime"));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn of_identical_copies_a_backup_of_the_store_is_not_the_one() {
+    fn the_default_store_wins_between_identical_copies() {
         let mut backup = copy("/home/.claude-backup/x", true, 1, 4);
         let mut store = (*backup.place.store).clone();
         store.is_default = false;
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_are_told_as_seen_from_each_copy() {
+    fn comparisons_are_from_the_point_of_view_of_each_copy() {
         let mut copies = vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)];
         let choice = choose(&mut copies, |_, _| Some(Comparison::Shorter { common: 4 }));
         assert_eq!(copies[0].place.path.to_str(), Some("/2"));

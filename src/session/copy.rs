@@ -1,4 +1,4 @@
-//! One copy of a session: what reading it gave.
+//! One copy of a session, as read from its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,71 +10,72 @@ use crate::session::process::State;
 use crate::session::recorded;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
 
-/// A session that was written to this lately may be in use.
+/// A session that was written to this recently may be in use.
 const MAYBE_LIVE: Duration = Duration::from_secs(120);
 
-/// File systems keep times in steps of up to this length.
+/// Maximum granularity of file times.
 pub(crate) const FILE_TIME_STEP: SignedDuration = SignedDuration::from_secs(2);
 
-/// What reading one copy gave.
+/// The data of one copy.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
-    /// Where it is.
+    /// Its location.
     pub place: Located,
-    /// What sort of session its content shows.
+    /// The kind of session that its content shows.
     pub kind: SessionKind,
-    /// What the agent's own picker would show beyond the first prompt.
+    /// The title in the agent's own picker, if that differs from the first prompt.
     pub title: Option<Fact<Arc<str>>>,
-    /// The first thing that a person typed.
+    /// The first prompt that the user typed.
     pub first_prompt: Option<Fact<Arc<str>>>,
-    /// Where `resume` starts the agent.
+    /// The directory in which `resume` starts the agent.
     pub launch_dir: Option<Fact<Arc<Path>>>,
-    /// Where the session was started.
+    /// The directory in which the session was started.
     pub start_dir: Option<Fact<Arc<Path>>>,
-    /// Where it last worked.
+    /// The directory in which it last worked.
     pub last_dir: Option<Fact<Arc<Path>>>,
-    /// When it was started.
+    /// The time of its start.
     pub created_at: Option<Fact<Timestamp>>,
     /// The newest time inside the session.
     pub active_at: Option<Fact<Timestamp>>,
-    /// When it was active at the latest, to compare with others, where a record claims to be later than its file.
+    /// The latest possible time of its activity, for comparisons; set if a record claims to be later than its file.
     pub not_after: Option<Timestamp>,
-    /// Everything that belongs to it, in bytes.
+    /// Size in bytes of everything that belongs to it.
     pub size_bytes: u64,
-    /// Whether that size is known: a session in a database has none until its rows are counted.
+    /// Set if that size is known: a session in a database has none until its rows are counted.
     pub is_size_known: bool,
-    /// The transcript alone, in bytes.
+    /// Size of the transcript alone, in bytes.
     pub transcript_bytes: u64,
-    /// Time of the last change of the transcript's file, or what the agent has in its place to delete by; not the activity.
+    /// Time of the last change of the transcript's file, or the agent's equivalent by which it deletes; not the
+    /// activity.
     pub modified_at: Option<Timestamp>,
     /// Temporary files of its agent in the copy's own directory.
     pub temporary: Vec<PathBuf>,
-    /// What a person typed, counted; `None` until the whole file was read.
+    /// Number of prompts that the user typed; `None` until the whole file was read.
     pub prompts: Option<u64>,
-    /// Assistant messages, counted; `None` until the whole file was read.
+    /// Number of assistant messages; `None` until the whole file was read.
     pub replies: Option<u64>,
     /// The model that answered last.
     pub model: Option<Fact<Arc<str>>>,
-    /// The branch it last worked on.
+    /// The git branch it last worked on.
     pub git_branch: Option<Fact<Arc<str>>>,
-    /// The session that it came from.
+    /// The session from which it was started or forked.
     pub parent_id: Option<String>,
-    /// Whether some process uses it.
+    /// The evidence that a process uses it.
     pub liveness: Liveness,
     /// The activity of that process, if the agent records it.
     pub state: Option<State>,
-    /// Whether the agent would look for it here when started in its launch directory.
+    /// Set if the agent, started in its launch directory, would look for it here.
     pub is_filed_right: bool,
-    /// What is wrong with it.
+    /// Its problems.
     pub health: HealthSet,
-    /// What speaks for one launch directory or another, strongest first.
+    /// The evidence for launch directories, the strongest first.
     pub evidence: Vec<Evidence>,
-    /// Further words on it, a line each.
+    /// Further remarks, one line each.
     pub notes: Vec<String>,
 }
 
 impl Copy {
-    /// Makes a copy that has nothing but its place.
+    /// Creates a copy with its location only.
     pub(crate) fn new(place: Located) -> Self {
         Self {
             kind: if place.is_subagent { SessionKind::Subagent } else { SessionKind::Main },
@@ -106,7 +107,7 @@ impl Copy {
         }
     }
 
-    /// Notes the only directory that the session records.
+    /// Sets the only directory that the session records.
     pub(crate) fn set_dir(&mut self, dir: Option<&str>, detail: &'static str) {
         let Some(dir) = dir.and_then(recorded::dir) else { return };
         self.start_dir = Some(Fact::new(dir.clone(), "session"));
@@ -114,7 +115,7 @@ impl Copy {
         self.evidence.push(Evidence { dir, source: "session", detail: detail.into(), counts: true });
     }
 
-    /// Drops recorded directories that are relative, and so are no evidence; returns whether there was one.
+    /// Drops recorded directories that are relative, which are not evidence; returns whether there was one.
     pub(crate) fn drop_relative_dirs(&mut self) -> bool {
         let before = self.evidence.len();
         self.evidence.retain(|evidence| recorded::is_absolute(&evidence.dir));
@@ -125,13 +126,13 @@ impl Copy {
         is_changed
     }
 
-    /// Returns the size of everything that belongs to it; `None` where nobody has counted it.
+    /// Returns the size of everything that belongs to it; `None` if that was not counted.
     pub(crate) fn size(&self) -> Option<u64> {
         Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)
     }
 
-    /// Marks the session as possibly in use if it was written to just now and its agent keeps no lock; `why` gets the time
-    /// since then.
+    /// Marks the session as possibly in use if it was written to just now and its agent keeps no lock; `why` gets the
+    /// time since then.
     pub(crate) fn judge_by_age(
         &mut self,
         last: Option<Timestamp>,
@@ -145,31 +146,31 @@ impl Copy {
         }
     }
 
-    /// Notes what is wrong with it, if that is so.
+    /// Adds a problem if the condition holds.
     pub(crate) fn mark_if(&mut self, is_so: bool, health: Health) {
         if is_so {
             self.health.insert(health);
         }
     }
 
-    /// Takes the time of its file for its activity where nothing inside tells one.
+    /// Uses the time of its file as its activity if no record has a time.
     pub(crate) fn set_active_by_file(&mut self, modified: Option<Timestamp>) {
         let of_file = modified.map(|at| Fact::new(at, "mtime"));
         self.active_at = self.active_at.take().or(of_file);
     }
 
-    /// Notes when its file was last changed, where a record claims to be later: so late it cannot have been.
+    /// Limits the activity to the last change of its file, if a record claims to be later.
     pub(crate) fn bound_activity(&mut self, changed: Option<Timestamp>) {
         let latest = changed.and_then(|at| at.checked_add(FILE_TIME_STEP).ok());
         self.not_after = latest.filter(|latest| self.active_at.as_ref().is_some_and(|at| at.value > *latest));
     }
 
-    /// Notes whether there are lines that cannot be read; a last one that was cut off is known already.
+    /// Records whether there are unreadable lines; a torn last line is recorded separately.
     pub(crate) fn note_bad_lines(&mut self, has_bad_lines: bool) {
         self.mark_if(has_bad_lines && !self.health.contains(Health::TornTranscript), Health::BadLines);
     }
 
-    /// Notes that it holds a time that is still to come.
+    /// Records whether the copy contains a time in the future.
     pub(crate) fn judge_times(&mut self, now: Timestamp) {
         if [&self.created_at, &self.active_at].into_iter().flatten().any(|at| at.value.duration_since(now) > CLOCK_SKEW)
         {
@@ -177,12 +178,12 @@ impl Copy {
         }
     }
 
-    /// Returns whether its times can be true.
+    /// Returns whether no time is in the future.
     pub(crate) fn is_dated(&self) -> bool {
         !self.health.contains(Health::FutureTime)
     }
 
-    /// Returns whether its agent does not know it, so that anybody may have written it.
+    /// Returns whether its agent does not know it, so that anyone may have written it.
     pub(crate) fn is_planted(&self) -> bool {
         self.health.contains(Health::Planted)
     }
@@ -192,7 +193,7 @@ impl Copy {
         let all =
             [&self.launch_dir, &self.start_dir, &self.last_dir].map(|fact| fact.as_ref().map(|fact| &*fact.value));
         let [launch, start, last] = all;
-        // Most often they are the same text, which is sooner seen than that they are the same path.
+        // Usually the texts are equal, which is cheaper to check than equal paths.
         let is = |dir: &Path, other: Option<&Path>| {
             other.is_some_and(|other| other.as_os_str() == dir.as_os_str() || other == dir)
         };

@@ -1,6 +1,6 @@
-//! Which directory a session is launched in, decided from evidence and never guessed.
+//! Decides the launch directory of a session from evidence, never by a guess.
 //!
-//! A slug cannot be decoded, so a directory counts only if it encodes to the project that the session lies in.
+//! A slug cannot be decoded, so a directory counts only if it encodes to the project that contains the session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use crate::session::{Copy, Evidence, Fact, Health};
 
-/// The source of evidence that other sessions of the same project give.
+/// The source of evidence from other sessions of the same project.
 pub(crate) const FROM_PROJECT: &str = "project";
 
 /// Decides the launch directory of a copy and whether the copy is filed under it.
 ///
-/// The strongest evidence that counts wins. Where none counts, `is_statement` tells which evidence is
-/// nevertheless the session's own word; it is taken, and the copy is not filed right.
+/// The strongest evidence that counts wins. If none counts, the first evidence that `is_statement` accepts as the
+/// session's own record is used, and the copy is not filed right.
 pub(crate) fn decide(copy: &mut Copy, is_statement: impl Fn(&Evidence) -> bool) {
     let own = copy.evidence.iter().find(|evidence| evidence.counts && evidence.source != FROM_PROJECT);
     let counting = own.or_else(|| the_projects(&copy.evidence));
     copy.is_filed_right = counting.is_some();
-    // Other sessions that disagree say nothing, and are never the session's own word.
+    // Other sessions that disagree are not evidence, and never count as the session's own record.
     let is_own = |evidence: &&Evidence| evidence.source != FROM_PROJECT && is_statement(evidence);
     let chosen = counting.or_else(|| copy.evidence.iter().find(is_own));
     copy.launch_dir = chosen.map(|evidence| Fact::new(evidence.dir.clone(), evidence.source));
@@ -28,14 +28,15 @@ pub(crate) fn decide(copy: &mut Copy, is_statement: impl Fn(&Evidence) -> bool) 
     }
 }
 
-/// Decides the launch directory as [`decide`] does, and marks a copy as misfiled if its agent looks for it in another project.
+/// Decides the launch directory like [`decide`], and marks a copy as misfiled if its agent looks for it in another
+/// project.
 pub(crate) fn decide_in_project(copy: &mut Copy) {
     decide(copy, |_| true);
     copy.health.remove(Health::MisfiledSession);
     copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
 }
 
-/// Returns what the project's other sessions say, if they agree: several directories can share a slug.
+/// Returns the evidence of the project's other sessions, if they agree: several directories can share a slug.
 fn the_projects(evidence: &[Evidence]) -> Option<&Evidence> {
     let mut dirs = evidence.iter().filter(|evidence| evidence.counts && evidence.source == FROM_PROJECT);
     let first = dirs.next()?;
@@ -45,12 +46,12 @@ fn the_projects(evidence: &[Evidence]) -> Option<&Evidence> {
 /// The ids of the sessions that record each directory.
 type IdsByDir = BTreeMap<Arc<Path>, BTreeSet<String>>;
 
-/// The directories that the sessions of each project record, as far as they encode to it.
+/// The directories that the sessions of each project record, if they encode to the project.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), IdsByDir>);
 
 impl ProjectDirs {
-    /// Adds what a copy records of its own.
+    /// Adds the directories that a copy records itself.
     pub(crate) fn note(&mut self, copy: &Copy) {
         let Some(project) = &copy.place.project else { return };
         let key = (copy.place.store.root.clone(), Arc::clone(project));
@@ -60,7 +61,7 @@ impl ProjectDirs {
         }
     }
 
-    /// Returns the evidence for a session of a project, one item a directory.
+    /// Returns the evidence for a session of a project, one item per directory.
     pub(crate) fn evidence(&self, root: &Path, project: &Arc<str>, id: &str) -> Vec<Evidence> {
         let Some(by_dir) = self.0.get(&(root.to_owned(), Arc::clone(project))) else { return Vec::new() };
         let others = |ids: &BTreeSet<String>| ids.iter().filter(|other| *other != id).count();
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_evidence_that_counts_only_the_sessions_own_word_is_taken() {
+    fn without_counting_evidence_the_own_record_is_used() {
         assert_eq!(decided(vec![evidence("/x", "metadata", false)]), (None, false));
         assert_eq!(decided(vec![evidence("/x", "session-info", false)]), (Some("/x".into()), false));
     }

@@ -1,4 +1,4 @@
-//! What a listing can say of a session, a field each.
+//! The fields of a session in a listing.
 
 use clap::ValueEnum;
 
@@ -62,7 +62,7 @@ impl Field {
         [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::State, Self::Since, Self::Pid];
     /// The fields about the process.
     const OF_PROCESS: [Self; 3] = [Self::State, Self::Since, Self::Pid];
-    /// What is there only if it is counted.
+    /// Fields that exist only after counting.
     pub(crate) const COUNTS: [Self; 2] = [Self::Prompts, Self::Replies];
 
     /// Returns the name that is typed, and that heads a column of CSV.
@@ -70,7 +70,7 @@ impl Field {
         self.into()
     }
 
-    /// Returns whether it takes counting, which reads every transcript to its end.
+    /// Returns whether the field needs counting, which reads every transcript to its end.
     pub(crate) fn needs_counts(self) -> bool {
         Self::COUNTS.contains(&self)
     }

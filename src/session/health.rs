@@ -1,4 +1,4 @@
-//! What can be wrong with a session: codes for scripts, marks for tables, sentences for people.
+//! Problems of a session: codes for scripts, marks for tables, descriptions for users.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
@@ -94,7 +94,7 @@ impl Health {
         }
     }
 
-    /// Returns whether it means that a resume may not do what is expected.
+    /// Returns whether a resume may not have the expected effect with this problem.
     pub(crate) fn warns_before_resume(self) -> bool {
         matches!(
             self,
@@ -117,7 +117,7 @@ impl Health {
         self.into()
     }
 
-    /// Returns what it means, in a sentence without a period.
+    /// Returns the description, a sentence without a period.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::DuplicateSession => "the id has several copies",
@@ -151,7 +151,7 @@ impl Health {
     }
 }
 
-/// A set of problems: one bit for each.
+/// A set of problems, one bit each.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HealthSet(u32);
 

@@ -1,4 +1,4 @@
-//! Which directories have become which others: the whole of one goes to the other, with everything below it.
+//! Maps moved directories to their new locations; everything below a directory moves with it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use crate::session::recorded;
 /// Directories that have moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    /// From where to where, the deepest first, so that the closest one decides.
+    /// Old and new location of each, the deepest first, so that the closest one decides.
     pairs: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Mapping {
-    /// Puts pairs of directories in order; of two that begin at the same place the first counts.
+    /// Sorts pairs of directories; if two have the same old location, the first one wins.
     pub(crate) fn new(pairs: impl IntoIterator<Item = (PathBuf, PathBuf)>) -> Self {
         let mut ordered: Vec<(PathBuf, PathBuf)> = Vec::new();
         for (from, to) in pairs {
@@ -24,14 +24,14 @@ impl Mapping {
         Self { pairs: ordered }
     }
 
-    /// Returns from where to where, the deepest first.
+    /// Returns the pairs of old and new location, the deepest first.
     pub(crate) fn pairs(&self) -> &[(PathBuf, PathBuf)] {
         &self.pairs
     }
 
-    /// Returns what has become of a directory; `None` where it stays what it is.
+    /// Returns the new location of a directory; `None` if it has not moved.
     ///
-    /// What lies in the new place already stays there, though that may be inside the old one.
+    /// A directory that is already in the new location stays there, even if the new location is inside the old one.
     pub(crate) fn to(&self, dir: &Path) -> Option<PathBuf> {
         let (from, to) = self.pairs.iter().find(|(from, _)| recorded::starts_with(dir, from))?;
         if let Some(rest) = recorded::below(dir, from) {
@@ -41,18 +41,18 @@ impl Mapping {
             return None;
         }
         let rest = dir.strip_prefix(from).ok()?;
-        // Joined with nothing, a path would end in a slash.
+        // Joining an empty path would append a slash.
         Some(if rest == Path::new("") { to.clone() } else { to.join(rest) })
     }
 
-    /// Does the same with a path as a text; only an absolute one is a directory in particular.
+    /// Like [`Mapping::to`], for a path as text; `None` for a relative path, which is not a specific directory.
     pub(crate) fn text_to(&self, dir: &str) -> Option<String> {
         let dir = recorded::is_absolute(Path::new(dir)).then(|| self.to(Path::new(dir)))??;
         dir.into_os_string().into_string().ok()
     }
 }
 
-/// Joins what is below a directory of Windows to where that has gone, with the separators there.
+/// Joins the rest of a path below a Windows directory to the new location, with the separators of the latter.
 fn below_foreign(dir: &Path, rest: &[&str], to: &Path) -> Option<PathBuf> {
     let (mut joined, separator) = (to.to_str()?.to_owned(), if recorded::is_foreign(to) { '\\' } else { '/' });
     for name in rest {
@@ -61,13 +61,13 @@ fn below_foreign(dir: &Path, rest: &[&str], to: &Path) -> Option<PathBuf> {
         }
         joined.push_str(name);
     }
-    // What lies in the new place already stays there.
+    // A directory that is already in the new location stays there.
     let is_there = recorded::is_foreign(to) && recorded::starts_with(dir, to);
     (!is_there).then(|| PathBuf::from(joined))
 }
 
 impl Mapping {
-    /// Returns a text with every directory in it, and every path below one, as the mapping has it.
+    /// Returns a text with every moved directory in it, and every path below one, replaced.
     pub(crate) fn in_text(&self, text: &[u8]) -> Vec<u8> {
         let mut text = text.to_vec();
         for (from, to) in &self.pairs {
@@ -87,9 +87,9 @@ impl Mapping {
     }
 }
 
-/// Reads `OLD=NEW`, two absolute directories.
+/// Parses `OLD=NEW`, two absolute directories.
 pub(crate) fn pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
-    // The name of a directory may hold the sign, too; a path after it begins with a slash.
+    // The name of a directory may contain `=` too; a path after the sign begins with a slash.
     let at = ["=/", "=~"].iter().filter_map(|sign| text.find(sign)).min();
     let (from, to) = at.map(|at| (&text[..at], &text[at + 1..])).ok_or("use OLD=NEW, with two absolute directories")?;
     if !from.starts_with(['/', '~']) && !recorded::is_foreign(Path::new(from)) {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_and_what_is_below_it_go_and_neighbours_stay() {
+    fn a_directory_moves_with_its_content_and_neighbours_stay() {
         let app = [("/w/app", "/v/new")];
         assert_eq!(to(&app, "/w/app").as_deref(), Some("/v/new"));
         assert_eq!(to(&app, "/w/app/a b/c").as_deref(), Some("/v/new/a b/c"));
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn of_two_the_closer_one_decides_and_the_first_of_equal_ones() {
+    fn the_deepest_pair_wins_and_the_first_of_equal_ones() {
         let pairs = [("/w", "/v"), ("/w/app", "/apps/one"), ("/w/app", "/apps/two")];
         assert_eq!(to(&pairs, "/w/app/src").as_deref(), Some("/apps/one/src"));
         assert_eq!(to(&pairs, "/w/other").as_deref(), Some("/v/other"));
     }
 
     #[test]
-    fn windows_directories_go_with_what_is_below_them() {
+    fn windows_directories_move_with_their_content() {
         let home = [(r"C:\Users\ana", "/mnt/c/Users/ana")];
         for (dir, expected) in [
             (r"C:\Users\ana", Some("/mnt/c/Users/ana")),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_new_place_stays_where_that_is_inside_the_old_one() {
+    fn paths_in_a_new_place_inside_the_old_one_stay() {
         let inside = [("/w/app", "/w/app/sub")];
         assert_eq!(to(&inside, "/w/app").as_deref(), Some("/w/app/sub"));
         assert_eq!(to(&inside, "/w/app/src").as_deref(), Some("/w/app/sub/src"));

@@ -1,25 +1,25 @@
-//! Marks: what is out of the ordinary with a session, a letter each in a table and a word where there is room.
+//! Marks for unusual properties of a session: a letter each in a table, and a word where there is room.
 
 use crate::session::{AgentKind, Health, Kin, Liveness, Session, SessionKind};
 
-/// Something out of the ordinary that a table shows; they are shown in this order.
+/// An unusual property that a table shows; marks are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A process uses it.
     Live,
     /// A process may use it.
     MaybeLive,
-    /// A person pinned it.
+    /// The user pinned it.
     Pinned,
     /// The user tagged it.
     Tagged,
-    /// What sort of session it is, if it is no plain one.
+    /// The kind of session, if it is not a normal one.
     Kind(SessionKind),
-    /// A file of this program names it.
+    /// A pointer of this agent names it.
     Pointer(AgentKind),
-    /// It is of another directory that holds the same work as the one that was asked for.
+    /// It belongs to another directory with the same work as the requested one.
     Kin(Kin),
-    /// Something is wrong with it.
+    /// It has a problem.
     Health(Health),
 }
 
@@ -61,7 +61,7 @@ impl Mark {
         Self::Health(Health::SignatureInvalid),
     ];
 
-    /// Returns the marks of a session in the order of the legend.
+    /// Returns the marks of a session, in the order of the legend.
     pub(crate) fn of(session: &Session) -> Vec<Self> {
         let copy = session.copy();
         let is_marked = |mark: &Self| match mark {
@@ -139,7 +139,7 @@ impl Mark {
         }
     }
 
-    /// Returns what it means, in a sentence without a period.
+    /// Returns the description, a sentence without a period.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Live => "a process uses it now",
@@ -200,7 +200,7 @@ mod tests {
     use strum::VariantArray as _;
 
     #[test]
-    fn every_mark_has_a_letter_and_a_word_of_its_own() {
+    fn every_mark_has_a_unique_letter_and_word() {
         let letters: BTreeSet<char> = Mark::ALL.iter().map(|mark| mark.letter()).collect();
         let words: BTreeSet<&str> = Mark::ALL.iter().map(|mark| mark.word()).collect();
         assert_eq!((letters.len(), words.len()), (Mark::ALL.len(), Mark::ALL.len()));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_can_be_wrong_with_a_session_has_a_mark() {
+    fn every_health_problem_has_a_mark() {
         let marked: BTreeSet<&str> = Mark::ALL
             .iter()
             .filter_map(|mark| if let Mark::Health(health) = mark { Some(health.code()) } else { None })

@@ -1,4 +1,4 @@
-//! What is said in a session, and who says it.
+//! The messages of a session and their roles.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -22,17 +22,17 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Makes a message of the active branch.
+    /// Creates a message on the active branch.
     pub(crate) fn new(role: Role, text: impl Into<String>, at: Option<Timestamp>) -> Self {
         Self { role, text: text.into(), at, branch: None, is_error: false }
     }
 
-    /// Marks it as an error of the API.
+    /// Marks the message as an error of the API.
     pub(crate) fn into_error(self) -> Self {
         Self { is_error: true, ..self }
     }
 
-    /// Notes the branch that it is on; `None` for the active one.
+    /// Sets the branch of the message; `None` for the active one.
     pub(crate) fn on(self, branch: Option<u16>) -> Self {
         Self { branch, ..self }
     }
@@ -65,7 +65,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Understands the word that most agents write; another one is said by the program.
+    /// Parses the role name that most agents write; any other one means `System`.
     pub(crate) fn of(word: Option<&str>) -> Self {
         match word {
             Some("user") => Self::User,
@@ -75,7 +75,7 @@ impl Role {
         }
     }
 
-    /// Returns the word for people and for JSON.
+    /// Returns the name for display and for JSON.
     pub(crate) fn name(self) -> &'static str {
         self.into()
     }

@@ -1,4 +1,4 @@
-//! The model: what a session is, as plain data. Nothing here touches a disk or knows an agent.
+//! The data model of sessions. Nothing in this room accesses a disk or depends on a particular agent.
 
 pub(crate) mod agents;
 pub(crate) mod branches;
@@ -44,7 +44,7 @@ pub(crate) use place::{Located, Store};
 use process::Process;
 use tag::Tag;
 
-/// How far another clock may be ahead of this one; a time further ahead is still to come, and wins nothing.
+/// Maximum lead of another clock; a later time is in the future and is ignored.
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// What sort of session it is.
@@ -82,7 +82,7 @@ pub(crate) enum SessionKind {
 }
 
 impl SessionKind {
-    /// Returns whether `list` shows it without `--all`.
+    /// Returns whether `list` shows such sessions without `--all`.
     pub(crate) fn is_listed(self) -> bool {
         matches!(self, Self::Main | Self::Fork | Self::Exec | Self::Saved)
     }
@@ -93,21 +93,21 @@ impl SessionKind {
     }
 }
 
-/// Whether some process is using the session now.
+/// The evidence that a process is using the session now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Liveness {
-    /// A process that is known to run holds it.
+    /// A process that is known to run has it open.
     Live {
         /// Its process id.
         pid: u32,
     },
-    /// It cannot be ruled out.
+    /// A use cannot be ruled out.
     Maybe {
-        /// What speaks for it.
+        /// The reason for this assumption.
         why: String,
     },
-    /// Nobody uses it.
+    /// No process uses it.
     #[default]
     Idle,
 }
@@ -119,17 +119,17 @@ impl Liveness {
     }
 }
 
-/// A value together with where it was read.
+/// A value with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fact<T> {
-    /// What is known.
+    /// The value.
     pub value: T,
-    /// Which file or record says so, for people and for `sources` in JSON.
+    /// The file or record that contains it, for display and for `sources` in JSON.
     pub source: &'static str,
 }
 
 impl<T> Fact<T> {
-    /// Names the source of a value.
+    /// Creates a value with its source.
     pub(crate) fn new(value: impl Into<T>, source: &'static str) -> Self {
         Self { value: value.into(), source }
     }
@@ -183,30 +183,30 @@ pub(crate) struct Session {
     pub agent: AgentKind,
     /// Every copy, the chosen one first; never empty.
     pub copies: Vec<Copy>,
-    /// Why the first copy is the chosen one, and whether evidence decided it.
+    /// The reason why the first copy was chosen, and whether evidence decided it.
     pub choice: Arc<Choice>,
     /// The files elsewhere that name it.
     pub pointers: Vec<Pointer>,
-    /// Whether the launch directory exists; `None` if there is none or it was not checked.
+    /// Set if the launch directory exists; `None` if it is unknown or was not checked.
     pub launch_dir_exists: Option<bool>,
-    /// What is wrong with it.
+    /// Its problems.
     pub health: HealthSet,
-    /// Whether a person pinned it, so that no cleanup takes it.
+    /// Set if the user pinned it, so that no cleanup removes it.
     pub is_pinned: bool,
-    /// The tags that the user gave it.
+    /// The tags that the user assigned to it.
     pub tags: Box<[Tag]>,
     /// The session that it continues; `None` unless `change::links` knows it.
     pub continues: Option<Box<Origin>>,
-    /// What its directory is to the one that was asked for, where it is another.
+    /// The relation of its directory to the requested one, if it is another.
     pub kin: Option<Kin>,
     /// The process that uses it; `None` for an idle session, and unless `scan::processes` noted it.
     pub process: Option<Process>,
 }
 
-/// What a directory is to another one that holds the same work.
+/// The relation of a directory to another one with the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kin {
-    /// Where that was before it moved.
+    /// The location of that directory before it moved.
     Earlier,
     /// A git worktree of it, or its main checkout.
     Worktree,
@@ -229,19 +229,19 @@ impl Session {
         &self.copy().place.id
     }
 
-    /// Returns the machine that it lies on; `None` for this one.
+    /// Returns the machine that stores it; `None` for this one.
     pub(crate) fn host(&self) -> Option<&str> {
         self.copy().place.store.host.as_deref()
     }
 
-    /// Puts a copy first, as a person asked.
+    /// Moves a copy to the front, as the user requested.
     pub(crate) fn put_first(&mut self, at: usize) {
         self.copies[..=at].rotate_right(1);
         self.choice = Choice::new("it was named", true).into();
         self.launch_dir_exists = None;
     }
 
-    /// Says anew what is wrong with the session, from its first copy and what is known of the rest.
+    /// Recomputes the problems of the session from its first copy and the facts about the others.
     pub(crate) fn assess(&mut self) {
         let copy = self.copy();
         let has_no_directory = copy.launch_dir.is_none() && copy.kind != SessionKind::Empty;
@@ -254,13 +254,13 @@ impl Session {
         self.health = own.chain(problems.into_iter().filter(|(is, _)| *is).map(|(_, problem)| problem)).collect();
     }
 
-    /// Returns what people call it: its title, or else its first prompt.
+    /// Returns its title, or else its first prompt.
     pub(crate) fn label(&self) -> Option<&str> {
         let copy = self.copy();
         copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|fact| &*fact.value)
     }
 
-    /// Returns where `resume` would start the agent.
+    /// Returns the directory in which `resume` would start the agent.
     pub(crate) fn launch_dir(&self) -> Option<&Path> {
         self.copy().launch_dir.as_ref().map(|fact| &*fact.value)
     }
@@ -270,20 +270,20 @@ impl Session {
         self.copy().active_at.as_ref().map(|fact| fact.value)
     }
 
-    /// Returns how late it was active, to compare with others: a time that is still to come is none of the latest, and one
-    /// that is later than its file cannot be true.
+    /// Returns a key that is greater for a later activity. It is lowest for a session with a time in the future; a time
+    /// later than the last change of the session's file is limited to that change.
     pub(crate) fn recency(&self) -> (bool, Option<Timestamp>) {
         let copy = self.copy();
         (copy.is_dated(), self.active_at().map(|at| copy.not_after.map_or(at, |latest| at.min(latest))))
     }
 }
 
-/// What goes where a session goes.
+/// The files that are moved or removed together with a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Belongings {
-    /// What belongs to one copy; a directory stands for everything in it.
+    /// The files of one copy; a directory includes everything in it.
     pub own: Vec<PathBuf>,
-    /// What belongs to the session whichever copy is meant, so that it stays as long as one copy does.
+    /// The files of the session as a whole, which stay as long as one copy does.
     pub shared: Vec<PathBuf>,
 }
 
@@ -299,7 +299,7 @@ pub(crate) struct Problem {
     pub reason: String,
 }
 
-/// Writes a path with replacement characters where it is not UTF-8.
+/// Serializes a path; bytes that are not UTF-8 are replaced.
 fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
@@ -308,14 +308,14 @@ fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A copy for unit tests that has nothing but its id.
+    /// A copy for unit tests with its id only.
     pub(crate) fn copy(id: &str) -> Copy {
         let store = Arc::new(Store::usual(AgentKind::Claude, "/s"));
         let path = PathBuf::from(format!("/s/projects/-p/{id}.jsonl"));
         Copy::new(Located { project: Some("-p".into()), ..Located::new(&store, id, path) })
     }
 
-    /// A session of these copies; the first one is the chosen one.
+    /// A session with these copies, the first of which is the chosen one.
     pub(crate) fn session(copies: Vec<Copy>) -> Session {
         Session {
             agent: copies[0].place.agent(),

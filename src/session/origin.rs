@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::AgentKind;
 
-/// The session that another one continues, because another agent began it with a briefing on this one.
+/// The session that another one continues, because another agent started it with a briefing on this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub agent: AgentKind,

@@ -1,4 +1,4 @@
-//! Where sessions are: the stores of an agent, and the places in them.
+//! The locations of sessions: the stores of an agent, and the places in them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,22 +12,22 @@ use crate::session::AgentKind;
 pub(crate) struct Store {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// The machine that it lies on; `None` for this one.
+    /// The machine that has it; `None` for this one.
     pub host: Option<Arc<str>>,
-    /// The directory; it may be a link, as what lies below it.
+    /// The directory; the directory itself and entries in it may be links.
     pub root: PathBuf,
-    /// The directory below which a program makes such stores, one for each of its tasks; `None` for any other store.
+    /// The directory below which a program creates such stores, one per task; `None` for any other store.
     pub made_below: Option<PathBuf>,
-    /// Whether the agent uses it when nobody tells it otherwise.
+    /// Set if the agent uses it by default.
     pub is_default: bool,
-    /// Variables that the agent needs to find this store.
+    /// Environment variables that the agent needs to find this store.
     pub set: BTreeMap<&'static str, OsString>,
-    /// Variables that would lead the agent to another store.
+    /// Environment variables that must be unset, because they would select another store.
     pub unset: Vec<&'static str>,
 }
 
 impl Store {
-    /// Makes the store that an agent uses when nobody tells it otherwise.
+    /// Creates the default store of an agent.
     pub(crate) fn usual(agent: AgentKind, root: impl Into<PathBuf>) -> Self {
         Self {
             agent,
@@ -40,33 +40,33 @@ impl Store {
         }
     }
 
-    /// Makes the store that a variable leads the agent to.
+    /// Creates the store that an environment variable selects.
     pub(crate) fn named(agent: AgentKind, root: impl Into<PathBuf>, variable: &'static str, value: &Path) -> Self {
         Self { set: BTreeMap::from([(variable, value.into())]), ..Self::usual(agent, root) }
     }
 }
 
-/// One place where a session is stored, found by names alone.
+/// A place where a session is stored, found by names alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
-    /// The store it lies in.
+    /// The store that contains it.
     pub store: Arc<Store>,
-    /// The project's name on disk, where the agent has projects.
+    /// The project's name on disk, if the agent has projects.
     pub project: Option<Arc<str>>,
     /// The full id.
     pub id: String,
     /// The transcript, the session's directory, or the database that holds it.
     pub path: Arc<Path>,
-    /// A directory that belongs to it and lies beside it.
+    /// A directory that belongs to it and is next to it.
     pub side_dir: Option<PathBuf>,
-    /// The session that made it, where its place tells.
+    /// The session that started it, if its place shows that.
     pub parent_id: Option<String>,
-    /// Whether its name or place says that it is a sub-agent's.
+    /// Set if its name or place shows that it is a sub-agent's session.
     pub is_subagent: bool,
 }
 
 impl Located {
-    /// Makes a place that has nothing but an id and a path.
+    /// Creates a place with an id and a path only.
     pub(crate) fn new(store: &Arc<Store>, id: impl Into<String>, path: impl Into<Arc<Path>>) -> Self {
         Self {
             store: Arc::clone(store),
@@ -79,7 +79,7 @@ impl Located {
         }
     }
 
-    /// Returns whose session it is.
+    /// Returns the agent of the session.
     pub(crate) fn agent(&self) -> AgentKind {
         self.store.agent
     }

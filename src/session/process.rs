@@ -33,7 +33,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Returns what the process does: "waits for you". `None` if that is unknown.
+    /// Returns the activity as text for the user: "waits for you". `None` if it is unknown.
     pub(crate) fn activity(self) -> Option<&'static str> {
         match self {
             Self::Working => Some("works"),
@@ -47,7 +47,7 @@ impl State {
         self.into()
     }
 
-    /// Decides by the agent's own record or else, if a process is known to run, by the last message.
+    /// Determines the state from the agent's own record or else, if a process is known to run, from the last message.
     pub(crate) fn decide(liveness: &Liveness, recorded: Option<Self>, last: Option<&Message>) -> Self {
         match (recorded, liveness, last.map(|message| message.role)) {
             (Some(recorded), ..) => recorded,
@@ -63,7 +63,7 @@ impl State {
 pub(crate) struct Process {
     /// Its id, if it is known.
     pub pid: Option<u32>,
-    /// When it started, if the system provides that.
+    /// The time of its start, if the system provides it.
     pub started_at: Option<Timestamp>,
     /// Its activity.
     pub state: State,
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_message_says_whose_turn_it_is() {
+    fn the_last_message_determines_the_state() {
         for (role, expected) in [
             (Role::Assistant, State::Waiting),
             (Role::User, State::Working),

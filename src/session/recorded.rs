@@ -1,14 +1,14 @@
-//! Recorded directories: absolute here, absolute on Windows, or none at all.
+//! Recorded directories: absolute on this system, absolute on Windows, or neither.
 //!
-//! A home of Windows may be looked at from WSL or from a copy. Its directories are absolute, but not on this system: they are
-//! never looked for here, and compare as Windows compares them.
+//! A Windows home may be read from WSL or from a copy. Its directories are absolute, but not on this system: they are
+//! never looked up here, and are compared by the rules of Windows.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Parses a recorded directory; a relative one is none, because it would mean another directory to every caller.
+/// Parses a recorded directory; `None` for a relative one, which would depend on the caller's directory.
 pub(crate) fn dir(text: &str) -> Option<Arc<Path>> {
     Some(Path::new(text)).filter(|dir| is_absolute(dir)).map(Arc::from)
 }
@@ -27,12 +27,12 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
     }
 }
 
-/// Returns whether a path is at or below a directory, compared as the system of both compares.
+/// Returns whether a path is at or below a directory, compared by the rules of their system.
 pub(crate) fn starts_with(path: &Path, dir: &Path) -> bool {
     path.starts_with(dir) || below(path, dir).is_some()
 }
 
-/// Returns what is below a directory of Windows in a path, as parts; `None` if the path is not at or below it.
+/// Returns the part of a path below a Windows directory, split into names; `None` if the path is not at or below it.
 pub(crate) fn below<'p>(path: &'p Path, dir: &Path) -> Option<Vec<&'p str>> {
     if !is_foreign(path) || !is_foreign(dir) {
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn file_name(path: &Path) -> Option<&OsStr> {
     }
 }
 
-/// Returns one spelling for all those of a directory of Windows; any other path stays as it is.
+/// Returns a canonical spelling of a Windows directory; any other path is unchanged.
 pub(crate) fn one_spelling(path: &Path) -> Cow<'_, Path> {
     match parts(path).filter(|_| is_foreign(path)) {
         Some(parts) => Cow::Owned(PathBuf::from(folded(&parts.join("\\")))),
@@ -66,12 +66,13 @@ pub(crate) fn one_spelling(path: &Path) -> Cow<'_, Path> {
     }
 }
 
-/// Returns whether a project's name encodes a directory by an agent's rule; for Windows in any case, as directories compare there.
+/// Returns whether a project's name encodes a directory by an agent's rule; for Windows, case is ignored, as in its
+/// directories.
 pub(crate) fn encodes(project: &str, dir: &str, rule: impl Fn(&str, &str) -> bool) -> bool {
     rule(project, dir) || (is_foreign(Path::new(dir)) && rule(&folded(project), &folded(dir)))
 }
 
-/// Splits a path of Windows: the drive, or the server after two backslashes, then each name.
+/// Splits a Windows path: the drive, or the server after two backslashes, then each name.
 fn parts(path: &Path) -> Option<Vec<&str>> {
     let text = path.to_str()?;
     let plain = text.strip_prefix(r"\\?\UNC\").or_else(|| text.strip_prefix(r"\\?\")).unwrap_or(text);

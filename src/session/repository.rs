@@ -1,35 +1,35 @@
-//! What is known of the git repository that a directory was in, to know it again in another place.
+//! Facts that identify the git repository of a directory, to recognize the repository in another place.
 
 use std::collections::BTreeSet;
 
-/// What launches and sessions recorded of it.
+/// The facts that launches and sessions recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Repository {
     /// The URL of its remote.
     pub remote: Option<String>,
     /// Commits that were checked out, in hexadecimal digits.
     pub commits: BTreeSet<String>,
-    /// Its first commit, which its forks share.
+    /// Its first commits, which its forks share.
     pub roots: BTreeSet<String>,
 }
 
 impl Repository {
-    /// Returns what has this remote, unless it is empty.
+    /// Creates a repository with this remote, unless the text is empty.
     pub(crate) fn new(remote: Option<String>) -> Self {
         Self { remote: remote.filter(|remote| !remote.is_empty()), ..Self::default() }
     }
 
-    /// Adds a commit that was checked out; what is no name of one is left out.
+    /// Adds a commit that was checked out; anything but a commit id is ignored.
     pub(crate) fn add_commit(&mut self, commit: &str) {
         self.commits.extend(name_of(commit));
     }
 
-    /// Adds its first commit; what is no name of one is left out.
+    /// Adds a first commit; anything but a commit id is ignored.
     pub(crate) fn add_root(&mut self, commit: &str) {
         self.roots.extend(name_of(commit));
     }
 
-    /// Adds what somebody else knows; the remote that was known first stays.
+    /// Adds facts from another source; a known remote is kept.
     pub(crate) fn add(&mut self, other: Self) {
         self.remote = self.remote.take().or(other.remote);
         self.commits.extend(other.commits);

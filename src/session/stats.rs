@@ -1,4 +1,4 @@
-//! Sessions in numbers: how many, how long, how large, by what people ask for.
+//! Statistics of sessions: numbers, durations and sizes, grouped by a key.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -36,7 +36,7 @@ impl StatsKey {
     }
 }
 
-/// The days on which something was said, in a time zone.
+/// The days with messages, in a time zone.
 #[derive(Clone, Debug)]
 pub(crate) struct Days {
     /// The days.
@@ -46,7 +46,7 @@ pub(crate) struct Days {
 }
 
 impl Days {
-    /// Makes an empty set; a time after `latest` is still to come, and adds no day.
+    /// Creates an empty set; a time after `latest` is in the future, and adds no day.
     pub(crate) fn new(zone: TimeZone, latest: Timestamp) -> Self {
         Self { dates: BTreeSet::new(), zone, latest }
     }
@@ -58,7 +58,7 @@ impl Days {
         }
     }
 
-    /// Returns whether the day of a time would be added and is not there yet.
+    /// Returns whether the day of a time would be added and is missing.
     pub(crate) fn lacks(&self, at: Timestamp) -> bool {
         at <= self.latest && !self.dates.contains(&self.date(at))
     }
@@ -71,7 +71,7 @@ impl Days {
 /// One session in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// A sub-agent is a part of its session, and only its tokens and its cost are its own.
+    /// Set for a sub-agent, which is a part of its session: only its tokens and cost are counted.
     pub is_subagent: bool,
     pub agent: &'static str,
     pub project: Option<String>,
@@ -79,13 +79,13 @@ pub(crate) struct Measured {
     pub prompts: u64,
     pub replies: u64,
     pub size_bytes: u64,
-    /// The days on which something was said, where the user is.
+    /// The days with messages, in the user's time zone.
     pub days: BTreeSet<Date>,
     pub usage: Usage,
 }
 
 impl Measured {
-    /// Returns what it is counted under; `None` where that is not known.
+    /// Returns the group of the session; `None` if it is unknown.
     fn key(&self, by: StatsKey) -> Option<String> {
         match by {
             StatsKey::Agent => Some(self.agent.to_owned()),
@@ -110,9 +110,9 @@ pub(crate) struct Tally {
     pub replies: u64,
     pub size_bytes: u64,
     pub days: BTreeSet<Date>,
-    /// `None` if no agent of them records any.
+    /// `None` if no agent of the sessions records tokens.
     pub tokens: Option<Tokens>,
-    /// `None` if no agent of them records any.
+    /// `None` if no agent of the sessions records costs.
     pub cost: Option<Cost>,
     /// The number of sessions with a recorded cost.
     pub cost_sessions: u64,
@@ -142,7 +142,7 @@ pub(crate) fn total(sessions: &[Measured]) -> Tally {
     total
 }
 
-/// Counts sessions by a key, the most sessions first and weeks in their order; what is not known comes last, as `None`.
+/// Counts sessions per group, the largest group first, weeks in their order; the unknown group, `None`, comes last.
 pub(crate) fn tallies(sessions: &[Measured], by: StatsKey) -> Vec<(Option<String>, Tally)> {
     let mut tallies: HashMap<Option<String>, Tally> = HashMap::new();
     for session in sessions {

@@ -1,4 +1,4 @@
-//! Stuck conversations: every reply since some message is an error of the API that a retry does not cure. Pure.
+//! Stuck conversations: every reply since some message is an API error that a retry does not fix. Pure.
 
 use jiff::Timestamp;
 
@@ -10,20 +10,20 @@ use crate::session::{Message, Role};
 pub(crate) struct Stuck {
     /// Number of errors since the last good reply.
     pub errors: u64,
-    /// When the first of them was written.
+    /// The time of the first of them.
     pub since: Option<Timestamp>,
     /// The last error.
     pub error: String,
     /// The last good reply.
     pub good: Good,
-    /// The causes that the transcript shows, in the order of its lines.
+    /// The causes found in the transcript, in the order of its lines.
     pub causes: Vec<CauseLine>,
 }
 
 /// The last good reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Good {
-    /// Its number among the messages, from 1.
+    /// Its number among the messages, counted from 1.
     pub number: u64,
     pub at: Option<Timestamp>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     errors: u64,
     since: Option<Timestamp>,
     error: String,
-    /// Set if an error since the last good reply may be cured by a retry.
+    /// Set if a retry may fix an error since the last good reply.
     may_pass: bool,
 }
 
@@ -62,7 +62,7 @@ impl Watch {
         self.good.is_some_and(|good| good.number == self.seen)
     }
 
-    /// Returns whether the conversation is stuck. Without a good reply, nothing is lost with it.
+    /// Returns the stuck conversation, if it is one. Without a good reply, nothing is lost with it.
     pub(crate) fn finish(self) -> Option<Stuck> {
         let Self { good, errors, since, error, may_pass, .. } = self;
         let good = good.filter(|_| errors > 0 && !may_pass)?;
@@ -70,13 +70,13 @@ impl Watch {
     }
 }
 
-/// Texts of errors about the content of a request. Some come without a status.
+/// Error texts about the content of a request. Some come without a status.
 const FINAL: [&str; 6] =
     ["invalid_request", "invalid request", "too long", "context length", "context_length", "maximum context"];
-/// Texts of errors about the account, which some providers report with the status 400.
+/// Error texts about the account, which some providers report with the status 400.
 const OF_ACCOUNT: [&str; 6] = ["credit", "billing", "quota", "rate limit", "rate_limit", "api key"];
 
-/// Returns whether a retry does not cure an error: a request that the API refuses for its content or its size.
+/// Returns whether a retry cannot fix an error: the API refuses the request because of its content or its size.
 fn is_final(error: &str) -> bool {
     let text = error.to_lowercase();
     if OF_ACCOUNT.iter().any(|word| text.contains(word)) {

@@ -1,4 +1,4 @@
-//! Tags: words that a user gives to sessions.
+//! Tags: words that a user assigns to sessions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct Tag(String);
 
-/// The most characters of a tag.
+/// Maximum number of characters of a tag.
 const MOST: usize = 50;
 
 impl FromStr for Tag {
@@ -43,7 +43,7 @@ impl From<Tag> for String {
     }
 }
 
-/// Shows it as it is typed to add it, and as a mark: `+relay`.
+/// Formats the tag as in the command that adds it, and as a mark: `+relay`.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "+{}", self.0)

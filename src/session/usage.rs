@@ -1,4 +1,4 @@
-//! The tokens that a session's replies took and the money that they cost, as far as its agent records them.
+//! The tokens and the cost of a session's replies, as far as its agent records them.
 
 use std::fmt;
 
@@ -18,14 +18,14 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    /// Adds those of another reply.
+    /// Adds the tokens of another reply.
     pub(crate) fn add(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.cached = self.cached.saturating_add(other.cached);
         self.output = self.output.saturating_add(other.output);
     }
 
-    /// Adds them up; `None` where nothing was recorded.
+    /// Sums up the tokens of replies; `None` if nothing was recorded.
     pub(crate) fn sum(replies: impl IntoIterator<Item = Self>) -> Option<Self> {
         replies.into_iter().fold(None, |sum: Option<Self>, tokens| {
             let mut sum = sum.unwrap_or_default();
@@ -40,13 +40,13 @@ impl Tokens {
 pub(crate) struct Cost(u64);
 
 impl Cost {
-    /// A record with as many dollars or more is damaged. Claude Code 2.1.332 refuses the same.
+    /// A record of this many dollars or more is damaged. Claude Code 2.1.332 has the same limit.
     const LIMIT: f64 = 1e9;
     const PER_DOLLAR: u64 = 1_000_000_000;
     const PER_CENT: u64 = Self::PER_DOLLAR / 100;
 
-    /// Takes a number of dollars that an agent recorded. Zero is `None`: agents write it for a model without a price as
-    /// well as for one that is free. So is a number that no cost can be.
+    /// Converts a number of dollars that an agent recorded. Zero is `None`: agents write it both for a model without a
+    /// known price and for a free one. A number that cannot be a cost is `None` too.
     pub(crate) fn from_dollars(dollars: f64) -> Option<Self> {
         if !(dollars > 0.0 && dollars < Self::LIMIT) {
             return None;
@@ -76,7 +76,7 @@ impl Cost {
     }
 }
 
-/// Writes dollars and cents, rounded: `$12.34`, or `<$0.01`.
+/// Formats dollars and cents, rounded: `$12.34`, or `<$0.01`.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = self.0.saturating_add(Self::PER_CENT / 2) / Self::PER_CENT;
@@ -84,7 +84,7 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Everything that an agent records about the use of models in one session.
+/// All usage of models that an agent records in one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub tokens: Option<Tokens>,
@@ -92,17 +92,17 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Makes the usage of an agent that records tokens only.
+    /// Creates the usage of an agent that records tokens only.
     pub(crate) fn from_tokens(tokens: Option<Tokens>) -> Self {
         Self { tokens, cost: None }
     }
 
-    /// Makes the usage of an agent that records costs, and tokens that are not read.
+    /// Creates the usage of an agent that records costs, and whose tokens are not read.
     pub(crate) fn from_cost(cost: Option<Cost>) -> Self {
         Self { tokens: None, cost }
     }
 
-    /// Adds that of another reply.
+    /// Adds the usage of another reply.
     pub(crate) fn add(&mut self, other: Self) {
         if let Some(tokens) = other.tokens {
             self.tokens.get_or_insert_default().add(tokens);

@@ -1,4 +1,4 @@
-//! Points in time as people write them: ages, days by name, dates and times. Pure: it is told what time it is, and where.
+//! Parses points in time: ages, names of days, dates and times. Pure: the current time and the zone are arguments.
 
 use std::str::FromStr;
 
@@ -9,39 +9,40 @@ use jiff::{Span, SpanRelativeTo, Timestamp, ToSpan as _, Zoned};
 /// A point in time that was given as an age, as a day, or as a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum When {
-    /// So long before now: months and years are those of the calendar, and a day has 24 hours, also where the clocks change.
+    /// A duration before now: months and years are those of the calendar, and a day has 24 hours, even if the clocks
+    /// change.
     Ago(Span),
-    /// The first moment of a day that is named by what day it is now.
+    /// The first moment of a day, relative to the current day.
     Day(Day),
     /// The first moment of a date.
     Date(Date),
-    /// What a clock on the wall showed.
+    /// The local time of a clock.
     Local(DateTime),
-    /// That moment, wherever it is read.
+    /// A moment, independent of the zone.
     At(Timestamp),
 }
 
-/// A day that is named by what day it is now; of a longer time, its first day.
+/// A day or a period relative to the current day; a period means its first day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Day {
     Today,
     Yesterday,
-    /// The latest such day, which may be today.
+    /// The latest such weekday, which may be today.
     Latest(Weekday),
-    /// The latest such day before today.
+    /// The latest such weekday before today.
     Last(Weekday),
-    /// The Monday of the week so many weeks ago.
+    /// The Monday of the week this many weeks ago.
     Week(i32),
     Month(i32),
     Year(i32),
 }
 
-/// What can be written.
+/// The accepted forms, for error messages.
 const FORMS: &str = "use an age such as 2h, 2w or 7 days ago; a day such as yesterday, monday, last week or 2026-11; or a \
                      time such as 2026-11-20 14:00 or 2026-11-20T14:00Z";
 
 impl When {
-    /// Returns the moment that is meant at the time `now`, where the clocks are set as in `zone`.
+    /// Returns the moment that is meant at the time `now` in the time zone `zone`.
     pub(crate) fn before(self, now: Timestamp, zone: &TimeZone) -> Timestamp {
         let here = now.to_zoned(zone.clone());
         let found = match self {
@@ -54,7 +55,7 @@ impl When {
         found.unwrap_or(Timestamp::MIN)
     }
 
-    /// Returns whether it moves on with the clock.
+    /// Returns whether it is relative to the current time.
     pub(crate) fn is_relative(self) -> bool {
         matches!(self, Self::Ago(_) | Self::Day(_))
     }
@@ -110,7 +111,7 @@ impl FromStr for When {
     }
 }
 
-/// Reads a year, a month, a date or a time.
+/// Parses a year, a month, a date or a time.
 fn moment(text: &str) -> Option<When> {
     let is_shaped = |shape: &str| {
         let is_like = |(c, like): (char, char)| if like == '0' { c.is_ascii_digit() } else { c == like };
@@ -123,7 +124,7 @@ fn moment(text: &str) -> Option<When> {
     if is_shaped("0000-00-00") {
         return text.parse().ok().map(When::Date);
     }
-    // The zone counts that is written, or else that of the clock on the wall.
+    // A zone in the text takes precedence over the local one.
     let zoned = text.parse::<Zoned>().map(|at| at.timestamp());
     zoned.or_else(|_| text.parse::<Timestamp>()).map(When::At).ok().or_else(|| text.parse().ok().map(When::Local))
 }
@@ -159,7 +160,7 @@ fn day_called(words: &str) -> Option<Day> {
     }
 }
 
-/// Spells out both meanings of an age such as `3m`, because a wrong one removes sessions of ten years.
+/// Explains both meanings of an age such as `3m`, because a wrong guess removes sessions of ten years.
 fn ambiguous(words: &str) -> Option<String> {
     let mut parts = words.split(' ').filter(|part| *part != "ago");
     let (first, second) = (parts.next()?, parts.next());
@@ -174,8 +175,8 @@ mod tests {
 
     use super::*;
 
-    /// Zones by their rules, so that no list of the system is needed: whole hours, halves and quarters, either side of
-    /// the world, and one whose clocks change at midnight.
+    /// Zones by their rules, so that no system list is needed: offsets in hours, with or without 30 or 45 minutes, on
+    /// either side of UTC, and one whose clocks change at midnight.
     const ZONES: &[&str] = &[
         "UTC0",
         "CET-1CEST,M3.5.0,M10.5.0/3",
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_days_and_dates_are_told_apart() {
+    fn ages_days_and_dates_are_distinguished() {
         // A Sunday.
         for (text, expected) in [
             ("90s", "2026-03-01 11:58:30"),
@@ -246,21 +247,21 @@ mod tests {
     #[test]
     fn a_day_begins_when_its_clocks_say_so() {
         let (berlin, chile) = (ZONES[1], ZONES[6]);
-        // In summer time, and the day after the clocks changed: a day of 23 hours lies between.
+        // In summer time, and on the day after the clocks changed: a day of 23 hours is in between.
         assert_eq!(meant("today", "2026-03-29T22:30:00Z", berlin), "2026-03-30 00:00:00");
         assert_eq!(meant("1d", "2026-03-29T12:00:00Z", berlin), "2026-03-28 13:00:00");
         assert_eq!(meant("24h", "2026-03-29T12:00:00Z", berlin), "2026-03-28 13:00:00");
-        // What no clock showed is what they showed an hour later.
+        // A time inside the DST gap means one hour later.
         assert_eq!(meant("2026-03-29 02:30", "2026-06-01T00:00:00Z", berlin), "2026-03-29 03:30:00");
         assert_eq!(meant("1y", "2028-02-29T12:00:00Z", berlin), "2027-02-28 13:00:00");
         assert_eq!(meant("4y", "2028-02-29T12:00:00Z", berlin), "2024-02-29 13:00:00");
         assert_eq!(meant("1mo", "2026-03-31T12:00:00Z", "UTC0"), "2026-02-28 12:00:00");
-        // Where they change at midnight, the day begins at one.
+        // If the clocks change at midnight, the day begins at one o'clock.
         assert_eq!(meant("2026-09-06", "2026-12-01T00:00:00Z", chile), "2026-09-06 01:00:00");
     }
 
     prop_compose! {
-        /// Any second of a hundred years, but every other one beside a change of the clocks or a leap day.
+        /// Any second of a hundred years; every other one is near a clock change or a leap day.
         fn any_now()(
             second in 0_i64..3_200_000_000,
             near in prop::option::of(prop::sample::select(vec![
@@ -286,13 +287,13 @@ mod tests {
         }
 
         #[test]
-        fn an_age_in_days_is_so_many_times_24_hours(days in 0_i64..800, now in any_now(), zone in any_zone()) {
+        fn a_day_of_an_age_has_24_hours(days in 0_i64..800, now in any_now(), zone in any_zone()) {
             let at = When::from_str(&format!("{days} days ago")).expect("an age").before(now, &zone);
             prop_assert_eq!(now.as_second() - at.as_second(), days * 86_400);
         }
 
         #[test]
-        fn an_age_in_hours_is_so_many_hours(hours in 0_i64..9000, now in any_now(), zone in any_zone()) {
+        fn an_age_in_hours_is_exact(hours in 0_i64..9000, now in any_now(), zone in any_zone()) {
             let at = When::from_str(&format!("{hours}h")).expect("an age").before(now, &zone);
             prop_assert_eq!(now.as_second() - at.as_second(), hours * 3600);
         }
@@ -327,10 +328,10 @@ mod tests {
         }
 
         #[test]
-        fn a_clock_on_the_wall_is_read_where_it_hangs(at in any_now(), now in any_now(), zone in any_zone()) {
+        fn a_local_time_is_read_in_its_zone(at in any_now(), now in any_now(), zone in any_zone()) {
             let here = at.to_zoned(zone.clone());
             let found = When::from_str(&here.strftime("%Y-%m-%d %H:%M:%S").to_string()).expect("a time").before(now, &zone);
-            // An hour that there was twice is the first of the two.
+            // An hour that occurs twice means the first one.
             prop_assert_eq!(found.to_zoned(zone).datetime(), here.datetime());
             prop_assert!(found <= at);
         }

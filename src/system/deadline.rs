@@ -1,11 +1,11 @@
-//! The end of a wait, however long somebody is ready to wait.
+//! The deadline of a wait of any duration.
 
 use std::time::{Duration, Instant};
 
-/// What counts as for ever: a day.
+/// The maximum wait: a day, which counts as forever.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Returns the moment this long after now, or a day after it if the clock does not reach that far.
+/// Returns the moment `patience` after now, or a day after now if the clock overflows.
 pub(crate) fn after(patience: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(patience).or_else(|| now.checked_add(LONGEST)).unwrap_or(now)

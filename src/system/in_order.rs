@@ -1,21 +1,21 @@
-//! Work on many things in all threads, whose results are taken one by one in the order of the things.
+//! Processes items in all threads and delivers the results one by one, in the order of the items.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
-/// Where the work is.
+/// The progress of a queue.
 #[derive(Debug, Default)]
 struct Place {
-    /// What nobody works on yet.
+    /// Index of the first item that no thread has started.
     next: usize,
-    /// How many results were taken.
+    /// Number of results delivered.
     taken: usize,
-    /// Whether nothing more is begun.
+    /// Set if no more items are to be started.
     is_over: bool,
 }
 
-/// What is to be done, for all who do it.
+/// The queue that all workers share.
 #[derive(Debug)]
 struct Queue {
     count: usize,
@@ -29,7 +29,7 @@ impl Queue {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what to do next, as soon as it is near enough to what is taken.
+    /// Returns the next item, as soon as it is at most `ahead` items after the delivered ones; `None` if none is left.
     fn next(&self) -> Option<usize> {
         let is_left = |place: &Place| !place.is_over && place.next < self.count;
         let waits = |place: &mut Place| is_left(place) && place.next >= place.taken + self.ahead;
@@ -39,7 +39,7 @@ impl Queue {
         Some(next)
     }
 
-    /// Returns whether a result is the next to be taken, and counts it as taken then.
+    /// Returns whether a result is the next one to deliver, and if so counts it as delivered.
     fn takes(&self, at: usize) -> bool {
         let mut place = self.lock();
         let is_next = place.taken == at;
@@ -49,7 +49,7 @@ impl Queue {
     }
 }
 
-/// Has nobody begin anything more when it goes. Nothing is left then, or somebody panicked for whom others would wait.
+/// On drop, stops workers from taking new items: either the queue is empty, or a worker panicked.
 struct End<'a>(&'a Queue);
 
 impl Drop for End<'_> {
@@ -59,12 +59,12 @@ impl Drop for End<'_> {
     }
 }
 
-/// Does the work on so many things, and has each result taken as soon as those before it were, until `take` breaks or fails;
-/// `arrived` is told of each result, in whatever order they come. The work is at most `ahead` things before what is taken,
-/// because results that wait take memory.
+/// Calls `work` for each item, and `take` with each result as soon as all earlier ones were taken, until `take` breaks
+/// or fails. `arrived` is called for each result, in any order. Workers start at most `ahead` items after the last
+/// result taken, because waiting results take memory.
 ///
-/// A thing that takes long keeps nobody from work: the other threads go on with what comes behind it. The caller waits for
-/// them, so it is none of them.
+/// A slow item does not delay the other threads: they continue with later items. The calling thread only consumes
+/// results; it is not one of the workers.
 pub(crate) fn in_order<T: Send, E>(
     count: usize,
     ahead: usize,
@@ -126,11 +126,11 @@ mod tests {
     const AHEAD: usize = 32;
 
     #[test]
-    fn every_result_is_taken_once_and_in_order_however_long_each_takes() {
+    fn every_result_is_taken_once_and_in_order() {
         for count in [0, 1, 2, AHEAD, 5 * AHEAD + 1] {
             let (mut taken, mut arrived) = (Vec::new(), 0);
             let work = |at: usize| {
-                // The first is the last to be done, as far as the others may be ahead of it.
+                // The first item finishes last, as far as `ahead` allows.
                 let turns = if at == 0 { 200_000 } else { at % 7 * 100 };
                 (0..turns).fold(at, |sum, turn| std::hint::black_box(sum + turn) - turn)
             };
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_begun_once_no_more_is_wanted_and_little_before() {
+    fn no_item_is_started_after_the_end_and_few_in_advance() {
         for outcome in [Ok(ControlFlow::Break(())), Err("full")] {
             let begun = AtomicUsize::new(0);
             let mut taken = 0;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_who_panicked() {
+    fn a_panic_in_work_or_take_ends_the_run() {
         for panics in ["work", "take"] {
             let work = |at| {
                 assert!(at != 3 || panics != "work", "a bug");

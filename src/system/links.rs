@@ -1,5 +1,6 @@
-//! Which symbolic links are followed: those that lead to what belongs to the same user, as `SymLinksIfOwnerMatch` of web
-//! servers has it. So a link that somebody else could lay leads nowhere, and nor does one into its own directory.
+//! Decides which symbolic links are followed: those to files of the same user, like `SymLinksIfOwnerMatch` of web
+//! servers. So a link that another user could create is not followed, and neither is one to a directory that contains
+//! the link.
 
 use std::fs::Metadata;
 use std::io;
@@ -8,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::reach;
 
-/// Returns the real path to which a link leads, and what is there.
+/// Returns the real path to which a link leads, and its metadata.
 ///
 /// # Errors
 ///
-/// The link is not followed: it leads nowhere, to what belongs to another user, or to a directory that it lies in.
+/// The link is not followed: it is dangling, or leads to a file of another user or to a directory that contains the
+/// link.
 pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
     let own = reach::symlink_metadata(link)?;
     let real = reach::canonicalize(link).map_err(|error| match error.kind() {
@@ -35,34 +37,36 @@ pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
     Ok((real, there))
 }
 
-/// Returns the link that hides a missing path, with the reason; its target may be on a volume that is not mounted.
+/// Returns the broken link that hides a missing path, with the reason; its target may be on a volume that is not
+/// mounted.
 pub(crate) fn broken(missing: &Path) -> Option<(PathBuf, io::Error)> {
     let there = missing.ancestors().find_map(|path| Some((path, reach::symlink_metadata(path).ok()?)));
     let (link, _) = there.filter(|(_, metadata)| metadata.is_symlink())?;
     Some((link.to_owned(), follow(link).err()?))
 }
 
-/// Returns what is at a path, through a link where that is followed.
+/// Returns the metadata of a path, through a link if it is followed.
 ///
 /// # Errors
 ///
-/// There is nothing, or a link that is not followed.
+/// Nothing is at the path, or a link that is not followed.
 pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
     let itself = reach::symlink_metadata(path)?;
     if itself.is_symlink() { Ok(follow(path)?.1) } else { Ok(itself) }
 }
 
-/// Returns whether a file is at a path.
+/// Returns whether a file is at a path, possibly through a link.
 pub(crate) fn is_file(path: &Path) -> bool {
     metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Returns whether a directory is at a path.
+/// Returns whether a directory is at a path, possibly through a link.
 pub(crate) fn is_dir(path: &Path) -> bool {
     metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
-/// Returns the link through which a path below `root` leads out of it, the path itself included; `None` if none does.
+/// Returns the link through which a path below `root` leads out of it; the link may be the path itself. `None`
+/// without such a link.
 pub(crate) fn out_of(root: &Path, path: &Path) -> Option<PathBuf> {
     let below = path.strip_prefix(root).ok()?;
     let real_root = reach::canonicalize(root).ok()?;
@@ -103,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_nowhere_or_into_its_own_directory_is_not_followed() {
+    fn a_dangling_or_circular_link_is_not_followed() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a directory");
         fs::create_dir_all(root.join("a")).expect("a directory");
@@ -119,7 +123,7 @@ mod tests {
             assert!(error.starts_with("it is a link to /") || link.starts_with("a/"), "{error}");
             assert!(error.contains(why), "{error}");
         }
-        // Two directories that lead into each other would have no end.
+        // Two directories with links into each other would make an endless walk.
         symlink("../b", root.join("a/b")).expect("a link");
         symlink("../a", root.join("b/a")).expect("a link");
         assert!(is_dir(&root.join("a/b")) && !is_dir(&root.join("a/b/a")));
@@ -132,7 +136,7 @@ mod tests {
         fs::write(&file, "x").expect("a file");
         symlink(&file, &link).expect("a link");
         if lchown(&link, Some(12_345), None).is_err() {
-            // Only root can give a link away; others see the files of the system.
+            // Only root can change the owner of a link; other users can link to files of the system.
             symlink("/etc/passwd", dir.path().join("c")).expect("a link");
             assert!(!is_file(&dir.path().join("c")));
             return;

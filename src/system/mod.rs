@@ -1,4 +1,4 @@
-//! What touches the machine: the environment, files, processes, signals and the terminal.
+//! Access to the machine: the environment, files, processes, signals and the terminal.
 
 pub(crate) mod deadline;
 pub(crate) mod disk;

@@ -1,4 +1,4 @@
-//! One directory under several names: links, and on a Mac capitals, and accents that are written in two ways.
+//! Different names of one directory: links, and on macOS differences in case and in the encoding of accents.
 
 use std::borrow::Cow;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,26 +13,28 @@ pub(crate) fn composed(name: &str) -> Cow<'_, str> {
     if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
-/// Returns the spellings of a name: as it is, and if it has accents, with these composed (NFC) and decomposed (NFD).
+/// Returns the spellings of a name: the name itself, and if it has accents, its composed (NFC) and decomposed (NFD)
+/// forms.
 ///
-/// A Mac may report a directory in either form, and the same one in another form the next time.
+/// macOS may report a directory in either form, and in the other one the next time.
 pub(crate) fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let decomposed = (!is_nfd(name)).then(|| Cow::Owned(name.nfd().collect()));
     let composed = Some(composed(name)).filter(|composed| matches!(composed, Cow::Owned(_)));
     std::iter::once(Cow::Borrowed(name)).chain(composed).chain(decomposed)
 }
 
-/// Returns the name that a directory has on disk, if that is another: links resolved, capitals as they were given.
+/// Returns the name of a directory on disk, if it differs: links resolved, case as stored.
 pub(crate) fn on_disk(dir: &Path) -> Option<PathBuf> {
     reach::canonicalize(dir).ok().filter(|resolved| resolved != dir)
 }
 
-/// Returns whether a test holds for a directory as it is named or as it is on disk; only an existing one can be looked up there.
+/// Returns whether a test holds for a directory as named or as it is on disk; the latter only for an existing
+/// directory.
 pub(crate) fn is_either(dir: &Path, is: impl Fn(&Path) -> bool) -> bool {
     is(dir) || on_disk(dir).is_some_and(|dir| is(&dir))
 }
 
-/// Returns whether two paths are one directory on disk.
+/// Returns whether two paths are the same directory on disk.
 pub(crate) fn is_same_dir(one: &Path, other: &Path) -> bool {
     one == other
         || match (reach::metadata(one), reach::metadata(other)) {
@@ -41,14 +43,14 @@ pub(crate) fn is_same_dir(one: &Path, other: &Path) -> bool {
         }
 }
 
-/// Returns whether a path lies at or below a directory whose name is only spelled otherwise in it.
+/// Returns whether a path is, or is below, a directory that it spells differently.
 ///
-/// File systems that do not tell capitals apart, or two ways to write an accent, are the rule on a Mac.
+/// On macOS, most file systems ignore case and the encoding of accents.
 pub(crate) fn is_respelled(path: &Path, dir: &Path) -> bool {
     other_spelling(path, dir).is_some_and(|spelling| is_same_dir(&spelling, dir))
 }
 
-/// Returns the part of a path that may be another spelling of a directory; only the disk can tell.
+/// Returns the part of a path that may be another spelling of a directory; only the disk can decide that.
 fn other_spelling(path: &Path, dir: &Path) -> Option<PathBuf> {
     let beginning: PathBuf = path.components().take(dir.components().count()).collect();
     (beginning != dir && folded(&beginning)? == folded(dir)?).then_some(beginning)
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_told_by_what_they_are() {
+    fn links_to_a_directory_are_the_same_directory() {
         let root = tempfile::tempdir().expect("a directory");
         let [one, other, link] = ["one", "other", "link"].map(|name| root.path().join(name));
         std::fs::create_dir(&one).and_then(|()| std::fs::create_dir(&other)).expect("directories");

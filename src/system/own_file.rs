@@ -1,4 +1,4 @@
-//! Files that tell this program what to do: read only if nobody else can have written them.
+//! Reads files that control rejoin, only if no other user can have written them.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -10,30 +10,30 @@ use rustix::fs::{Mode, OFlags};
 use crate::error::PathError;
 use crate::system::{fsio, reach};
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unread {
-    /// The system refuses, or it is no file of a sound size.
+    /// The system refuses, or it is not a file of acceptable size.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// This file, or its directory, is another user's.
+    /// The file, or its directory, belongs to another user.
     #[error("{} belongs to another user, {user}, so it is not used", path.display())]
     OfAnother {
-        /// Which of them.
+        /// The file or the directory.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         user: u32,
     },
-    /// Others may write this file, or its directory.
+    /// Other users can write the file, or its directory.
     #[error("other users can write {}, so it is not used", .0.display())]
     Writable(PathBuf),
 }
 
-/// Reads a file of at most `limit` bytes; `None` when there is none. A link to it is followed, as people keep such files
-/// elsewhere. `of_anyone` takes that of another user too, whose home is only looked at.
+/// Reads a file of at most `limit` bytes; `None` if it does not exist. A link to it is followed, because users keep
+/// such files elsewhere. With `of_anyone`, a file of another user is read too, for a home that is only inspected.
 pub(crate) fn read(path: &Path, limit: u64, of_anyone: bool) -> Result<Option<Vec<u8>>, Unread> {
     let fail = |error| PathError::new("read", path, error);
-    // Without NONBLOCK a FIFO would wait for a writer.
+    // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     reach::refuse_silent(path).map_err(fail)?;
     let file = match rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from) {
@@ -63,7 +63,7 @@ fn check(path: &Path, metadata: &Metadata, of_anyone: bool) -> Result<(), Unread
 }
 
 fn may_be_written_by_others(metadata: &Metadata) -> bool {
-    // Many systems give each user a group of their own, and with it a mask that lets it write.
+    // Many systems give each user a private group, and a umask that lets the group write.
     let is_own_group = metadata.gid() == metadata.uid();
     let is_sticky = metadata.is_dir() && metadata.mode() & 0o1000 != 0;
     !is_sticky && metadata.mode() & (if is_own_group { 0o002 } else { 0o022 }) != 0

@@ -1,5 +1,4 @@
-//! Signals as values: while somebody catches them they are read like keys, at any other time they do what they
-//! always do.
+//! Signals as values: while they are caught they are read like keys; at any other time they have their default effect.
 
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,16 +18,16 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::system::fsio;
 
-/// The signals that end a program which does nothing about them.
+/// The signals that end a program by default.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
-/// The signals that tell of a terminal's size and of a child's end.
+/// The signals that report a new terminal size and the end of a child.
 const TELLING: [i32; 2] = [SIGWINCH, SIGCHLD];
 
-/// Whether nobody catches signals now. A handler cannot be taken away again, so it has to ask.
+/// Set while no signals are caught. A handler cannot be removed, so it checks this.
 static UNCAUGHT: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 static DEFAULTS: OnceLock<()> = OnceLock::new();
 
-/// Catches signals for as long as it lives. There must not be two of them at a time.
+/// Catches signals during its lifetime. At most one may exist at a time.
 #[derive(Debug)]
 pub(crate) struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
@@ -48,7 +47,7 @@ impl Signals {
         Ok(Self(delivery))
     }
 
-    /// Waits until a signal comes.
+    /// Waits for a signal.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
         loop {
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
@@ -59,7 +58,8 @@ impl Signals {
         }
     }
 
-    /// Stops catching signals, and lets the last that was to end this process do so; interrupts were meant for another one.
+    /// Stops catching signals, and applies the default effect of a pending SIGHUP or SIGTERM. Interrupts were meant for
+    /// another process.
     pub(crate) fn pass_on(mut self) {
         let ending = self.pending().into_iter().find(|signal| matches!(*signal, SIGHUP | SIGTERM));
         drop(self);
@@ -68,18 +68,19 @@ impl Signals {
         }
     }
 
-    /// Returns what becomes readable when a signal has come.
+    /// Returns a descriptor that becomes readable when a signal arrives.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.0.get_read().as_fd()
     }
 
-    /// Returns the signals that have come since the last time, each once.
+    /// Returns the signals that arrived since the last call, each once.
     pub(crate) fn pending(&mut self) -> Vec<i32> {
         self.0.pending().collect()
     }
 }
 
-/// Calls a function before SIGINT ends the program, unless [`Signals`] catches it then. Only the first call counts.
+/// Calls a function before SIGINT ends the program, unless [`Signals`] catches it at that time. Only the first call
+/// counts.
 ///
 /// An interrupt that is ignored, as in a job that a script left in the background, stays ignored.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that catches signals")]
@@ -89,7 +90,7 @@ pub(crate) fn before_interrupt(function: fn()) {
         if is_interrupt_ignored() {
             return;
         }
-        // The thread registers the handler, so that without it the interrupt does what it always does.
+        // The thread registers the handler; if it cannot be started, the interrupt has its default effect.
         let wait = move || {
             let (read, write) = UnixStream::pair()?;
             let mut delivery = SignalDelivery::with_pipe(read, write, SignalOnly, [SIGINT])?;
@@ -128,16 +129,16 @@ impl Drop for Signals {
     }
 }
 
-/// Has a write over the limit on the size of files (`ulimit -f`) fail like any other, so that it is reported and rolled
-/// back; without this the system kills the writer.
+/// Makes a write over the file size limit (`ulimit -f`) fail like any other, so that it is reported and rolled back.
+/// Without this, the system kills the process.
 ///
-/// A handler that does nothing is set, since an ignored signal would stay ignored in the agent that this process becomes.
+/// Sets an empty handler, because an ignored signal would stay ignored in the agent that this process becomes.
 pub(crate) fn survive_file_size_limit() {
-    // Where it cannot be set, the kill remains, which loses nothing either.
+    // If this fails, the process is killed at the limit, which loses nothing either.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// Returns the status that a shell gives to the end by a signal.
+/// Returns the exit status that a shell reports for the end by a signal.
 pub(crate) fn status_of(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }

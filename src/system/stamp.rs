@@ -1,4 +1,4 @@
-//! What a path is at this moment, so that a change can tell whether another program was there in the meantime.
+//! The state of a path at one moment, by which a change detects that another program has changed it meanwhile.
 
 use std::fs::Metadata;
 use std::io;
@@ -13,27 +13,27 @@ use crate::error::PathError;
 use crate::system::disk::{self, At, Descent, Disk, System};
 use crate::system::fsio::{self, Kind, Look};
 
-/// What a path was at one moment; whatever differs later means that another program was there.
+/// The state of a path at one moment; any difference later means that another program has changed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
-    /// The device and inode of the directory that it lies in.
+    /// Device and inode of the directory that contains it.
     pub parent: (u64, u64),
-    /// The device that it lies on.
+    /// Its device.
     pub device: u64,
-    /// Its number there.
+    /// Its inode.
     pub inode: u64,
-    /// Whether it is a directory.
+    /// Set if it is a directory.
     pub is_dir: bool,
-    /// Its bytes, and those of everything in it.
+    /// Its size in bytes; for a directory, the sum over everything in it.
     pub size: u64,
-    /// When it was modified, in seconds since 1970 and nanoseconds.
+    /// Time of modification, in seconds since 1970 and nanoseconds.
     pub modified: (i64, i64),
-    /// A digest of the names, kinds, inodes, sizes and times of everything in it; `None` for a file.
+    /// A digest of the names, types, inodes, sizes and times of everything in it; `None` for a file.
     #[serde(with = "tree_digest")]
     pub tree: Option<[u8; 16]>,
 }
 
-/// How journals hold a digest: in hexadecimal, and an empty text for none.
+/// The serialized form of a digest in journals: hexadecimal, or an empty string for `None`.
 mod tree_digest {
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
@@ -53,10 +53,10 @@ mod tree_digest {
     }
 }
 
-/// Looks at a file, or at a directory and everything in it; follows no links and reads no contents.
+/// Takes the stamp of a file, or of a directory with everything in it; follows no links and reads no contents.
 ///
-/// What is no file and no directory, and a directory that another file system is mounted in, is an error: neither
-/// can be moved as a whole.
+/// Anything other than a file or directory is an error, and so is a directory with a mount point in it: neither can be
+/// moved as a whole.
 pub(crate) fn take(path: &Path) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let disk = System::default();
@@ -64,13 +64,13 @@ pub(crate) fn take(path: &Path) -> Result<Stamp, PathError> {
     take_on(&disk, (&dir, &name), path).map_err(fail)
 }
 
-/// Looks at something in an open directory as [`take`] does; errors name its `path`.
+/// Takes the stamp of an entry in an open directory, like [`take`]; errors name its `path`.
 pub(crate) fn take_on(disk: &dyn Disk, (dir, name): At<'_>, path: &Path) -> io::Result<Stamp> {
     let parent = disk.look_at(dir)?.identity;
     of(disk, (dir, name), path, parent, &mut |_, _| {})
 }
 
-/// Looks at a path as [`take`] does, in a directory with this device and inode, and shows every file.
+/// Takes the stamp of a path like [`take`], in a directory with this device and inode; calls `see` with every file.
 pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let disk = System::default();
@@ -78,7 +78,7 @@ pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path
     of(&disk, (&dir, &name), path, parent, see).map_err(fail)
 }
 
-/// Looks at a path as [`take`] does; `None` when there is nothing.
+/// Takes the stamp of a path like [`take`]; `None` if it does not exist.
 pub(crate) fn take_if_present(path: &Path) -> Result<Option<Stamp>, PathError> {
     match take(path) {
         Ok(stamp) => Ok(Some(stamp)),
@@ -108,7 +108,7 @@ fn of(
         Kind::Dir => {
             (stamp.is_dir, stamp.size) = (true, 0);
             let mounted = |name: &Path| {
-                // A path that is joined with nothing would end in a slash.
+                // Joining an empty path would append a slash.
                 let place = if name == Path::new("") { path.to_owned() } else { path.join(name) };
                 io::Error::other(format!("another file system is mounted at {}", place.display()))
             };
@@ -141,7 +141,8 @@ fn of(
     }
 }
 
-/// Shows everything below a directory with its path below the first one, by name, a directory before what is in it.
+/// Calls a function with everything below a directory and its path relative to that directory: sorted by name, each
+/// directory before its entries.
 pub(crate) fn each_below(
     disk: &dyn Disk,
     first: At<'_>,
@@ -171,7 +172,7 @@ pub(crate) fn each_below(
     Ok(())
 }
 
-/// Returns the number by which a digest knows a kind; journals of older runs hold such digests.
+/// Returns the number of a type in a digest; journals of older runs contain such digests.
 fn number_of(kind: Kind) -> u8 {
     match kind {
         Kind::File => 0,
@@ -182,7 +183,7 @@ fn number_of(kind: Kind) -> u8 {
     }
 }
 
-/// Returns when something was modified, in seconds since 1970 and nanoseconds.
+/// Returns the time of modification, in seconds since 1970 and nanoseconds.
 pub(crate) fn modified(metadata: &Metadata) -> (i64, i64) {
     (metadata.mtime(), metadata.mtime_nsec())
 }
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_another_program_does_in_a_directory_shows() {
+    fn a_stamp_shows_every_change_in_a_directory() {
         let dir = tempfile::tempdir().expect("a directory");
         let session = dir.path().join("s");
         std::fs::create_dir_all(session.join("deep")).expect("a directory");
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_refused_and_nothing_is_no_error() {
+    fn a_link_is_refused_and_a_missing_path_has_no_stamp() {
         let dir = tempfile::tempdir().expect("a directory");
         std::os::unix::fs::symlink("/etc", dir.path().join("link")).expect("a link");
         let error = take(&dir.path().join("link")).expect_err("a refusal");
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_that_an_older_version_wrote_is_understood() {
+    fn a_stamp_in_an_older_journal_is_parsed() {
         let text = r#"{"parent":[1,2],"device":1,"inode":3,"is_dir":true,"size":10,"modified":[5,0],"tree":"00ff102030405060708090a0b0c0d0e0"}"#;
         let stamp: Stamp = serde_json::from_str(text).expect("a stamp");
         assert_eq!(stamp.tree.map(u128::from_be_bytes), Some(0x00ff_1020_3040_5060_7080_90a0_b0c0_d0e0));

@@ -1,6 +1,6 @@
 //! The terminal as a device: its settings, its whole screen, its keys.
 //!
-//! Whatever is changed here is put back when the value that changed it goes out of scope.
+//! Every change made here is reverted when the value that made it is dropped.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd;
@@ -15,39 +15,39 @@ use signal_hook::consts::{SIGCHLD, SIGINT, SIGQUIT, SIGWINCH};
 
 use crate::system::signals::Signals;
 
-/// The other screen, which leaves the usual one untouched, with reports of pasting and of the mouse's buttons and wheel.
+/// Switches to the alternate screen, with reports of pasting and of the mouse's buttons and wheel.
 const ENTER: &str = "\x1b[?1049h\x1b[2J\x1b[?2004h\x1b[?1000h\x1b[?1006h";
 const LEAVE: &str = "\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l";
-/// Takes back what a program that was killed may have left on: another screen, a hidden cursor, reports of the
-/// mouse, of the focus and of pasting, keys in another encoding, colours. What is off already stays so.
+/// Resets modes that a killed program may have left enabled: the alternate screen, a hidden cursor, reports of the
+/// mouse, of the focus and of pasting, another key encoding, colours. Disabled modes are not affected.
 const RESET: &str = "\x1b[?1047l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[?1l\x1b>\x1b[0m\r";
-/// What a terminal that does not tell its size is taken for.
+/// The size of a terminal that does not report it.
 const DEFAULT_SIZE: Size = Size { columns: 80, rows: 24 };
 
 /// A terminal's size in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// How many stand on a line.
+    /// Characters per line.
     pub columns: usize,
-    /// How many lines there are.
+    /// Number of lines.
     pub rows: usize,
 }
 
-/// The settings of the terminal as they were at some time.
+/// The settings of the terminal at some time.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings(Termios);
 
 impl Settings {
-    /// Remembers the settings of the terminal that a person sits at; `None` when there is none.
+    /// Saves the settings of the user's terminal; `None` if there is no terminal.
     pub(crate) fn remember() -> Option<Self> {
         with_terminal(|fd| tcgetattr(fd)).and_then(Result::ok).map(Self)
     }
 
-    /// Puts the settings back as they were.
+    /// Restores the settings.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that changes the terminal's settings")]
     pub(crate) fn put_back(&self) {
         with_terminal(|fd| {
-            // Who is not in the foreground would be stopped for touching the terminal, and it is not his.
+            // A background process would be stopped for touching the terminal, which belongs to another process.
             if tcgetpgrp(fd) == Ok(rustix::process::getpgrp()) {
                 let _ = tcsetattr(fd, OptionalActions::Now, &self.0);
             }
@@ -55,7 +55,7 @@ impl Settings {
     }
 }
 
-/// Switches off what a program may have left on that was killed while it had the screen.
+/// Disables modes that a program that was killed during its use of the screen may have left enabled.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
 pub(crate) fn reset_screen() {
     let mut err = io::stderr().lock();
@@ -64,7 +64,7 @@ pub(crate) fn reset_screen() {
     }
 }
 
-/// Does something with the first standard stream that is a terminal.
+/// Calls a function with the first standard stream that is a terminal.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that knows the terminal")]
 fn with_terminal<T>(act: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> T) -> Option<T> {
     let (stdin, stderr, stdout) = (io::stdin(), io::stderr(), io::stdout());
@@ -72,10 +72,10 @@ fn with_terminal<T>(act: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> T) -> Optio
     streams.into_iter().find(|fd| fd.is_terminal()).map(act)
 }
 
-/// What the settings were before a [`Screen`] was taken, for as long as it has the terminal.
+/// The settings before a [`Screen`] was taken, while it uses the terminal.
 static TAKEN: Mutex<Option<Settings>> = Mutex::new(None);
 
-/// Gives the usual screen and the settings back, if they were taken.
+/// Restores the usual screen and the settings, if a [`Screen`] was taken.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
 pub(crate) fn leave_screen() {
     let Some(settings) = TAKEN.lock().ok().and_then(|mut taken| taken.take()) else { return };
@@ -84,31 +84,31 @@ pub(crate) fn leave_screen() {
     settings.put_back();
 }
 
-/// What happened at the terminal.
+/// An event at the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Keys were pressed: the bytes that they send.
+    /// Keys were pressed; the bytes that they send.
     Typed(Vec<u8>),
-    /// The size is another one.
+    /// The size has changed.
     Resized,
-    /// A signal came that ends programs.
+    /// A signal arrived that ends programs.
     Signal(i32),
-    /// Another thread has something to tell.
+    /// Another thread has a message.
     Woken,
-    /// Nothing happened for the time that was given.
+    /// The timeout expired.
     Quiet,
-    /// Nobody sits there any more.
+    /// The terminal was closed.
     Closed,
 }
 
-/// The whole screen of the terminal, and every key as it is pressed, until this is dropped.
+/// Full control of the screen and the keys of the terminal, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Screen {
     signals: Signals,
     settings: Settings,
-    /// A signal that came while another program had the screen.
+    /// A signal that arrived while another program used the screen.
     held: Option<i32>,
-    /// Becomes readable when another thread has something to tell, and where it says so.
+    /// Becomes readable when another thread has a message, and the end for writing.
     woken: UnixStream,
     waker: Waker,
 }
@@ -118,21 +118,21 @@ pub(crate) struct Screen {
 pub(crate) struct Waker(Arc<UnixStream>);
 
 impl Waker {
-    /// Has the screen look for what there is to be told.
+    /// Makes the screen check for messages.
     pub(crate) fn wake(&self) {
-        // If it is full, it will be looked at anyway.
+        // If the buffer is full, the screen will check anyway.
         let _ = (&*self.0).write(&[0]);
     }
 }
 
 impl Screen {
-    /// Takes the screen and the keys; standard input and standard error must be terminals.
+    /// Takes over the screen and the keys; standard input and standard error must be terminals.
     pub(crate) fn take() -> io::Result<Self> {
         let settings = Settings::remember().ok_or_else(|| io::Error::other("there is no terminal"))?;
         let (woken, waker) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
-        // From here on the value puts back what was changed, however far this comes.
+        // From here on, dropping the value reverts the changes, even if a later step fails.
         let mut screen =
             Self { signals: Signals::catch()?, settings, held: None, woken, waker: Waker(Arc::new(waker)) };
         screen.enter()?;
@@ -150,31 +150,31 @@ impl Screen {
         self.draw(ENTER)
     }
 
-    /// Leaves the screen and the keys to another program while `act` runs it.
+    /// Releases the screen and the keys while `act` runs another program.
     pub(crate) fn aside<T>(&mut self, act: impl FnOnce() -> T) -> io::Result<T> {
         leave_screen();
         let outcome = act();
         self.settings.put_back();
         self.enter()?;
-        // The interrupts of that time were meant for the other program, all other signals are not.
+        // Interrupts during that time were meant for the other program, all other signals were not.
         self.held =
             self.signals.pending().into_iter().find(|signal| !matches!(*signal, SIGINT | SIGQUIT | SIGWINCH | SIGCHLD));
         Ok(outcome)
     }
 
-    /// Returns what ends a wait from another thread.
+    /// Returns a handle that ends a wait from another thread.
     pub(crate) fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
-    /// Returns the size as it is now.
+    /// Returns the current size.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that knows the terminal")]
     pub(crate) fn size(&self) -> Size {
         let size = tcgetwinsize(io::stderr()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
         size.map_or(DEFAULT_SIZE, |size| Size { columns: size.ws_col.into(), rows: size.ws_row.into() })
     }
 
-    /// Sends a frame to the screen. A terminal that is gone takes none, and the next wait tells of that.
+    /// Draws a frame. If the terminal is gone this has no effect, and the next wait reports that.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
     pub(crate) fn draw(&mut self, frame: &str) -> io::Result<()> {
         let mut err = io::stderr().lock();
@@ -184,7 +184,7 @@ impl Screen {
         }
     }
 
-    /// Waits until something happens, or for a time.
+    /// Waits for an event, or until a timeout.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
     pub(crate) fn wait(&mut self, patience: Option<Duration>) -> io::Result<Event> {
         if let Some(signal) = self.held.take() {
@@ -199,7 +199,7 @@ impl Screen {
                 PollFd::new(&self.woken, PollFlags::IN),
             ];
             match poll(&mut fds, timeout.as_ref()) {
-                // The handler of a signal has run; what it left is read at once.
+                // A signal handler has run; read its message at once.
                 Err(Errno::INTR) => (false, true),
                 Err(error) => return Err(error.into()),
                 Ok(0) => return Ok(Event::Quiet),

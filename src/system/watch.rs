@@ -1,45 +1,45 @@
-//! Somebody who watches how far something long is, and is told so from any thread.
+//! A progress observer that any thread can report to.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Is told how far something is. Threads at work call it for each thing that they have done, so it must not keep them.
+/// An observer of progress. Worker threads call it for each item they finish, so it must return quickly.
 pub(crate) trait Watch: Debug + Send + Sync {
-    /// Something else comes next, and none of it is done yet.
+    /// A new phase begins, with no items done.
     fn turn_to(&self, what: &'static str);
 
-    /// So many more are going to be done.
+    /// Adds items to the total.
     fn begin(&self, count: usize);
 
-    /// So many more are done.
+    /// Adds finished items.
     fn done(&self, count: usize);
 }
 
-/// Who watches; by default nobody, and then telling costs nothing.
+/// An optional observer. The default has none, and reporting then costs nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watcher(Option<Arc<dyn Watch>>);
 
 impl Watcher {
-    /// Somebody who is told.
+    /// Reports to this observer.
     pub(crate) fn new(watch: Arc<dyn Watch>) -> Self {
         Self(Some(watch))
     }
 
-    /// Tells that something else comes next.
+    /// Reports that a new phase begins.
     pub(crate) fn turn_to(&self, what: &'static str) {
         if let Some(watch) = &self.0 {
             watch.turn_to(what);
         }
     }
 
-    /// Reports how many more are going to be done.
+    /// Reports items that are added to the total.
     pub(crate) fn begin(&self, count: usize) {
         if let Some(watch) = &self.0 {
             watch.begin(count);
         }
     }
 
-    /// Reports how many more are done.
+    /// Reports finished items.
     pub(crate) fn done(&self, count: usize) {
         if let Some(watch) = &self.0 {
             watch.done(count);
@@ -53,7 +53,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Adds up what it is told.
+    /// Sums up the reports.
     #[derive(Debug, Default)]
     pub(crate) struct Sum {
         begun: AtomicUsize,
@@ -61,7 +61,7 @@ pub(crate) mod tests {
     }
 
     impl Sum {
-        /// Returns how many were to be done, and how many were.
+        /// Returns the total number of items, and the number of finished ones.
         pub(crate) fn get(&self) -> (usize, usize) {
             (self.begun.load(Ordering::Relaxed), self.done.load(Ordering::Relaxed))
         }

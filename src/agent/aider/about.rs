@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Aider.
+//! The description of Aider in docs/agents.md.
 
 use crate::agent::about::About;
 

@@ -1,5 +1,6 @@
-//! Aider: `.aider.chat.history.md` at the root of each project, in which every start of the program goes on. There are no ids, so
-//! the path is the id; and nothing names the files, so they are looked for where people work.
+//! Aider: `.aider.chat.history.md` at the root of each project, to which every start of the program appends. There are
+//! no ids, so the path is the id; and no list names the files, so they are searched for in the directories of other
+//! sessions.
 //!
 //! Facts: measured on 0.86.2.
 
@@ -31,15 +32,15 @@ use crate::system::reach;
 use records::{History, Piece};
 
 const HISTORY: &str = ".aider.chat.history.md";
-/// What was typed, for the arrow keys.
+/// The history of typed input, for the arrow keys.
 const INPUTS: &str = ".aider.input.history";
-/// Variables that lead the program to another file.
+/// Variables that select another file.
 const ELSEWHERE: [&str; 2] = ["AIDER_CHAT_HISTORY_FILE", "AIDER_INPUT_HISTORY_FILE"];
-/// How much of the beginning is searched for the first prompt.
+/// Number of bytes at the beginning that are searched for the first prompt.
 const MAX_HEAD: u64 = 1024 * 1024;
-/// So many empty lines in a row are shown as they are.
+/// Maximum number of consecutive empty lines that are shown unchanged.
 const MAX_EMPTY: u64 = 1024;
-/// How much of the end is searched for the model.
+/// Number of bytes at the end that are searched for the model.
 const TAIL: usize = 64 * 1024;
 
 /// The agent.
@@ -47,12 +48,12 @@ pub(super) struct Aider;
 
 impl Agent for Aider {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        // No session is in it; that it is there says that Aider has run here.
+        // It contains no sessions, but its existence shows that Aider has run here.
         vec![Store::usual(AgentKind::Aider, env.home.join(".aider"))]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        // A project is a store when one is restored.
+        // During a restore, a project is the store.
         let mut found = Found::default();
         in_project(&store.root, &mut found);
         found
@@ -71,7 +72,7 @@ impl Agent for Aider {
         let mut dirs: BTreeSet<&Path> = BTreeSet::new();
         for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
             dirs.insert(dir);
-            // It lies at the root of the repository; above a home, none belongs to its owner.
+            // The file is at the root of the repository. Directories above a home do not belong to its owner.
             dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
         }
         dirs.into_iter().filter(|dir| dir.is_absolute()).for_each(|dir| in_project(dir, &mut found));
@@ -93,7 +94,7 @@ impl Agent for Aider {
             feed(&mut history, &line, &mut number, &mut |piece| start.see(piece));
         }
         history.end(&mut |piece| start.see(piece));
-        // The program says at each start which model answers.
+        // The program prints the model at each start.
         let (mut model, mut bytes) = (None, 0);
         file.lines_backward(|line, _| {
             bytes += line.len();
@@ -172,7 +173,7 @@ impl Agent for Aider {
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
-        // Where in the project it was started is not recorded.
+        // The directory of the start inside the project is not recorded.
         copy.start_dir = None;
     }
 
@@ -196,7 +197,7 @@ impl Agent for Aider {
     }
 }
 
-/// What the beginning of a history tells.
+/// The facts at the beginning of a history.
 #[derive(Default)]
 struct Beginning {
     at: Option<String>,
@@ -215,13 +216,13 @@ impl Beginning {
     }
 }
 
-/// Reads the model in a line of the program's own.
+/// Parses the model from a line of the program's output.
 fn last_model(line: &[u8]) -> Option<String> {
     let line = str::from_utf8(line).ok()?.strip_prefix("> Model: ")?.strip_suffix("  ")?;
     Some(line.split(" with ").next().unwrap_or(line).to_owned())
 }
 
-/// Shows the pieces of a history until `see` breaks. A line that is too long to look into belongs to none.
+/// Calls `see` with the pieces of a history until it breaks. A line that is too long to load is skipped.
 fn each_piece(path: &Path, see: &mut dyn FnMut(Piece) -> ControlFlow<()>) -> Result<(), PathError> {
     let (mut history, mut pieces, mut number) = (History::default(), Vec::new(), 0);
     let mut lines = Jsonl::open(path)?.into_lines()?;
@@ -232,12 +233,12 @@ fn each_piece(path: &Path, see: &mut dyn FnMut(Piece) -> ControlFlow<()>) -> Res
         }
     }
     history.end(&mut |piece| pieces.push(piece));
-    // Nothing comes after it that could be broken off.
+    // This is the end, so a break needs no handling.
     let _ = pieces.into_iter().try_for_each(see);
     Ok(())
 }
 
-/// Hands on a line, and the empty ones that were passed over before it.
+/// Passes on a line, and the empty lines that were skipped before it.
 fn feed(history: &mut History, line: &Line<'_>, number: &mut u64, see: &mut dyn FnMut(Piece)) {
     let empty = line.number - *number - 1;
     *number = line.number;
@@ -245,7 +246,7 @@ fn feed(history: &mut History, line: &Line<'_>, number: &mut u64, see: &mut dyn 
     history.line(&String::from_utf8_lossy(line.bytes.unwrap_or_default()), see);
 }
 
-/// Finds the history of a directory. Each is a store of its own: nothing else of Aider's lies beside it.
+/// Finds the history of a directory. Each directory is a separate store: Aider keeps no other files in it.
 fn in_project(dir: &Path, found: &mut Found) {
     let path = dir.join(HISTORY);
     let Ok(metadata) = reach::symlink_metadata(&path) else { return };
@@ -253,7 +254,7 @@ fn in_project(dir: &Path, found: &mut Found) {
         return found.problem(&path, "its path is not UTF-8, so it cannot be an id");
     };
     if !metadata.is_file() {
-        // A link may have come with the directory, and lead to a file of the user's.
+        // A link may have come with the directory, and lead to one of the user's files.
         let is_link = metadata.is_symlink();
         let why = if is_link { "it is a link in a project, which is not followed" } else { "it is not a regular file" };
         return found.problem(&path, why);

@@ -1,7 +1,7 @@
-//! Whether a history was written here, or came with the directory that it lies in.
+//! Decides whether a history was written here, or came with the directory that contains it.
 //!
-//! Nothing outside of a project names its history, so git has to tell: Aider writes it to the root of a work tree and keeps it
-//! out of what is tracked (measured on 0.86.2), and neither a clone nor a checkout brings a file that is not tracked.
+//! No file outside of a project names its history, so git decides: Aider writes it to the root of a work tree and keeps
+//! it untracked (measured on 0.86.2), and neither a clone nor a checkout creates an untracked file.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,24 @@ use memchr::memmem;
 use crate::system::fsio;
 use crate::system::reach;
 
-/// More than this lists millions of files.
+/// A larger index would list millions of files.
 const MAX_INDEX: u64 = 256 * 1024 * 1024;
 /// A `.git` that is a file holds one path.
 const MAX_LINK: u64 = 16 * 1024;
 
-/// Returns whether a file lies at the root of a git work tree that does not track it. What cannot be told is `false`.
+/// Returns whether a file is at the root of a git work tree that does not track it; `false` if that cannot be
+/// determined.
 pub(super) fn is_untracked(dir: &Path, name: &str) -> bool {
     let Some(git_dir) = git_dir(dir) else { return false };
     match fsio::read_if_present(&git_dir.join("index"), MAX_INDEX) {
         Ok(Some(index)) => lists_all(&index) && memmem::find(&index, name.as_bytes()).is_none(),
-        // Nothing was ever added.
+        // No file was ever added.
         Ok(None) => reach::is_file(&git_dir.join("HEAD")),
         Err(_) => false,
     }
 }
 
-/// Returns the directory that git keeps for a work tree, which may be elsewhere.
+/// Returns the git directory of a work tree, which may be elsewhere.
 fn git_dir(dir: &Path) -> Option<PathBuf> {
     let path = dir.join(".git");
     let kind = reach::symlink_metadata(&path).ok()?.file_type();
@@ -37,10 +38,11 @@ fn git_dir(dir: &Path) -> Option<PathBuf> {
     Some(dir.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// Returns whether an index names every file in full: version 4 cuts names, and a split one has them in another file.
+/// Returns whether an index lists every file name in full: version 4 abbreviates names, and a split index has them in
+/// another file.
 fn lists_all(index: &[u8]) -> bool {
     let is_plain = index.starts_with(b"DIRC\0\0\0\x02") || index.starts_with(b"DIRC\0\0\0\x03");
-    // The extension's name, and the first bytes of its length.
+    // The name of the extension, and the first bytes of its length.
     is_plain && memmem::find(index, b"link\0\0").is_none()
 }
 
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_index_that_names_every_file_in_full_says_what_is_tracked() {
+    fn only_an_index_with_full_names_lists_tracked_files() {
         assert!(lists_all(b"DIRC\0\0\0\x02\0\0\0\x01....README.md\0"));
         for other in [&b""[..], b"DIRC", b"DIRC\0\0\0\x04\0\0\0\x01", b"DIRC\0\0\0\x02..link\0\0\0\x1c"] {
             assert!(!lists_all(other), "{other:?}");

@@ -1,14 +1,16 @@
-//! The Markdown of a history: starts of the program, prompts, answers, and what the program said.
+//! Parses the Markdown of a history: starts of the program, prompts, answers, and output of the program.
 //!
-//! Facts: measured on Aider 0.86.2. Every line of a prompt and of the program's own words ends in two blanks, which tells most of
-//! them from lines of an answer, which are there as they came: `####` and `>` begin those, too.
+//! Facts: measured on Aider 0.86.2. Every line of a prompt and of the program's output ends in two blanks, which
+//! distinguishes most of them from lines of an answer. Answers are verbatim, so their lines can begin with `####` and
+//! `>` too.
 
-/// What stands between the program's name and the time in the first line of a start.
+/// The text before the time in the first line of a start.
 pub(super) const START: &str = "# aider chat started at ";
-/// The program's first own line of a start. What comes before is its command line, with the raw lines of `--message`.
+/// The program's first line of output in a start. The lines before are its command line, with the raw lines of
+/// `--message`.
 const VERSION: &str = "> Aider v";
 pub(super) const BLANKS: &str = "  ";
-/// A text is cut here, so that a file without an end of anything is never held whole.
+/// Maximum length of a text in bytes, so that a file without any delimiter is never loaded whole.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 
 /// A piece of a history.
@@ -16,13 +18,13 @@ const MAX_TEXT: usize = 4 * 1024 * 1024;
 pub(super) enum Piece {
     /// The program was started, at a local time.
     Start(String),
-    /// The model that answers from here on.
+    /// The model of the following answers.
     Model(String),
-    /// A person typed this.
+    /// A prompt of the user.
     Prompt(String),
-    /// The model said this.
+    /// An answer of the model.
     Answer(String),
-    /// The program said this.
+    /// Output of the program.
     Output(String),
 }
 
@@ -33,16 +35,16 @@ enum Block {
     Prompt,
     Answer,
     Output,
-    /// Words of the program that hold raw line ends, until one ends in two blanks.
+    /// Output of the program with raw line ends, up to a line that ends in two blanks.
     OpenOutput,
 }
 
-/// Takes a history apart, line by line.
+/// Splits a history into pieces, line by line.
 #[derive(Debug, Default)]
 pub(super) struct History {
     has_begun: bool,
     is_command_line: bool,
-    /// Whether what the program says is what it says at each start.
+    /// Set during the output that the program prints at each start.
     is_head: bool,
     block: Block,
     text: String,
@@ -84,7 +86,7 @@ impl History {
         }
     }
 
-    /// Ends what was begun.
+    /// Ends the current block.
     pub(super) fn end(&mut self, see: &mut dyn FnMut(Piece)) {
         let text = std::mem::take(&mut self.text);
         match std::mem::take(&mut self.block) {
@@ -100,7 +102,7 @@ impl History {
         if let Some(model) = said.strip_prefix("Model: ") {
             see(Piece::Model(model.split(" with ").next().unwrap_or(model).to_owned()));
         }
-        // Costs are said after each answer.
+        // Costs follow each answer.
         if !self.is_head && !said.starts_with("Tokens: ") && !said.is_empty() {
             self.add(said);
         }
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_an_answer_are_no_prompts_and_nothing_that_the_program_said() {
+    fn lines_of_an_answer_are_neither_prompts_nor_output() {
         let text =
             "#### a  \n\nSteps:\n#### first\n> quoted\nend\n\n> Tokens: 5 sent, 3 received.  \n> Applied edit to x  \n";
         let output = Piece::Output("Applied edit to x".to_owned());
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_history_has_no_pieces() {
+    fn a_text_without_a_start_has_no_pieces() {
         for other in
             ["", "#### a  \n\nb\n", "# aider chat started at noon\n> Aider v1  \n#### a  \n", "\u{0}\u{fffd}\n"]
         {

@@ -1,5 +1,5 @@
-//! The cost of a history: after each answer Aider says that of the answer, and that of all since its start, in US dollars (0.86.2,
-//! by its `base_coder.py`). It says none for a model without a price.
+//! The cost of a history: after each answer, Aider prints the cost of the answer and of all answers since its start, in
+//! US dollars (0.86.2, by its `base_coder.py`). It prints none for a model without a price.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) fn usage(path: &Path) -> Result<Usage, PathError> {
 struct Costs {
     earlier: Option<Cost>,
     since_start: Option<Cost>,
-    /// The last line was about tokens, so the next one may be about the cost.
+    /// Set after a line about tokens; the next line may be about the cost.
     is_of_tokens: bool,
 }
 
@@ -34,7 +34,7 @@ impl Costs {
         } else if let Some(said) = said.or(Some(line).filter(|_| self.is_of_tokens))
             && let Some(cost) = since_start(said)
         {
-            // It only grows, and the sum of the answers is rounded more often.
+            // The cost only grows, and the sum of the answers has more rounding errors.
             self.since_start = self.since_start.max(Some(cost));
         }
         self.is_of_tokens = said.is_some();
@@ -45,7 +45,7 @@ impl Costs {
     }
 }
 
-/// Reads the cost since the start in a report: `Cost: $0.01 message, $0.02 session.`
+/// Parses the cost since the start: `Cost: $0.01 message, $0.02 session.`
 fn since_start(said: &str) -> Option<Cost> {
     let (_, costs) = said.strip_suffix(BLANKS)?.rsplit_once("Cost: $")?;
     let (_, cost) = costs.strip_suffix(" session.")?.split_once(" message, $")?;

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Amplifier.
+//! The description of Amplifier in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
@@ -19,7 +19,7 @@ pub(crate) const ABOUT: About = About {
         ramparte/amplifier-distro 17dd3e00",
     is_state: super::upkeep::is_state,
     needs_session_info: true,
-    // On leaving, the client prints its own command with so much of the id.
+    // On exit, the client prints its own resume command with this prefix of the id.
     printed_id: Some(super::PRINTED_ID),
     fold: super::upkeep::fold,
     // Source: a public copy of the page "CLI Reference" in the documentation; not measured.

@@ -37,7 +37,7 @@ use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;
-/// How much of an id the client prints.
+/// Length of the prefix of an id that the client prints.
 const PRINTED_ID: usize = 8;
 
 /// The agent.
@@ -58,12 +58,12 @@ impl Agent for Amplifier {
                 let sessions = sessions.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
                 sessions.for_each(|path| add(found, store, Some(project), path));
             } else {
-                // Some readers accept sessions right below the project (amplifier-distro, discovery).
+                // Some readers accept sessions directly below the project (amplifier-distro, discovery).
                 let sessions = children.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
                 sessions.filter(|path| is_session_dir(path)).for_each(|path| add(found, store, Some(project), path));
             }
         });
-        // The naming hook still looks in the place that had no projects.
+        // The naming hook still searches the directory that was used before projects.
         let legacy = found.entries(&store.root.join("sessions"));
         for (entry, _) in legacy.into_iter().filter(|(_, kind)| kind.is_dir()) {
             add(&mut found, store, None, entry.path());
@@ -72,7 +72,7 @@ impl Agent for Amplifier {
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        // Whatever is no name of its own would lead out of the directory of sessions.
+        // An id that is not a plain file name could lead out of the directory of sessions.
         if Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
             return Found::default();
         }
@@ -146,7 +146,7 @@ impl Agent for Amplifier {
                 ControlFlow::Continue(())
             })?;
         } else {
-            // This client logs every event twice, so equal ones count once.
+            // This client logs every event twice, so equal events count once.
             let mut seen = HashSet::new();
             each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
                 if let Some(event) = line.and_then(json::record::<Event<'_>>) {
@@ -251,7 +251,7 @@ fn is_session_dir(path: &Path) -> bool {
         .any(|name| reach::is_file(&path.join(name)))
 }
 
-/// Returns the transcript, or its backup where only that is left, as the client does.
+/// Returns the transcript, or its backup if only that exists, like the client.
 fn transcript_path(dir: &Path) -> Option<PathBuf> {
     ["transcript.jsonl", "transcript.jsonl.backup"]
         .into_iter()
@@ -262,7 +262,7 @@ fn transcript_path(dir: &Path) -> Option<PathBuf> {
 /// Returns whether a directory encodes to a project by one of the four rules that writers have used.
 fn is_filed_under(project: &str, dir: &Path) -> bool {
     let Some(text) = dir.to_str() else { return false };
-    // The client and hooks-logging; the servers of both distros replace the slashes only.
+    // The rule of the client and of hooks-logging; the servers of both distros replace only the slashes.
     let rule = |project: &str, text: &str| slug(text) == project || text.replace('/', "-") == project;
     let encodes = |text: &str| recorded::encodes(project, text, rule);
     if encodes(text) {
@@ -276,7 +276,7 @@ fn is_filed_under(project: &str, dir: &Path) -> bool {
     names::on_disk(dir).is_some_and(|resolved| resolved.to_str().is_some_and(encodes))
 }
 
-/// Encodes a directory as `get_project_slug` does (amplifier-app-cli): it cannot be decoded again.
+/// Encodes a directory like `get_project_slug` (amplifier-app-cli); the encoding is not reversible.
 fn slug(dir: &str) -> String {
     let slug: String =
         dir.chars().filter(|c| *c != ':').map(|c| if matches!(c, '/' | '\\') { '-' } else { c }).collect();

@@ -1,4 +1,4 @@
-//! What the files of one session directory say.
+//! Reads the files of one session directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,12 @@ use crate::system::fsio;
 use crate::system::links;
 use crate::system::reach;
 
-/// Collects what the files of one session directory say.
+/// Collects the facts in the files of one session directory.
 pub(super) struct Reader<'a> {
     copy: Copy,
     context: &'a ReadContext<'a>,
-    /// The regular files by name, with the sizes of those that were opened: a look at each file costs time.
+    /// The regular files by name, with the sizes of those that were opened: reading the metadata of each file takes
+    /// time.
     files: BTreeMap<String, Option<u64>>,
     created: Vec<Fact<Timestamp>>,
     is_empty: bool,
@@ -70,7 +71,7 @@ impl<'a> Reader<'a> {
             if !self.files.contains_key(name) {
                 continue;
             }
-            // What cannot be read of it is missed, but the conversation is there all the same.
+            // Its facts are lost if it is unreadable, but the conversation still exists.
             match fsio::read_bounded(&self.path(name), MAX_METADATA) {
                 Ok(bytes) => {
                     self.note_size(name, bytes.len() as u64);
@@ -89,7 +90,7 @@ impl<'a> Reader<'a> {
         copy.title = metadata.name.filled().map(|title| Fact::new(title.to_owned(), "metadata"));
         copy.model = metadata.model.filled().map(|model| Fact::new(model.to_owned(), "metadata"));
         copy.parent_id = metadata.parent_id.filled().map(str::to_owned);
-        // parent_id marks both; only forks can be resumed by a person.
+        // parent_id marks both; only forks can be resumed by the user.
         if metadata.is_fork() {
             copy.kind = SessionKind::Fork;
         } else if metadata.agent_name.filled().is_some() {
@@ -97,7 +98,7 @@ impl<'a> Reader<'a> {
         }
         self.created.extend(metadata.created.instant().map(|at| Fact::new(at, "metadata")));
         if let Some(dir) = metadata.working_dir.filled() {
-            // Every resume overwrites it, so it tells where the session last was.
+            // Every resume overwrites it, so it is the last directory of the session.
             let expanded = self.context.env.expand(Path::new(dir));
             self.copy.last_dir = Some(Fact::new(expanded, "metadata"));
             self.add_evidence(dir, "metadata", name);
@@ -132,7 +133,7 @@ impl<'a> Reader<'a> {
                 None => is_torn |= !is_ended,
             }
             seen += 1;
-            // Messages are in order, but a tool's answer may carry no time.
+            // Messages are in order, but a tool result may have no time.
             newest.is_some() || seen >= 64
         })?;
         self.copy.mark_if(is_torn, Health::TornTranscript);
@@ -179,7 +180,7 @@ impl<'a> Reader<'a> {
         })?;
         self.note_activity(newest, "events");
 
-        // The times inside are asked first: a copy or a backup has new file times.
+        // Times in records have priority: a copy or a backup has new file times.
         let last = newest.or(modified).filter(|_| !has_ended);
         let why = |age| format!("its last event was {age} ago, and none says that it ended");
         self.copy.judge_by_age(last, self.context.env.clock.now, why);
@@ -191,7 +192,7 @@ impl<'a> Reader<'a> {
         let name = session_info::FILE_NAME;
         let read = match self.copy.place.path.join(name) {
             path if self.files.contains_key(name) => fsio::read_if_present(&path, session_info::MAX_BYTES),
-            // What is of that name is no file, or a link that is not followed.
+            // An entry of this name is not a file, or is a link that is not followed.
             path if path.symlink_metadata().is_ok() => fsio::read_bounded(&path, 0).map(Some),
             _ => Ok(None),
         };
@@ -200,7 +201,7 @@ impl<'a> Reader<'a> {
         }
         let problem = match read {
             Ok(None) => {
-                // Nobody writes one for a sub-session, which is resumed through its parent.
+                // Sub-sessions have none, because they are resumed through their parent.
                 self.copy.mark_if(self.copy.kind != SessionKind::Subagent, Health::SessionInfoMissing);
                 return;
             }
@@ -250,7 +251,7 @@ impl<'a> Reader<'a> {
         if copy.last_dir.is_none() {
             copy.last_dir = copy.start_dir.clone();
         }
-        // The client's `created` is the end of the first turn, so an earlier time is nearer the truth.
+        // The client's `created` is the end of the first turn, so an earlier time is more accurate.
         copy.created_at =
             self.created.into_iter().filter(|fact| fact.value < Timestamp::MAX).min_by_key(|fact| fact.value);
         let has_time = copy.active_at.is_some();

@@ -1,7 +1,7 @@
-//! The records of Amplifier's files, with only the fields that are used; unknown ones are passed over.
+//! The records of Amplifier's files, with only the fields that are used; unknown fields are ignored.
 //!
-//! Facts: amplifier-app-cli f16375fc (`session_store.py`), amplifier-foundation d0d96f70
-//! (`session/messages.py`), hooks-logging 20c9f06f, and the real client 0.1.1.
+//! Facts: amplifier-app-cli f16375fc (`session_store.py`), amplifier-foundation d0d96f70 (`session/messages.py`),
+//! hooks-logging 20c9f06f, and the real client 0.1.1.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -15,15 +15,15 @@ use crate::session::{Message, Role};
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Metadata<'a> {
-    /// When the first turn ended.
+    /// The time of the end of the first turn.
     pub created: Text<'a>,
-    /// The title that the naming hook or `/rename` gave.
+    /// The title set by the naming hook or `/rename`.
     pub name: Text<'a>,
     /// The model.
     pub model: Text<'a>,
     /// The directory of the last save.
     pub working_dir: Text<'a>,
-    /// Set for sub-sessions and forks alike.
+    /// Set for sub-sessions and for forks.
     pub parent_id: Text<'a>,
     /// Set for sub-sessions.
     pub agent_name: Text<'a>,
@@ -51,7 +51,7 @@ pub(crate) struct Entry<'a> {
     timestamp: Text<'a>,
 }
 
-/// A call in `tool_calls`; there are two shapes.
+/// A call in `tool_calls`; there are two formats.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct ToolCall<'a> {
@@ -62,12 +62,12 @@ struct ToolCall<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns when it was said; older sessions keep the time at the top.
+    /// Returns the time of the message; older sessions keep the time at the top level.
     pub(crate) fn at(&self) -> Option<Timestamp> {
         text_in(self.metadata, "timestamp").instant().or_else(|| self.timestamp.instant())
     }
 
-    /// Returns the text that a person typed, if this is one.
+    /// Returns the text that the user typed, if the entry is a prompt.
     pub(crate) fn prompt(&self) -> Option<String> {
         if self.role.get() != Some("user") || self.tool_call_id.is_some() {
             return None;
@@ -76,7 +76,7 @@ impl Entry<'_> {
         (!text.trim_start().starts_with("<system-reminder>")).then_some(text).filter(|text| !text.is_empty())
     }
 
-    /// Returns whether the model says or calls something in it.
+    /// Returns whether the entry is a reply with a text or a call.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
             && (!self.calls().is_empty() || blocks(self.content).iter().any(Block::says_something))
@@ -86,7 +86,7 @@ impl Entry<'_> {
         inner(self.tool_calls)
     }
 
-    /// Puts the entry in words: what is said first, then each call.
+    /// Formats the entry as messages: the text first, then each call.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let at = self.at();
         let role = Role::of(self.role.get());
@@ -136,7 +136,7 @@ struct EventData<'a> {
 }
 
 impl Event<'_> {
-    /// Returns when it happened.
+    /// Returns the time of the event.
     pub(crate) fn at(&self) -> Option<Timestamp> {
         self.ts.instant()
     }
@@ -145,12 +145,12 @@ impl Event<'_> {
         inner(self.data)
     }
 
-    /// Returns whether the client ended with it.
+    /// Returns whether the event is the end of the client.
     pub(crate) fn is_end(&self) -> bool {
         self.event.get() == Some("session:end")
     }
 
-    /// Returns the exact time in the event's own data, equal in both lines where one event is logged twice.
+    /// Returns the exact time in the event's own data, which is equal in both lines of an event that is logged twice.
     pub(crate) fn stamp(&self) -> Option<String> {
         self.data().timestamp.get().map(str::to_owned)
     }
@@ -171,7 +171,7 @@ impl Event<'_> {
         self.data().response.filled().map(str::to_owned)
     }
 
-    /// Returns the directory that some writers put into the first events.
+    /// Returns the directory that some writers add to the first events.
     pub(crate) fn working_dir(&self) -> Option<String> {
         if !self.event.get().is_some_and(|event| event.starts_with("session:")) {
             return None;
@@ -180,7 +180,7 @@ impl Event<'_> {
         data.working_dir.filled().or_else(|| data.cwd.filled()).map(str::to_owned)
     }
 
-    /// Puts a prompt or a response in words.
+    /// Formats a prompt or a response as a message.
     pub(crate) fn message(&self) -> Option<Message> {
         let at = self.data().timestamp.get().and_then(instant).or_else(|| self.at());
         let prompt = self.prompt().map(|text| Message::new(Role::User, text, at));
@@ -188,13 +188,13 @@ impl Event<'_> {
     }
 }
 
-/// An item of `server/slack-sessions.json` and its like.
+/// An item of `server/slack-sessions.json` and similar files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PointerRecord {
     /// The session that it names.
     pub session_id: Option<String>,
-    /// Where that session works.
+    /// The working directory of that session.
     pub working_dir: Option<String>,
 }
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_person_typed_is_a_prompt() {
+    fn only_typed_text_is_a_prompt() {
         assert_eq!(entry(r#"{"role":"user","content":"hi"}"#).prompt().as_deref(), Some("hi"));
         assert_eq!(entry(r#"{"role":"user","content":[{"type":"text","text":"hi"}]}"#).prompt().as_deref(), Some("hi"));
         for other in [
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn both_shapes_of_a_call_are_put_in_words() {
+    fn both_formats_of_a_call_are_formatted() {
         for text in [
             r#"{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"bash","arguments":"ls"}}]}"#,
             r#"{"role":"assistant","content":[{"type":"tool_call","name":"bash","input":"ls"}],"tool_calls":[{"id":"c","tool":"bash","arguments":"ls"}]}"#,
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_is_told_from_a_sub_session() {
+    fn a_fork_differs_from_a_sub_session() {
         let fork: Metadata<'_> = serde_json::from_str(r#"{"parent_id":"p","forked_from_turn":2}"#).expect("metadata");
         assert!(fork.is_fork());
         let child: Metadata<'_> =

@@ -1,7 +1,7 @@
-//! What Amplifier needs to find a session from another directory: the session's own directory in that directory's project,
-//! and the directory in session-info.json and metadata.json.
+//! The changes that let Amplifier find a session from another directory: the session's own directory moves to that
+//! directory's project, and session-info.json and metadata.json name the directory.
 //!
-//! Measured on 0.1.1: it looks in the project of its current directory alone.
+//! Measured on 0.1.1: it searches only the project of its current directory.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
         let mut acts = Vec::new();
         let mut dir = place.path.to_path_buf();
         if let Some(project) = &place.project {
-            // One of its writers files under the last component alone.
+            // One writer files sessions under the last component only.
             let name = to.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir));
             let is_slug = project.starts_with('-') || foreign.any(|dir| super::is_filed_under(project, dir));
@@ -39,7 +39,7 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
     })
 }
 
-/// Writes the session-info.json, which sub-sessions have only where a server wrote one.
+/// Returns the write of session-info.json, which sub-sessions have only if a server created it.
 fn info(copy: &Copy, to: &Path, dir: &Path) -> Result<Option<Act>, String> {
     let old = small(&copy.place.path.join(session_info::FILE_NAME), session_info::MAX_BYTES)?;
     if old.is_none() && copy.kind == SessionKind::Subagent {

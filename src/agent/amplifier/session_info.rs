@@ -1,8 +1,7 @@
-//! `session-info.json`: the working directory of an Amplifier session, recorded beside its transcript.
+//! `session-info.json`: the working directory of an Amplifier session, next to its transcript.
 //!
-//! Written by amplifier-distro's bridge (ramparte/amplifier-distro 82c8fea) and by this program:
-//! exactly `working_dir` and `created_at`, two-space indent. Unknown keys of a file that is repaired survive
-//! byte for byte.
+//! Written by amplifier-distro's bridge (ramparte/amplifier-distro 82c8fea) and by rejoin: exactly `working_dir` and
+//! `created_at`, two-space indent. A repair keeps unknown keys of a file byte for byte.
 
 use std::path::{Path, PathBuf};
 
@@ -15,19 +14,19 @@ use crate::format::json::{Text, instant, object_lines};
 
 /// The file's name in a session's directory.
 pub(crate) const FILE_NAME: &str = "session-info.json";
-/// The file holds two short strings; anything much larger is not one.
+/// The file contains two short strings; anything much larger is a different file.
 pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What a readable `session-info.json` says.
+/// The contents of a valid `session-info.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionInfo {
     /// The launch directory.
     pub working_dir: PathBuf,
-    /// When the session was created, if the file says so.
+    /// The time of the session's creation, if the file contains it.
     pub created_at: Option<Timestamp>,
 }
 
-/// Why a `session-info.json` cannot be used.
+/// The reason why a `session-info.json` cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unusable {
     /// It is not a JSON object.
@@ -42,7 +41,7 @@ pub(crate) enum Unusable {
     /// The value is an empty string.
     #[error("its working_dir is empty")]
     Empty,
-    /// The value is not an absolute path, so it names no directory in particular.
+    /// The value is not an absolute path, so it does not identify a directory.
     #[error("its working_dir is not an absolute path")]
     Relative,
 }
@@ -54,7 +53,7 @@ struct Raw<'a> {
     created_at: Text<'a>,
 }
 
-/// Reads the file's contents; `~` is expanded by `expand`.
+/// Parses the contents; `expand` expands `~`.
 pub(crate) fn parse(bytes: &[u8], expand: impl Fn(&Path) -> PathBuf) -> Result<SessionInfo, Unusable> {
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(Unusable::Corrupt);
@@ -66,16 +65,16 @@ pub(crate) fn parse(bytes: &[u8], expand: impl Fn(&Path) -> PathBuf) -> Result<S
         return Err(Unusable::Empty);
     }
     let working_dir = expand(Path::new(&text));
-    // A Windows path is absolute too, though not to this system.
+    // A Windows path is absolute too, though not on this system.
     if working_dir.is_relative() && !text.contains(":\\") {
         return Err(Unusable::Relative);
     }
     Ok(SessionInfo { working_dir, created_at: raw.created_at.get().and_then(instant) })
 }
 
-/// Writes the file's contents: the two fields, then whatever else `old` held.
+/// Returns the contents of the file: the two fields, then the other keys of `old`.
 ///
-/// Returns `None` for a directory that JSON cannot hold because it is not UTF-8.
+/// Returns `None` for a directory that JSON cannot represent because it is not UTF-8.
 pub(crate) fn render(working_dir: &Path, created_at: Timestamp, old: Option<&[u8]>) -> Option<String> {
     let string = |text: &str| serde_json::value::to_raw_value(text).ok();
     let mut fields: IndexMap<String, Box<RawValue>> = IndexMap::new();
@@ -94,7 +93,7 @@ pub(crate) fn render(working_dir: &Path, created_at: Timestamp, old: Option<&[u8
     object_lines(&fields)
 }
 
-/// Writes a time as Amplifier does: microseconds and a numeric offset.
+/// Formats a time like Amplifier: microseconds and a numeric offset.
 fn created_at_text(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_files_are_told_apart() {
+    fn the_problems_of_unusable_files_are_distinguished() {
         let cases = [
             ("", Unusable::Corrupt),
             ("{", Unusable::Corrupt),
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_survive_byte_for_byte_and_a_good_creation_time_is_kept() {
+    fn unknown_keys_and_a_valid_creation_time_are_kept() {
         let at = "2026-02-18T15:00:00Z".parse().expect("a time");
         let old = br#"{"working_dir": "", "n": 1.10, "big": 12345678901234567890123, "created_at": "2025-01-01T00:00:00+00:00", "o": {"a":  1}}"#;
         let text = render(Path::new("/x"), at, Some(old)).expect("a text");

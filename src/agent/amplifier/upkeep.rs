@@ -1,6 +1,6 @@
-//! What `doctor` asks of Amplifier: temporary files, files that every save rewrites, and stray event logs.
+//! Facts about Amplifier for `doctor`: temporary files, files that every save rewrites, and stray event logs.
 //!
-//! Facts: amplifier-foundation d0d96f70 (`io/files.py`, hooks-session-naming), amplifier-distro 17dd3e00
+//! Sources: amplifier-foundation d0d96f70 (`io/files.py`, hooks-session-naming), amplifier-distro 17dd3e00
 //! (`fileutil.atomic_write`).
 
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ use crate::system::reach;
 
 const LOG: &str = "events.jsonl";
 
-/// Tells a temporary file of one of the writers: the client's, the distro's, the naming hook's, or this program's.
+/// Returns whether a file is a temporary one of any writer: the client, the distro, the naming hook, or rejoin.
 pub(super) fn is_temporary(name: &str) -> bool {
     let is_made = |start: &str| {
         name.strip_prefix(start).and_then(|rest| rest.strip_suffix(".tmp")).is_some_and(|random| {
@@ -29,13 +29,13 @@ pub(super) fn is_temporary(name: &str) -> bool {
         || [".transcript_", ".metadata_", "transcript_", "metadata_", "tmp"].into_iter().any(is_made)
 }
 
-/// Tells a small file that every save writes anew.
+/// Returns whether a file is a small one that every save rewrites.
 pub(super) fn is_state(name: &str) -> bool {
     let names = ["metadata.json", "metadata.json.backup", "transcript.jsonl.backup", "session-info.json"];
     names.contains(&name) || is_temporary(name)
 }
 
-/// Compares the event logs of a stray directory and of the session's own.
+/// Compares the event logs of a stray directory and of the session's own directory.
 pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> {
     let entries = reach::read_dir(from).map_err(|error| PathError::new("read", from, error))?;
     let mut has_log = false;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_temporary_files_of_every_writer_are_known_and_nothing_else_is() {
+    fn only_temporary_files_of_known_writers_are_recognized() {
         for name in
             [".transcript_ab12_x.tmp", "metadata_k3j4.tmp", "tmpa8f_1z.tmp", "metadata.json.tmp", ".rejoin-Qx.tmp"]
         {

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Auggie.
+//! The description of Auggie in docs/agents.md.
 
 use crate::agent::about::About;
 

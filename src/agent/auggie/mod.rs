@@ -1,6 +1,6 @@
-//! Auggie: `~/.augment/sessions/<id>.json`, one document a session, and backups of it beside it.
+//! Auggie: `~/.augment/sessions/<id>.json`, one document per session, with backups next to it.
 //!
-//! Facts: read in the package of 0.36.0; nothing of it was tried.
+//! Facts: read in the package of 0.36.0; not measured.
 
 pub(super) mod about;
 mod records;
@@ -24,15 +24,15 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use records::{DOCUMENT, Names, member_of_names, workspace};
 
-/// Where in the file the first workspace is looked for.
+/// Number of bytes at the beginning that are searched for the first workspace.
 const MAX_HEAD: u64 = 1024 * 1024;
-/// How much of the end is read for what stands behind the conversation.
+/// Number of bytes at the end that are read for the members after the conversation.
 const TAIL: usize = 64 * 1024;
 const BACKUP: &str = "-backup";
 
 const DOCUMENTS: Documents = Documents {
     dir: Some("sessions"),
-    // A backup is part of the session that it was made of.
+    // A backup is part of its session.
     is_id: |id| is_word(id) && backup_of(id).is_none(),
     document: DOCUMENT,
     fill,
@@ -61,14 +61,14 @@ impl Agent for Auggie {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         let argv = ["auggie", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        // `--print` takes no value; the text is that of another option.
+        // `--print` takes no value; the text is the value of another option.
         let mut last = as_option(prompt, "-i", "--instruction");
         last.splice(..0, prompt.map(|_| "--print".to_owned()));
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
 }
 
-/// Fills a copy from a document.
+/// Fills in a copy from a document.
 fn fill(copy: &mut Copy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
     let behind = if sum.is_whole { String::new() } else { members_behind(&copy.place.path)? };
     let behind: Names<'_> = serde_json::from_str(&behind).unwrap_or_default();
@@ -86,7 +86,7 @@ fn fill(copy: &mut Copy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), Pa
     Ok(())
 }
 
-/// Returns whose backup a file of this name is.
+/// Returns the id of the session that a file of this name is a backup of.
 fn backup_of(name: &str) -> Option<&str> {
     let (id, number) = name.rsplit_once(BACKUP)?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
@@ -101,7 +101,7 @@ fn belongings(place: &Located, listed: &Beginnings) -> Belongings {
     Belongings { own: std::iter::once(place.path.to_path_buf()).chain(backups).collect(), shared: Vec::new() }
 }
 
-/// Returns the workspace that its own list files a session under: the first that a message names.
+/// Returns the workspace under which Auggie's own list files a session: the first one that a message names.
 fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
     let (file, _) = fsio::open_regular(path)?;
     let mut first = None;
@@ -114,7 +114,7 @@ fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
     Ok(first)
 }
 
-/// Returns the members that stand behind the conversation of a large document, as one object.
+/// Returns the members after the conversation of a large document, as one object.
 fn members_behind(path: &Path) -> Result<String, PathError> {
     let (mut members, mut bytes) = (Vec::new(), 0);
     Jsonl::open(path)?.with_tail(TAIL).lines_backward(|line, _| {

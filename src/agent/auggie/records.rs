@@ -1,4 +1,4 @@
-//! A session's file: what is known of it, and each exchange with the model, a request and what was answered.
+//! Parses a session's file: its metadata, and each exchange with the model, a request and a response.
 //!
 //! Facts: read in the package of Auggie 0.36.0.
 
@@ -21,18 +21,18 @@ const MEMBERS: &[&str] = &["created", "modified", "title", "customTitle", "paren
 /// The conversation of a session.
 pub(super) const DOCUMENT: Document = Document { shape: Shape { list: "chatHistory", members: MEMBERS }, turns };
 
-/// What stands behind the conversation.
+/// The members after the conversation.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Names<'a> {
     pub(super) title: Text<'a>,
-    /// What a person called it.
+    /// The title that the user gave.
     pub(super) custom_title: Text<'a>,
-    /// The session that had this one made for a part of its work.
+    /// The session that started this one for a part of its work.
     pub(super) parent_conversation_id: Text<'a>,
 }
 
-/// Returns the member of [`Names`] that a line is: a document is written with two blanks a level, so a text is one line.
+/// Returns the member of [`Names`] on a line: a document is indented by two blanks per level, so a string is one line.
 pub(super) fn member_of_names(line: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(line).ok()?.strip_prefix("  ")?.trim_end().trim_end_matches(',');
     let is_wanted = ["\"title\": \"", "\"customTitle\": \"", "\"parentConversationId\": \""];
@@ -42,7 +42,7 @@ pub(super) fn member_of_names(line: &[u8]) -> Option<&str> {
         .then_some(line)
 }
 
-/// Returns the directory that an exchange was had in, if it says so.
+/// Returns the directory of an exchange, if it is recorded.
 pub(super) fn workspace(raw: &RawValue) -> Option<Arc<Path>> {
     let nodes = list(member(member(Some(raw), "exchange"), "request_nodes"));
     let folder = |node: &RawValue| {
@@ -53,12 +53,12 @@ pub(super) fn workspace(raw: &RawValue) -> Option<Arc<Path>> {
     nodes.into_iter().find_map(folder)
 }
 
-/// Reads an exchange: what was asked or what tools answered, then the reply.
+/// Parses an exchange: the prompt or the tool results, then the reply.
 fn turns(raw: &RawValue) -> Option<Vec<Turn>> {
     let [exchange, finished, summary] = members(Some(raw), ["exchange", "finishedAt", "isHistorySummary"]);
     let [request, response] = members(Some(exchange?), ["request_nodes", "response_nodes"]);
     let [typed, answered] = texts_in(exchange, ["request_message", "response_text"]);
-    // What the conversation was summed up in is said by nobody.
+    // The compaction summary is not a message of the user or the model.
     let is_summary = summary.is_some_and(|flag| flag.get() == "true");
     let role = |role| if is_summary { Role::System } else { role };
     let (request, response) = (list(request), list(response));
@@ -78,7 +78,7 @@ fn turns(raw: &RawValue) -> Option<Vec<Turn>> {
     Some(vec![asked, reply])
 }
 
-/// Returns what the nodes of plain text say.
+/// Returns the text of the plain text nodes.
 fn texts_of<'a>(nodes: &[&'a RawValue], text: impl Fn(&'a RawValue) -> Text<'a>) -> String {
     let is_text = |node: &RawValue| member(Some(node), "type").is_none_or(|kind| kind.get() == "0");
     let texts = nodes.iter().filter(|node| is_text(node)).map(|node| text(node));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_document_is_told_from_those_of_what_it_holds() {
+    fn only_top_level_members_of_the_document_are_found() {
         assert_eq!(member_of_names(br#"  "title": "a",  "#), Some(r#""title": "a""#));
         let others =
             [&b"    \"title\": \"a\""[..], b"  \"title\": {", b"  \"title\": \"", b"  \"x\": \"a\"", b"  ],", b"\xff"];

@@ -1,7 +1,7 @@
-//! CAT: records of the directory that a session of Claude Code was working in when it was compacted.
+//! CAT: records of the working directory of a Claude Code session at its compaction.
 //!
-//! A record is only needed until its session goes on; an end that was killed leaves it behind.
-//! Facts: cowwoc/cat 1d1c204c (`<project>/.claude/cat/sessions/<id>.cwd`), 33d2a5c5 (below the configuration directory).
+//! A record is only needed until its session continues; a killed session leaves it. Facts: cowwoc/cat 1d1c204c
+//! (`<project>/.claude/cat/sessions/<id>.cwd`), 33d2a5c5 (below the configuration directory).
 
 pub(crate) mod record;
 
@@ -12,7 +12,7 @@ use super::upkeep::{CwdRecord, CwdRecords, modified_at};
 use crate::session::AgentKind;
 use crate::system::fsio;
 
-/// A record holds one path.
+/// A record contains one path.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// The program.
@@ -38,7 +38,7 @@ impl CwdRecords for Cat {
 
 fn records_in(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
     let mut records = Vec::new();
-    // A project that may not be entered is the launch check's business.
+    // An inaccessible project is reported by the launch check.
     for (entry, kind) in Found::default().entries(dir) {
         let path = entry.path();
         let name = path.file_name().and_then(|name| name.to_str());

@@ -1,6 +1,7 @@
-//! `<project>/.claude/cat/sessions/<session id>.cwd`: where a session of Claude Code works, for after a compaction.
+//! `<project>/.claude/cat/sessions/<session id>.cwd`: the working directory of a Claude Code session, for use after a
+//! compaction.
 //!
-//! The name and the contents, a bare path, are those of CAT (cowwoc/cat 1d1c204c), which reads them too.
+//! The name and the contents, a bare path, are those of CAT (cowwoc/cat 1d1c204c), which reads these files too.
 
 use crate::system::reach;
 use std::ffi::OsStr;
@@ -9,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// The directories below a project that lead to the records, outermost first.
 pub(crate) const DIRS: [&str; 3] = [".claude", "cat", "sessions"];
-/// No path is longer, and a record holds nothing else.
+/// No path is longer, and a record contains nothing else.
 pub(crate) const MAX_BYTES: u64 = 4096;
-/// With the ending, the longest id still makes a file name everywhere.
+/// With the suffix, the longest id is a valid file name on every system.
 const MAX_ID: usize = 200;
 
 /// Returns the record's file name for a session, if its id can be part of one.
@@ -23,15 +24,15 @@ pub(crate) fn file_name(session_id: &str) -> Option<String> {
     is_sound.then(|| format!("{session_id}.cwd"))
 }
 
-/// Returns the id of the session that a file name is the record of.
+/// Returns the id of the session whose record has this file name.
 pub(crate) fn session_id(file_name: &str) -> Option<&str> {
     let id = file_name.strip_suffix(".cwd")?;
     self::file_name(id).map(|_| id)
 }
 
-/// Reads a record: its path, if that is a directory.
+/// Parses a record and returns its path, if that is a directory.
 ///
-/// Other writers may end the line, so white space at either end counts only where it is part of the name.
+/// Other writers may end the line, so white space at either end counts only if it is part of the name.
 pub(crate) fn live_dir(contents: &[u8]) -> Option<PathBuf> {
     let as_written = Path::new(OsStr::from_bytes(contents));
     let trimmed = Path::new(OsStr::from_bytes(contents.trim_ascii()));
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_end_is_no_part_of_a_directory_unless_its_name_has_it() {
+    fn a_line_end_is_stripped_unless_the_directory_has_it() {
         let root = tempfile::tempdir().expect("a directory");
         let plain = root.path().join("plain");
         let odd = root.path().join("odd\n");

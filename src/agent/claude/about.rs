@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Claude Code.
+//! The description of Claude Code in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

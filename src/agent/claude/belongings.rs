@@ -1,4 +1,4 @@
-//! What belongs to a session beside its transcript.
+//! Finds the files that belong to a session in addition to its transcript.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use crate::agent::{Beginnings, FindBelongings, is_there};
 use crate::session::{Belongings, Located};
 
-/// Where the client keeps files named after the session alone (2.1.330). Older clients also have `todos` and `debug`.
+/// The directories in which the client keeps files named after the session (2.1.330). Older clients also have `todos`
+/// and `debug`.
 const OF_SESSION: [&str; 5] = ["file-history", "session-env", "tasks", "uploads", "image-cache"];
 
-/// Finds what belongs to a session.
+/// Finds the files that belong to a session.
 pub(super) fn of(place: &Located) -> Belongings {
     let root = &place.store.root;
     let find = |dir: &str, name: &str| Some(root.join(dir).join(name)).filter(|path| is_there(path));
     belongings(place, find, &Beginnings::of(&root.join("todos")))
 }
 
-/// Finds the same for many sessions in these stores.
+/// Returns a function that finds these files for many sessions in these stores.
 pub(super) fn finder(roots: &BTreeSet<&Path>) -> FindBelongings<'static> {
-    // A look for each session in each directory costs more than a listing of each.
+    // A check per session and directory costs more than listing each directory once.
     let list = |root: &Path| -> HashMap<&str, Beginnings> {
         OF_SESSION.iter().chain(&["debug", "todos"]).map(|dir| (*dir, Beginnings::of(&root.join(dir)))).collect()
     };
@@ -29,12 +30,12 @@ pub(super) fn finder(roots: &BTreeSet<&Path>) -> FindBelongings<'static> {
     })
 }
 
-/// Puts together what belongs to a session; `find` finds what has a name in a directory of the store.
+/// Collects the files that belong to a session; `find` finds an entry by its name in a directory of the store.
 fn belongings(place: &Located, find: impl Fn(&'static str, &str) -> Option<PathBuf>, todos: &Beginnings) -> Belongings {
     let mut own = vec![place.path.to_path_buf()];
     own.extend(place.side_dir.clone());
     if place.is_subagent {
-        // What the client notes of a sub-agent lies beside its transcript.
+        // The client's notes on a sub-agent are next to its transcript.
         own.push(place.path.with_extension("meta.json"));
     }
     own.retain(|path| **path == *place.path || is_there(path));

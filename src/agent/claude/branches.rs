@@ -1,7 +1,7 @@
-//! The branches of a transcript: the one that a resume continues, and those that a rewind or a second client left behind.
+//! The branches of a transcript: the one that a resume continues, and those that a rewind or a second client left.
 //!
-//! Facts: measured on Claude Code 2.1.332 and 2.1.197, by what a resume of each shape sent to the model;
-//! the `active-leaf` of Qoder CLI by its bundle (1.1.52).
+//! Facts: measured on Claude Code 2.1.332 and 2.1.197, from the request of a resume of each shape; the `active-leaf` of
+//! Qoder CLI from its bundle (1.1.52).
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -29,7 +29,7 @@ pub(in crate::agent) fn read(copy: &Copy) -> Result<Branches, PathError> {
     Ok(tree.branches())
 }
 
-/// Returns whether each record plainly follows the one before it, and each `last-prompt` names the one before it. Most
+/// Returns whether each record follows the one before it, and each `last-prompt` names the one before it. Most
 /// transcripts are such a chain, and comparing bytes is faster than parsing.
 fn is_chain(path: &Path) -> Result<bool, PathError> {
     let (mut last, mut is_chain): (Vec<u8>, bool) = (Vec::new(), true);
@@ -49,7 +49,7 @@ fn is_chain(path: &Path) -> Result<bool, PathError> {
             is_chain = parent.unwrap_or_default() == last && uuid.is_some();
             last = uuid.unwrap_or_default();
         } else if memmem::find(line, b"\"uuid\"").is_some() || memmem::find(line, b"\"parentUuid\"").is_some() {
-            // Its members are in another order, or it is another kind of record.
+            // The members are in another order, or it is another type of record.
             is_chain = false;
         } else if memmem::find(line, b"\"leafUuid\"").is_some() {
             is_chain = member(b"\"leafUuid\":\"").is_some_and(|leaf| leaf == last);
@@ -68,7 +68,7 @@ pub(super) struct Tree {
     nodes: Vec<Node>,
     /// The first node with each id, because a file may be concatenated with itself.
     places: HashMap<Id, usize>,
-    /// The node that the last `last-prompt` names, if it is known, and how many nodes there were then.
+    /// The node that the last `last-prompt` names, if known, and the number of nodes at that time.
     named: Option<(usize, usize)>,
     lines: usize,
 }
@@ -78,7 +78,7 @@ impl Tree {
         Self { counts_sidechains, nodes: Vec::new(), places: HashMap::new(), named: None, lines: 0 }
     }
 
-    /// Adds the next line; `None` for one that is not a record. Returns whether its id was not seen before.
+    /// Adds the next line; `None` for one that is not a record. Returns whether its id is new.
     pub(super) fn see(&mut self, record: Option<&Record<'_>>) -> bool {
         let line = self.lines;
         self.lines += 1;
@@ -112,10 +112,10 @@ impl Tree {
         self.places.contains_key(&hash(uuid))
     }
 
-    /// Divides the file. The active branch ends at the record that the last `last-prompt` names, or at the last one behind it
-    /// that follows from it; without one, at the last record.
+    /// Divides the file. The active branch ends at the last record that follows from the one that the last
+    /// `last-prompt` names; without a `last-prompt`, at the last record.
     pub(super) fn branches(&self) -> Branches {
-        // A file in which no record names another one is read in its order.
+        // If no record refers to another one, the file is read in its order.
         if !self.nodes.iter().any(|node| matches!(node.parent, Parent::Record(_))) {
             return Branches::default();
         }
@@ -127,7 +127,7 @@ impl Tree {
         Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines)
     }
 
-    /// Returns the last node that follows from one, of those that were not seen before.
+    /// Returns the last node that follows from `named`, among those from index `seen` on.
     fn last_after(&self, named: usize, seen: usize) -> usize {
         let mut follows = vec![false; self.nodes.len()];
         follows[named] = true;
@@ -157,7 +157,7 @@ pub(super) struct End {
 }
 
 impl End {
-    /// Adds the line before those that were seen.
+    /// Adds the previous line of the file.
     pub(super) fn see(&mut self, line: &[u8]) {
         let Some(record) = Record::of_line(line) else { return };
         if record.kind.is("last-prompt") {
@@ -167,8 +167,8 @@ impl End {
         }
     }
 
-    /// Returns whether each record follows the one before it, and the active branch ends here. Otherwise, or if the last
-    /// `last-prompt` is farther up, only the whole file shows which records are on it.
+    /// Returns whether each record follows the one before it, and the active branch ends here. Otherwise, or if the
+    /// last `last-prompt` is farther up, only the whole file shows which records are on it.
     pub(super) fn is_on_one_branch(&self) -> bool {
         let follows = |pair: &[(Id, Option<Id>)]| pair[0].1.is_none_or(|parent| parent == pair[1].0);
         let has_named = |named: Id| self.links.iter().any(|(id, _)| *id == named);
@@ -181,8 +181,8 @@ impl End {
 mod tests {
     use super::*;
 
-    /// Writes records of words such as `b<a`: a user record with an id and a parent; `!a` is a `last-prompt` that names one, and
-    /// `b<a=m` a reply of that id. Returns the branch of each line.
+    /// Parses records from words such as `b<a`: a user record with an id and a parent; `!a` is a `last-prompt` that
+    /// names one, and `b<a=m` a reply with the id `m`. Returns the branch of each line.
     fn numbers(text: &str) -> Vec<u16> {
         let record = |word: &str| {
             if let Some(leaf) = word.strip_prefix('!') {

@@ -1,6 +1,8 @@
-//! Causes of a stuck conversation, read from the part of the transcript between the last reply and the first error after it.
+//! Finds causes of a stuck conversation in the part of the transcript between the last reply and the first error after
+//! it.
 //!
-//! Facts: the parts of a request by Anthropic's Messages API; the errors by reports in anthropics/claude-code (2146, 6273, 66204).
+//! Facts: the parts of a request by Anthropic's Messages API; the errors by reports in anthropics/claude-code (2146,
+//! 6273, 66204).
 
 use serde::Deserialize;
 
@@ -14,10 +16,10 @@ use crate::session::branches::{BranchFilter, Part as BranchPart};
 use crate::session::causes::{Cause, CauseLine, MAX_IMAGE, Part, Suspects};
 use crate::session::{Copy, SessionKind};
 
-/// The longest line that is read: a request may have at most 32 MB.
+/// Maximum length of a line that is read: a request may have at most 32 MB.
 const MAX_LINE: usize = 32 * 1024 * 1024;
 
-/// The members of a block that are read.
+/// The members of a block that are parsed.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
@@ -42,7 +44,7 @@ const HARMLESS: [&str; 7] = [
     "web_search_tool_result",
 ];
 
-/// Reads the causes of the last error of a copy. `is_silent` recognises the records that carry no conversation.
+/// Reads the causes of the last error of a copy. `is_silent` identifies the records that carry no conversation.
 pub(in crate::agent) fn read(copy: &Copy, is_silent: impl Fn(&[u8]) -> bool) -> Result<Vec<CauseLine>, PathError> {
     let branches = branches::read(copy)?;
     let shows_sidechains = copy.kind == SessionKind::Subagent;
@@ -90,7 +92,7 @@ fn see(record: &Record<'_>, bytes: &[u8], line: u64, suspects: &mut Suspects, is
     each_part(content, &mut |part| suspects.see(part, line));
 }
 
-/// Shows the parts of a content value: a text, or a list of blocks.
+/// Calls `see` with each part of a content value: a text, or a list of blocks.
 fn each_part(content: Raw<'_>, see: &mut dyn FnMut(Part)) {
     match content.bytes() {
         Some([b'"', ..]) => {}
@@ -133,7 +135,7 @@ mod tests {
 
     const ERROR: &str = r#"{"type":"assistant","uuid":"e","isApiErrorMessage":true,"message":{"id":"e","content":[{"type":"text","text":"API Error: 400"}]}}"#;
 
-    /// The causes in a transcript of a good reply, records with these types and contents, and an error.
+    /// Returns the causes in a transcript of a good reply, records with these types and contents, and an error.
     fn found(records: &[(&str, &str)]) -> Vec<(Cause, u64)> {
         let good = r#"{"type":"assistant","uuid":"g","message":{"id":"g","content":[{"type":"text","text":"x"}]}}"#;
         let records = records.iter().enumerate().map(|(number, (kind, content))| {
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_not_understood_hides_every_cause() {
+    fn an_unknown_record_hides_every_cause() {
         let surrogate = ("user", r#""\ud83d""#);
         assert_eq!(found(&[surrogate]).len(), 1);
         for other in

@@ -17,7 +17,7 @@ use crate::session::stats::Days;
 use crate::session::usage::Usage;
 use crate::session::{Copy, SessionKind};
 
-/// Reads a transcript to its end and counts its messages.
+/// Reads a whole transcript and counts its messages.
 pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
     let mut count = Count::of(copy);
     each_line(&copy.place.path, &mut |line| {
@@ -28,7 +28,7 @@ pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Reads a transcript to its end once for its messages, their days, their tokens and their cost.
+/// Reads a whole transcript once for its messages, their days, their tokens and their cost.
 pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
     let (mut count, mut usages) = (Count::of(copy), Usages::of(&copy.place));
     each_line(&copy.place.path, &mut |line| {
@@ -49,7 +49,7 @@ pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Usage, PathErr
 /// The messages so far.
 struct Count {
     counts_sidechains: bool,
-    /// The numbers of the lines with prompts, and those with replies and their ids.
+    /// Line numbers of prompts; line numbers and message ids of replies.
     prompts: Vec<usize>,
     replies: Vec<(usize, Id)>,
     tree: Tree,
@@ -66,7 +66,7 @@ impl Count {
         Self { counts_sidechains, prompts, replies, tree, lines: 0, whole, has_bad_lines: false }
     }
 
-    /// Counts a line; returns its record if that is new and belongs to the conversation.
+    /// Counts a line. Returns its record if it is new and belongs to the conversation.
     fn see<'l>(&mut self, line: Option<&'l [u8]>) -> Option<Record<'l>> {
         let record = line.and_then(Record::of_sound_line);
         self.has_bad_lines |= record.is_none();
@@ -76,7 +76,7 @@ impl Count {
         let (record, number) = (record?, self.lines - 1);
         self.whole.note_entrypoint(&record);
         self.whole.late.see_later(&record);
-        // The client reads a file that was concatenated with itself as if it were not.
+        // The client ignores repetitions in a file that was concatenated with itself.
         if !is_new || (record.is_sidechain.0 && !self.counts_sidechains) {
             return None;
         }
@@ -99,7 +99,7 @@ impl Count {
         note_branches(copy, &branches, hidden, None);
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
-        // What lies between the two windows of a glance may name the session, or show how it was started.
+        // Records between the two windows of the first read may contain a title, or show how the session was started.
         copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
             copy.kind = match (prompts + replies + hidden, whole.is_exec && !whole.is_interactive) {

@@ -1,8 +1,9 @@
-//! Tasks of Claude Desktop's local agent mode ("Cowork"), each with its own configuration directory for Claude Code.
+//! Tasks of Claude Desktop's local agent mode ("Cowork"), each with a separate configuration directory for Claude Code.
 //!
-//! `<config>/Claude/local-agent-mode-sessions/<organisation>/<account>/[agent/]local_<id>/.claude`, with `local_<id>.json` about
-//! the task next to its folder. Facts: skillsynchq/txcript 6699e3ed, docs/formats/cowork.md; the app was never measured. Claude Code 2.1.332 resumed an invented
-//! task with its folder as `CLAUDE_CONFIG_DIR`, and did not find it without.
+//! `<config>/Claude/local-agent-mode-sessions/<organisation>/<account>/[agent/]local_<id>/.claude`, with
+//! `local_<id>.json` about the task next to its folder. Facts: skillsynchq/txcript 6699e3ed, docs/formats/cowork.md;
+//! the app was never measured. Claude Code 2.1.332 resumed an invented task with its folder as `CLAUDE_CONFIG_DIR`, and
+//! did not find it without.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,11 @@ use crate::system::env::Env;
 use crate::system::{fsio, links};
 
 const TASKS: &str = "local-agent-mode-sessions";
-/// A record of a task holds the prompt of the system, too.
+/// The record of a task also contains the system prompt.
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
-/// Finds the configuration directories of all tasks that have transcripts. Organisations and accounts have UUIDs for names.
+/// Finds the configuration directories of all tasks with transcripts. The names of organisations and accounts are
+/// UUIDs.
 pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
     let config =
         if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
@@ -38,7 +40,7 @@ pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
     roots
 }
 
-/// Returns the directory of all tasks if a root is the configuration directory of one.
+/// Returns the directory of all tasks if `root` is the configuration directory of one.
 pub(super) fn tasks(root: &Path) -> Option<&Path> {
     root.ancestors().skip(1).find(|dir| dir.ends_with(TASKS)).filter(|_| root.ends_with(".claude"))
 }
@@ -48,13 +50,13 @@ pub(super) fn is_in(store: &Store) -> bool {
     tasks(&store.root).is_some()
 }
 
-/// Gives a copy the title of its task, unless the transcript names one.
+/// Sets the title of a copy to that of its task, unless the transcript contains one.
 pub(super) fn entitle(copy: &mut Copy) {
     let Some(task) = copy.place.store.root.parent().filter(|_| copy.title.is_none() && is_in(&copy.place.store)) else {
         return;
     };
     let name = format!("{}.json", task.file_name().unwrap_or_default().to_string_lossy());
-    // A record that cannot be read names nothing.
+    // An unreadable record has no title.
     let bytes = fsio::read_if_present(&task.with_file_name(name), MAX_RECORD).ok().flatten().unwrap_or_default();
     let record: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let is_own = record.get("cliSessionId").and_then(Value::as_str).is_none_or(|id| id == copy.place.id);
@@ -62,7 +64,7 @@ pub(super) fn entitle(copy: &mut Copy) {
     copy.title = title.map(|title| Fact::new(title, "task"));
 }
 
-/// Warns before a task is resumed outside of the app.
+/// Returns a warning for a task that is resumed outside of the app.
 pub(super) fn warning(store: &Store) -> Option<String> {
     is_in(store).then(|| {
         "Claude Desktop started this session; Claude Code finds it in the app's directory, but may ask you to log in there, and lacks \

@@ -1,4 +1,4 @@
-//! What the two ends of a transcript tell, which is what a list needs.
+//! Reads the two ends of a transcript, which is sufficient for a list.
 
 use std::sync::LazyLock;
 
@@ -16,20 +16,21 @@ use crate::format::skim::{self, Raw};
 use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind};
 
-/// How far from the end titles are searched for. The client's own picker reads as far (SDK: 64 KiB).
+/// Number of bytes at the end that are searched for titles. The client's own picker reads the same amount (SDK: 64
+/// KiB).
 const TITLE_WINDOW: usize = 64 * 1024;
-/// What is read of the end at once: the title window, and most often the whole of the line that it cuts.
+/// Number of bytes at the end that are read in one call: the title window, and usually the whole line that it cuts.
 pub(super) const TAIL: usize = 96 * 1024;
-/// How many records near the end are read even after every field was found: times are not in order.
+/// Number of records near the end that are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 6;
-/// A line of more bytes names and moves nothing, so that what is in the midst of it is not looked at.
+/// Length of a line above which it has no title or move, so that its middle is not scanned.
 const LONG: usize = 512;
-/// How long a time is in the style of the client, `"2026-02-01T10:00:00.123Z"` with its quotes.
+/// Length of a time in the client's format, `"2026-02-01T10:00:00.123Z"` with its quotes.
 const USUAL_TIME: usize = 26;
-/// How many records near the end are searched for the model.
+/// Number of records near the end that are searched for the model.
 const MAX_RECORDS: u32 = 40;
 
-/// What the two ends of a transcript tell.
+/// The facts in the two ends of a transcript.
 #[derive(Default)]
 pub(super) struct Ends {
     created_at: Option<Timestamp>,
@@ -51,13 +52,13 @@ pub(super) struct Ends {
     is_torn: bool,
     records_from_end: u32,
     bytes_from_end: usize,
-    /// How the first record ended that says where it was written, or the last that was read without its content.
+    /// The trailer of the first record with a directory, or the last trailer that was read without its content.
     trailer: Trailer,
     pub(super) early: Titles,
     pub(super) late: Titles,
 }
 
-/// The latest of several times. In the style of the client they are in the same order as texts, so most need not be read.
+/// The latest of several times. Times in the client's format sort as texts, so most need no parsing.
 #[derive(Default)]
 struct Latest {
     at: Option<Timestamp>,
@@ -83,7 +84,7 @@ impl Ends {
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
         let kind = kind(line);
         if kind == b"queue-operation" && line.ends_with(b"}") {
-            // It tells when it was written, and nothing else that is looked for.
+            // Its time is the only useful member.
             let at = || skim::member_near_start(line, "timestamp").text()?.instant();
             self.created_at = self.created_at.or_else(at);
             return;
@@ -165,7 +166,7 @@ impl Ends {
 
     fn knows_end(&self) -> bool {
         let has_all = self.newest.at.is_some() && self.last_cwd.is_some();
-        // A session that was never answered has no model to find.
+        // A session without a reply has no model to find.
         has_all
             && self.records_from_end >= LAST_RECORDS
             && (self.model.is_some() || self.records_from_end >= MAX_RECORDS)
@@ -183,7 +184,7 @@ impl Ends {
         }
     }
 
-    /// Puts what is known into the copy and returns the directory that the session was moved to, if it was.
+    /// Fills in the copy. Returns the directory that the session was moved to, if it was.
     pub(super) fn fill(self, copy: &mut Copy) -> Option<String> {
         let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
         copy.mark_if(is_empty, Health::EmptySession);
@@ -223,23 +224,23 @@ impl Ends {
     }
 }
 
-/// Reads a line, or the whole record behind half of another one.
+/// Parses a line, or the complete record after a torn one.
 fn whole(line: &[u8]) -> Option<Record<'_>> {
     Record::of_line(line).or_else(|| Record::of_line(last_object(line)?))
 }
 
-/// Returns of what sort a record is that says it first, as those do that are no part of the conversation.
+/// Returns the type of a record if it is the first member, as in records that are not part of the conversation.
 fn kind(line: &[u8]) -> &[u8] {
     let kind = line.strip_prefix(br#"{"type":""#).unwrap_or_default();
     kind.split(|byte| *byte == b'"').next().unwrap_or_default()
 }
 
-/// Returns whether records of a sort only repeat what was sent to the model; such records are most of a file's bytes.
+/// Returns whether records of a type only repeat requests to the model; such records are most of a file's bytes.
 fn is_bulk(kind: &[u8]) -> bool {
     kind.starts_with(b"api-request")
 }
 
-/// Returns whether a record tells nothing that is looked for, as most of the last ones do (2.1.330 and 2.1.197).
+/// Returns whether a record has no useful member, as most of the last ones (2.1.330 and 2.1.197).
 fn tells_nothing(kind: &[u8], line: &[u8]) -> bool {
     const SORTS: [&[u8]; 8] = [
         b"agent-name",
@@ -252,19 +253,19 @@ fn tells_nothing(kind: &[u8], line: &[u8]) -> bool {
         b"tools-used",
     ];
     static TIME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""timestamp""#));
-    // None of these has a time of its own, but if one had, it would count.
+    // None of these has a time, but if one had, it would count.
     SORTS.contains(&kind) && TIME.find(line).is_none()
 }
 
-/// Tells a record that may name or move the session by its first bytes, without parsing it.
+/// Returns whether a record may contain a title or a move, by its first bytes and without parsing.
 fn is_title(line: &[u8]) -> bool {
     const WORDS: [&[u8]; 3] = [b"itle", b"summary", b"relocated"];
     if line.starts_with(br#"{"parentUuid":""#) {
-        // Most are part of the conversation, and begin with the id of what they follow.
+        // Most records are part of the conversation, and begin with the id of their parent.
         return false;
     }
     let start = &line[..line.len().min(48)];
-    // Each has one of these letters in the third place.
+    // All of these words have `l` or `m` at index 2.
     let mut thirds = memchr2_iter(b'l', b'm', start).filter_map(|at| start.get(at.checked_sub(2)?..));
     thirds.any(|rest| WORDS.iter().any(|word| rest.starts_with(word)))
 }
@@ -275,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    /// A record with a text of 600 bytes, so that it is a long one.
+    /// A record with a text of 600 bytes, which makes it a long one.
     fn record() -> impl Strategy<Value = String> {
         let sort = prop_oneof![
             Just(("user", r#""role":"user""#)),
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_tells_nothing_is_not_read_but_for_its_time() {
+    fn an_irrelevant_record_is_skipped_except_for_its_time() {
         let mut ends = Ends::default();
         for line in [r#"{"type":"mode","mode":"normal","cwd":"/w"}"#, r#"{"type":"last-prompt","lastPrompt":"a"}"#] {
             ends.see_from_end(line.as_bytes(), true);
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_the_queue_tells_when_it_was_written_and_is_read_no_further() {
+    fn only_the_time_of_a_queue_record_is_read() {
         let begun =
             br#"{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-01T10:15:00.000Z","cwd":"/w"}"#;
         let (mut whole, mut torn) = (Ends::default(), Ends::default());
@@ -326,7 +327,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_not_read_again_is_what_a_whole_look_would_find(
+        fn skipping_repeated_members_gives_the_result_of_a_full_read(
             lines in prop::collection::vec(record(), 1..12),
             starts: bool,
         ) {

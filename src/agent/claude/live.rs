@@ -1,4 +1,4 @@
-//! Which sessions clients have open: each client registers its process and the session that it is in.
+//! Finds the sessions that clients have open: each client registers its process and its session.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,17 @@ use crate::session::process::State;
 use crate::session::{Liveness, Store};
 use crate::system::process::{self, Presence, StartTime};
 
-/// A registration is a few hundred bytes.
+/// A registration has a few hundred bytes.
 const MAX_REGISTRATION: u64 = 64 * 1024;
 
-/// Shows each registration of a client: its file, the session that it is in, and its process.
+/// Calls a function with each registration of a client: its file, its session, and its process.
 pub(super) fn each_registration(
     store: &Store,
     found: &mut Found,
     mut see: impl FnMut(PathBuf, Option<String>, LiveRecord),
 ) {
     found.each_json(&store.root.join("sessions"), MAX_REGISTRATION, |path, bytes| {
-        // A client may be writing it just now; then it says nothing.
+        // A registration that a client is just writing is ignored.
         let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) else { return };
         let started = registration.proc_start.get().and_then(StartTime::parse);
         let id = registration.session_id.filled().map(str::to_owned);
@@ -36,12 +36,12 @@ fn state_of(status: &Text<'_>) -> State {
     }
 }
 
-/// Judges the processes that registered themselves as users of one session.
+/// Determines the liveness of a session from the processes that registered as its users.
 pub(in crate::agent) fn liveness(records: &[LiveRecord]) -> Liveness {
     judged(records).0
 }
 
-/// Judges the same processes, and returns what the one that decides says that it does.
+/// Like [`liveness`], and also returns the recorded activity of the process that decides.
 pub(super) fn judged(records: &[LiveRecord]) -> (Liveness, Option<State>) {
     let mut judged = (Liveness::Idle, None);
     for record in records {

@@ -1,4 +1,4 @@
-//! Claude Code: `<config dir>/projects/<slug>/<uuid>.jsonl`, sub-agents beside or below it.
+//! Claude Code: `<config dir>/projects/<slug>/<uuid>.jsonl`, sub-agents next to or below it.
 //!
 //! Facts: measured on the real clients 2.1.330 and 2.1.197; claude-agent-sdk-python e8bde601.
 
@@ -57,7 +57,8 @@ use slug::is_slug_of;
 pub(super) use start::anew;
 pub(super) use upkeep::link;
 
-/// A last message that is this much older than the session's newest record may be an old one that was written once more.
+/// If the last message is this much older than the session's newest record, it may be an old one that was written
+/// again.
 const LATEST_TURN: SignedDuration = SignedDuration::from_mins(10);
 
 /// The agent.
@@ -148,7 +149,7 @@ impl Agent for Claude {
             end.see(line);
             Some(messages(line, shows_sidechains))
         })?;
-        // Old records that were written once more may be the last; then only the whole file shows which are new.
+        // The last records may be old ones that were written again; then only the whole file shows which are new.
         let ends = |last: &Vec<Message>| last.windows(2).all(|pair| pair[0].at <= pair[1].at);
         let newest = copy.active_at.as_ref().map(|at| at.value);
         let is_late = |last: &Vec<Message>| {
@@ -169,7 +170,7 @@ impl Agent for Claude {
         each_line(&copy.place.path, &mut |line| {
             let Some(line) = line else { return see(Said::Message(too_long())) };
             let interest = interest(line);
-            // A record and its repetition are of the same interest.
+            // A record and its repetition have the same relevance.
             if interest == Interest::Nothing || repeats.has(line) {
                 return see(Said::Uninteresting(0));
             }
@@ -202,7 +203,7 @@ impl Agent for Claude {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        // With CLAUDE_CODE_PROJECT_DIR_NAME a person chose the name, which then says nothing of the directory.
+        // With CLAUDE_CODE_PROJECT_DIR_NAME the user chose the name, which is then unrelated to the directory.
         if !project.starts_with('-') {
             return true;
         }
@@ -214,7 +215,7 @@ impl Agent for Claude {
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
         if copy.is_filed_right {
-            // Evidence that was added since it was read has put it right.
+            // Evidence that was added after the read has corrected it.
             copy.health.remove(Health::MisfiledSession);
         }
     }
@@ -228,7 +229,7 @@ impl Agent for Claude {
     }
 
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
-        // The app may say otherwise when it starts the client.
+        // The app may override it when it starts the client.
         if desktop::is_in(store) { None } else { upkeep::retention(store, env) }
     }
 
@@ -241,7 +242,7 @@ impl Agent for Claude {
     }
 }
 
-/// The messages that were seen, to pass over those that the client wrote once more.
+/// The messages seen so far, to skip those that the client wrote again.
 #[derive(Default)]
 struct Repeats(HashSet<String>);
 
@@ -253,8 +254,8 @@ impl Repeats {
     }
 }
 
-/// Reads the two ends of a transcript. Returns the copy without a launch directory, and the directory that its last `relocated`
-/// record names.
+/// Reads the two ends of a transcript. Returns the copy without a launch directory, and the directory of its last
+/// `relocated` record.
 pub(super) fn read_transcript(place: Located, context: &ReadContext<'_>) -> Result<(Copy, Option<String>), PathError> {
     let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
     let mut copy = Copy::new(place);
@@ -283,7 +284,7 @@ pub(super) fn read_transcript(place: Located, context: &ReadContext<'_>) -> Resu
     Ok((copy, relocated))
 }
 
-/// Shows the messages of some branches of a transcript until `see` breaks, each once.
+/// Calls `see` with the messages of some branches of a transcript until it breaks, each once.
 pub(super) fn show(
     copy: &Copy,
     wanted: BranchFilter,
@@ -308,7 +309,7 @@ pub(super) fn is_silent(record: &[u8]) -> bool {
     Record::of_line(record).is_some_and(|record| record.is_silent())
 }
 
-/// Puts a line in words; one that is no record says nothing.
+/// Formats a line as messages; a line that is not a record has none.
 fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
     let parse = |line| serde_json::from_slice::<Record<'_>>(line).ok();
     let record = parse(line).or_else(|| parse(last_object(line)?));
@@ -320,7 +321,7 @@ fn is_exec(entrypoint: &str) -> bool {
     entrypoint.starts_with("sdk")
 }
 
-/// Takes the first recorded directory that encodes to the project, or else the start directory.
+/// Chooses the first recorded directory that encodes to the project, or else the start directory.
 pub(super) fn decide_launch_dir(
     copy: &mut Copy,
     relocated: Option<String>,
@@ -335,7 +336,7 @@ pub(super) fn decide_launch_dir(
     for (dir, source) in relocated.into_iter().chain(start).chain(last) {
         if evidence.iter().all(|evidence| evidence.dir != *dir) {
             let counts = is_filed_under(project, dir);
-            // Nearly every copy has one, and a vector grows by four.
+            // Nearly every copy has exactly one, and a vector would reserve four.
             evidence.reserve_exact(1);
             evidence.push(Evidence { dir: Arc::clone(dir), source, detail: "transcript".into(), counts });
         }

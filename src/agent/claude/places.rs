@@ -1,4 +1,4 @@
-//! Where transcripts lie: a directory for each project in the client's own, and sub-agents beside or below their session.
+//! Finds transcripts: one directory per project below the client's own, and sub-agents next to or below their session.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::system::env::Env;
 use crate::system::links;
 use crate::system::reach;
 
-/// The digits of the lead's id in the name of a team.
+/// Number of digits of the lead's id in the name of a team.
 const LEAD: usize = 8;
 
-/// Returns the client's own directory, and those that one person may keep beside it.
+/// Returns the client's own directory, and those that the user may keep next to it.
 pub(super) fn stores(env: &Env) -> Vec<Store> {
     let default = env.home.join(".claude");
     let chosen = env.agent_variable("CLAUDE_CONFIG_DIR").map(|dir| env.absolute(Path::new(dir)));
@@ -25,8 +25,8 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
     if !roots.contains(&default) {
         roots.push(default.clone());
     }
-    // One person may keep a root for each account, named after the default one.
-    // Other links of the home are not looked at: one may lead to a mount that does not answer.
+    // A user may keep one root per account, named after the default one. Other links in the home are ignored, because
+    // one may lead to a mount that does not answer.
     let mut others: Vec<PathBuf> = reach::read_dir(&env.home)
         .into_iter()
         .flatten()
@@ -45,7 +45,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
             let is_default = root == *chosen.as_ref().unwrap_or(&default);
             let mut store = Store { is_default, ..Store::usual(AgentKind::Claude, root) };
             store.made_below = desktop::tasks(&store.root).map(Path::to_path_buf);
-            // The variable moves the client's global file too, even when it names the default place.
+            // The variable moves the client's global file too, even if it names the default directory.
             if store.root == default && chosen.as_ref() != Some(&default) {
                 store.unset = vec!["CLAUDE_CONFIG_DIR"];
             } else {
@@ -70,7 +70,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
                 files.push((name, kind.is_file()));
             }
         }
-        // One after the other, so that each path is put together in the same memory.
+        // Sequential, so that each path is built in the same buffer.
         let mut path = dir.to_owned();
         found.places.reserve(files.len());
         for (id, is_file) in files {
@@ -138,7 +138,7 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
     }
 }
 
-/// Returns the id of the session that leads a team, or what the team's name says of it; `None` for the lead itself.
+/// Returns the id of the session that leads a team, or its prefix in the name of the team; `None` for the lead itself.
 ///
 /// The name of a team is `session-` and the first eight digits of its lead's id (2.1.220 and later).
 pub(super) fn lead(mate: &Located, team: &str) -> Option<String> {
@@ -149,7 +149,7 @@ pub(super) fn lead(mate: &Located, team: &str) -> Option<String> {
         .filter_map(|name| Some(name.strip_suffix(".jsonl")?.to_owned()))
         .filter(|id| id.starts_with(start))
         .collect();
-    // Of several, none can be told to be the one.
+    // If there are several, the lead is unknown.
     let id = <[String; 1]>::try_from(ids).map(|[id]| id).ok();
     Some(id.unwrap_or_else(|| start.to_owned()))
 }

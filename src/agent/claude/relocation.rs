@@ -1,9 +1,9 @@
-//! What Claude Code needs to find a session from another directory: the transcript and the directory beside it in that
-//! directory's project, nothing left behind, and a `relocated` record at the end.
+//! The changes that let Claude Code find a session from another directory: the transcript and the directory next to it
+//! move to that directory's project, nothing is left behind, and a `relocated` record is appended.
 //!
-//! Measured on 2.1.330, which moves sessions so itself when it leaves a worktree. A record of the tail overrides the first
-//! `cwd`, so no record is rewritten; 2.1.197 passes it over and goes by the project alone. A second transcript of the same
-//! id makes 2.1.330 refuse both.
+//! Measured on 2.1.330, which moves sessions in the same way when it leaves a worktree. A record at the end overrides
+//! the first `cwd`, so no record is rewritten; 2.1.197 ignores it and uses the project alone. A second transcript with
+//! the same id makes 2.1.330 refuse both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ use crate::session::{Copy, Store};
 use crate::system::env::Env;
 use crate::system::{names, reach};
 
-/// The client's own settings and what it keeps of each directory: megabytes where there are thousands.
+/// Maximum size of the client's settings and data per directory: megabytes if there are thousands of directories.
 const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
-/// A record of CAT holds one path.
+/// A record of CAT contains one path.
 const MAX_RECORD: u64 = 64 * 1024;
 
 pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a Mapping) -> Relocation<'a> {
     let each = move |copy: &Copy, to: &Path| {
         let (place, to) = (&copy.place, text(to)?);
-        // A project that a person named stays what it is called.
+        // A project that the user named keeps its name.
         let is_of_windows = |project: &str| {
             let encodes = |dir: &str| recorded::encodes(project, dir, is_slug_of);
             let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir)).filter_map(Path::to_str);
@@ -42,7 +42,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a M
         for from in place.side_dir.clone().into_iter().chain(meta).filter(|_| project != old) {
             acts.push(Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
         }
-        // CAT keeps where a session worked beside it.
+        // CAT stores the working directory of a session next to it.
         let record = PathBuf::from("cat/sessions").join(format!("{}.cwd", place.id));
         if let Some(dir) = small(&old.join(&record), MAX_RECORD)? {
             let end = dir.trim_end().len();
@@ -54,13 +54,13 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a M
         acts.push(Act::Edit { from: place.path.to_path_buf(), to: project.join(name), edits });
         Ok(Moved::by(acts))
     };
-    // Of several that go to one directory, the first.
+    // If several move to one directory, the first one wins.
     let notes: BTreeMap<PathBuf, PathBuf> = moves.iter().rev().filter_map(|gone| memory(store, gone)).collect();
     Relocation { once: notes.into_iter().map(|(to, from)| Act::Move { from, to }).collect(), each: Box::new(each) }
 }
 
-/// Returns where what the client has noted of a project goes, and where it is. It goes where all of its sessions do, unless
-/// there are notes already.
+/// Returns the new and the old path of the client's notes on a project. They move if all sessions of the project move,
+/// unless there are notes at the new path already.
 fn memory(store: &Store, gone: &DirMove) -> Option<(PathBuf, PathBuf)> {
     let projects = store.root.join("projects");
     let new = projects.join(project_of(gone.to.to_str()?)).join("memory");
@@ -69,7 +69,8 @@ fn memory(store: &Store, gone: &DirMove) -> Option<(PathBuf, PathBuf)> {
     (gone.is_whole && !is_there(&new)).then_some((new, old))
 }
 
-/// What the client keeps of directories: trust and costs in its global file, and where each prompt was typed.
+/// Returns the edits of the client's data about directories: trust and costs in its global file, and the directory of
+/// each prompt.
 pub(super) fn references(store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act> {
     let global = if store.set.is_empty() { env.home.join(".claude.json") } else { store.root.join(".claude.json") };
     let history = store.root.join("history.jsonl");
@@ -81,14 +82,14 @@ pub(super) fn references(store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act
     [edits(&global, keys), edits(&history, lines)].into_iter().flatten().collect()
 }
 
-/// Gives the entries of moved directories their new keys, unless there is one of the new key already.
+/// Renames the keys of moved directories, unless the new key already exists.
 fn keys(json: &str, mapping: &Mapping) -> Vec<Edit> {
     let Some(at) = json_value(json, &["projects"]) else { return Vec::new() };
     let entries = members(json, at.start);
     let renamed = |entry: &crate::format::json_text::Member<'_>| {
         let new = mapping.text_to(&entry.key)?;
         let is_free = entries.iter().all(|other| other.key != new);
-        // Behind the colon there is nothing but blanks before the value.
+        // Only blanks are between the colon and the value.
         let colon = entry.span.start + json[entry.span.start..entry.value.start].rfind(':')?;
         is_free.then(|| Edit::replace(entry.span.start..colon, serde_json::Value::from(new).to_string()))
     };

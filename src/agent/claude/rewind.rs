@@ -1,7 +1,7 @@
-//! Writes a rewound copy of a session as `claude --fork-session` writes a fork: every record keeps its id and its time, and gets
-//! the id of the new session.
+//! Writes a rewound copy of a session like `claude --fork-session` writes a fork: every record keeps its id and its
+//! time, and gets the id of the new session.
 //!
-//! Facts: measured on 2.1.332, whose resume of such a file sends just these messages to the model.
+//! Facts: measured on 2.1.332, whose resume of such a file sends exactly these messages to the model.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +18,7 @@ use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::{Copy, SessionKind};
 
-/// The largest transcript that is copied.
+/// Maximum size in bytes of a transcript that is copied.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Types of records with a title.
 const TITLES: [&str; 2] = ["custom-title", "ai-title"];
@@ -45,7 +45,7 @@ impl Rewind for Claude {
                 return if is_kept { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             };
             let Some(record) = Record::of_line(line) else { return ControlFlow::Continue(()) };
-            // A title may have been given later.
+            // A title may have been set later.
             let title = TITLES.iter().find(|kind| record.kind.is(kind));
             let uuid = record.uuid.filled();
             if title.is_none() && (!is_kept || uuid.is_none() || record.is_sidechain.0 || repeats.has(line)) {
@@ -79,7 +79,7 @@ impl Rewind for Claude {
     }
 }
 
-/// Returns a line with the id of another session; everything else stays as it is written.
+/// Returns a line with the id of another session; everything else is kept verbatim.
 fn with_session(line: &[u8], id: &str) -> serde_json::Result<Vec<u8>> {
     let mut members: IndexMap<String, &RawValue> = serde_json::from_slice(line)?;
     let id = to_raw_value(id)?;

@@ -1,11 +1,11 @@
-//! The folders in which Claude Code files the sessions of a directory.
+//! The names of the folders in which Claude Code files the sessions of a directory.
 
 use crate::system::names;
 
-/// The longest slug that is not cut and hashed.
+/// Maximum length of a slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;
 
-/// Encodes a directory: of each UTF-16 unit only ASCII letters and digits are kept.
+/// Encodes a directory: each UTF-16 unit that is not an ASCII letter or digit becomes a hyphen.
 pub(crate) fn slug(dir: &str) -> impl Iterator<Item = char> {
     dir.encode_utf16().map(|unit| match u8::try_from(unit) {
         Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
@@ -13,11 +13,11 @@ pub(crate) fn slug(dir: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Returns whether Claude Code files the sessions of a directory under this project, in any spelling of its accents: the
-/// recorded one and the one that was encoded may differ on a Mac.
+/// Returns whether Claude Code files the sessions of a directory under this project, in any spelling of its accents: on
+/// macOS, the recorded one and the encoded one may differ.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     if dir.is_ascii() && dir.len() <= MAX_SLUG {
-        // Most are, and each byte is a unit.
+        // The usual case, in which each byte is a UTF-16 unit.
         let is_kept = |(kept, byte): (u8, u8)| kept == if byte.is_ascii_alphanumeric() { byte } else { b'-' };
         return project.len() == dir.len() && project.bytes().zip(dir.bytes()).all(is_kept);
     }
@@ -29,19 +29,19 @@ fn encodes(project: &str, dir: &str) -> bool {
     if dir.encode_utf16().count() <= MAX_SLUG {
         return encoded.eq(project.chars());
     }
-    // Runtimes differ in their hashes, so of a cut slug only the first part can be compared (reference: SDK).
+    // Runtimes have different hashes, so only the first part of a cut slug can be compared (reference: SDK).
     let Some((start, hash)) = project.split_at_checked(MAX_SLUG) else { return false };
     let is_hash = hash.len() > 1 && hash.starts_with('-') && hash[1..].bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_hash && encoded.take(MAX_SLUG).eq(start.chars()) && (hash[1..] == *path_hash(dir) || !is_native_hash(&hash[1..]))
 }
 
-/// Names the project of a directory as the native client does, which composes accents first (measured on 2.1.330 and
-/// 2.1.197).
+/// Returns the project name of a directory like the native client, which composes accents first (measured on 2.1.330
+/// and 2.1.197).
 pub(crate) fn project_of(dir: &str) -> String {
     encoded(&names::composed(dir))
 }
 
-/// Names the project of a directory in this spelling.
+/// Returns the project name of a directory in this spelling.
 pub(super) fn encoded(dir: &str) -> String {
     let mut project: String = slug(dir).take(MAX_SLUG).collect();
     if dir.encode_utf16().count() > MAX_SLUG {
@@ -51,7 +51,7 @@ pub(super) fn encoded(dir: &str) -> String {
     project
 }
 
-/// The native client's hash is at most six digits of base 36; other runtimes have longer ones.
+/// Returns whether a hash may be the native client's: at most six digits of base 36; other runtimes have longer ones.
 fn is_native_hash(hash: &str) -> bool {
     hash.len() <= 6
 }

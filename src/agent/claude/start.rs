@@ -1,4 +1,4 @@
-//! How the client is started: with a session to go on with, or anew.
+//! The command line of the client: to continue a session, or to start a new one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use crate::agent::{Command, as_last_argument};
 use crate::session::{Copy, SessionKind};
 use crate::system::env::Env;
 
-/// What a client started from inside another one must not inherit: with them it keeps no transcript,
-/// or takes itself for the other session (measured on 2.1.330).
+/// Variables that a client must not inherit from another one: with them it keeps no transcript, or takes itself for the
+/// other session (measured on 2.1.330).
 pub(super) const NESTED: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
@@ -21,7 +21,7 @@ pub(super) const NESTED: &[&str] = &[
     "CLAUDE_PROJECT_DIR",
 ];
 
-/// Returns the command that goes on with a session, or says why there is none.
+/// Returns the command that continues a session, or the reason why there is none.
 pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
     match copy.kind {
         SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
@@ -38,7 +38,7 @@ pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, Stri
     Ok(Command { argv, last: as_last_argument(prompt), unset: NESTED.to_vec(), then_type: None })
 }
 
-/// Returns the plan of a new session in a directory, in the store that the client itself would take.
+/// Returns the plan of a new session in a directory, in the store that the client itself would use.
 pub(in crate::agent) fn anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
     let mut set = BTreeMap::new();
     if env.foreign_home {

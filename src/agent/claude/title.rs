@@ -1,5 +1,5 @@
-//! What Claude Code needs to show a session under another title: a `custom-title` record at the end of its transcript, which
-//! wins over every other title. Measured on 2.1.330 and 2.1.197, with records that were appended by hand.
+//! Changes the title of a session in Claude Code: a `custom-title` record at the end of its transcript overrides every
+//! other title. Measured on 2.1.330 and 2.1.197, with records that were appended by hand.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The records that name or move a session.
+//! The records that contain a title or a move of a session.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
@@ -11,10 +11,11 @@ use crate::format::jsonl::Jsonl;
 use crate::format::skim::Raw;
 use crate::session::Fact;
 
-/// Bytes of a transcript that are searched for the leaf of a summary; beyond them a list shows no title from a summary.
+/// Bytes of a transcript that are searched for the leaf of a summary; if it is farther down, a list shows no title from
+/// a summary.
 const LEAF_WINDOW: u64 = 64 * 1024 * 1024;
 
-/// The records that name or move a session; of each sort the last in the file wins.
+/// The records that contain a title or a move of a session; the last one of each type in the file wins.
 #[derive(Default)]
 pub(super) struct Titles {
     custom: Option<String>,
@@ -47,7 +48,7 @@ impl Titles {
         ]
     }
 
-    /// Takes a record that comes after every one before.
+    /// Adds a record that is later in the file than all earlier ones.
     pub(super) fn see_later(&mut self, record: &Record<'_>) {
         for (kept, seen) in self.pairs(record) {
             if let Some(seen) = seen.filled() {
@@ -57,7 +58,7 @@ impl Titles {
         self.summaries.extend(Summary::of(record));
     }
 
-    /// Takes a record that comes before every one seen so far.
+    /// Adds a record that is earlier in the file than all seen so far.
     pub(super) fn see_earlier(&mut self, record: &Record<'_>) {
         for (kept, seen) in self.pairs(record) {
             if kept.is_none() {
@@ -69,7 +70,7 @@ impl Titles {
         }
     }
 
-    /// Returns these titles, and where there are none those of `earlier` records.
+    /// Returns these titles, with missing ones taken from `earlier` records.
     pub(super) fn or(self, mut earlier: Self) -> Self {
         earlier.summaries.extend(self.summaries);
         Self {
@@ -88,14 +89,15 @@ impl Titles {
         self.relocated.take()
     }
 
-    /// Returns the records that summaries end at, if the title depends on them.
+    /// Returns the ids of the records at which summaries end, if the title depends on them.
     pub(super) fn leaves(&self) -> HashSet<&str> {
         let is_named = self.custom.is_some() || self.ai.is_some();
         self.summaries.iter().filter(|_| !is_named).filter_map(|summary| summary.leaf.as_deref()).collect()
     }
 
-    /// Returns the title in the order of the picker (measured on 2.1.330). `is_own` says which records are in this transcript:
-    /// a summary that ends at any other is of another session (2.1.197 ignores it, too).
+    /// Returns the title in the picker's order of precedence (measured on 2.1.330). `is_own` returns whether a record
+    /// is in this transcript: a summary that ends at any other record belongs to another session (2.1.197 ignores it,
+    /// too).
     pub(super) fn into_title(self, is_own: impl Fn(&str) -> bool) -> Option<Fact<Arc<str>>> {
         let is_own = |summary: &Summary| summary.leaf.as_deref().is_none_or(&is_own);
         let summary = self.summaries.into_iter().rev().find(is_own).map(|summary| summary.text);
@@ -104,7 +106,7 @@ impl Titles {
     }
 }
 
-/// Returns which of these ids are records of a transcript; of one that cannot be read, none.
+/// Returns those of the ids that are records of a transcript; empty if it is unreadable.
 pub(super) fn own_records(path: &Path, ids: &HashSet<&str>) -> HashSet<String> {
     let mut own = HashSet::new();
     if ids.is_empty() {
@@ -113,7 +115,7 @@ pub(super) fn own_records(path: &Path, ids: &HashSet<&str>) -> HashSet<String> {
     let Ok(mut lines) = Jsonl::open(path).and_then(|file| file.lines_within(LEAF_WINDOW)) else { return own };
     while let Ok(Some(line)) = lines.next_line() {
         let line = line.bytes.unwrap_or_default();
-        // In a text within JSON the quotes are escaped.
+        // Inside a JSON string the quotes are escaped.
         for at in memmem::find_iter(line, br#""uuid":""#) {
             let rest = &line[at + br#""uuid":""#.len()..];
             let id = rest.split(|byte| *byte == b'"').next().and_then(|id| str::from_utf8(id).ok());

@@ -1,5 +1,5 @@
-//! How the records of a conversation end: with what wrote them, where, in which session and on which branch. That is the same
-//! from one record to the next, so it need not be read again (measured on 2.1.330 and 2.1.197).
+//! The last members of conversation records: the program that wrote them, the directory, the session and the branch.
+//! They are the same from one record to the next, so they need not be parsed again (measured on 2.1.330 and 2.1.197).
 
 use std::ops::ControlFlow;
 
@@ -7,19 +7,19 @@ use memchr::{memchr, memchr3};
 
 use crate::format::skim::{self, Raw};
 
-/// How a trailer begins.
+/// The beginning of a trailer.
 const FIRST: &[u8] = br#","entrypoint":"#;
 
-/// The end of a record, from the member that says what wrote it.
+/// The end of a record, from the member `entrypoint` on.
 #[derive(Default)]
 pub(super) struct Trailer {
     bytes: Vec<u8>,
-    /// Whether it is that of the first record that says where it was written.
+    /// Set if it is the trailer of the first record with a directory.
     pub is_first: bool,
 }
 
 impl Trailer {
-    /// Takes the end of a record that says at its end what wrote it, and where.
+    /// Stores the trailer of a record, if it has one.
     pub(super) fn note(&mut self, line: &[u8], entrypoint: Raw<'_>) {
         if self.ends(line).is_some() {
             return;
@@ -35,13 +35,13 @@ impl Trailer {
         }
     }
 
-    /// Returns what stands before it in a record that ends in the same way.
+    /// Returns the part of a record before the trailer, if the record ends with this trailer.
     fn ends<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         line.strip_suffix(&*self.bytes).filter(|_| !self.bytes.is_empty())
     }
 
-    /// Reads what stands between the content and the trailer of a record that ends in the same way; `None` if it does not, or
-    /// if its sort or its time is not there.
+    /// Parses the members between the content and the trailer of a record; `None` if it does not end with this trailer,
+    /// or lacks a type or a time.
     pub(super) fn before<'l>(&self, line: &'l [u8]) -> Option<Before<'l>> {
         let rest = self.ends(line)?;
         let [mut kind, mut timestamp] = [Raw::default(); 2];
@@ -58,10 +58,10 @@ impl Trailer {
     }
 }
 
-/// What stands between the content and the trailer of a record.
+/// The members between the content and the trailer of a record.
 pub(super) struct Before<'l> {
-    /// What sort of record it is.
+    /// The type of the record.
     pub kind: Raw<'l>,
-    /// When it was written.
+    /// The time of the record.
     pub timestamp: Raw<'l>,
 }

@@ -1,4 +1,4 @@
-//! What `doctor` asks of Claude Code: directories whose transcript is gone, registrations that a kill left, its own
+//! Facts about Claude Code for `doctor`: directories whose transcript is gone, registrations that a kill left, its own
 //! deletion by age, and the chain of records.
 
 use std::collections::HashSet;
@@ -20,11 +20,11 @@ use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 
-/// Where administrators put settings that overrule a user's (Claude Code's documentation, settings).
+/// Settings of administrators, which override those of users (Claude Code's documentation, settings).
 const MANAGED_SETTINGS: &str = "/etc/claude-code/managed-settings.json";
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 const RETENTION_KEY: &str = "cleanupPeriodDays";
-/// What counts without the setting (documented, and measured on 2.1.330).
+/// The period without a setting (documented, and measured on 2.1.330).
 const DEFAULT_DAYS: i64 = 30;
 
 pub(super) fn strays(agent: &Claude, store: &Store, env: &Env) -> Strays {
@@ -38,7 +38,7 @@ pub(super) fn strays(agent: &Claude, store: &Store, env: &Env) -> Strays {
     Strays { strays, problems: found.problems }
 }
 
-/// Finds temporary files in a project, and directories of sessions whose transcript is gone and that are not in use.
+/// Finds temporary files in a project, and directories of sessions that have no transcript and are not in use.
 fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) -> Vec<Stray> {
     let mut strays = Vec::new();
     let mut files: HashSet<OsString> = HashSet::new();
@@ -56,7 +56,7 @@ fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) 
     }
     for (id, path) in dirs {
         let transcript = format!("{id}.jsonl");
-        // The listing leaves out links, but a link of that name is a transcript too.
+        // The listing omits links, but a link of that name is a transcript too.
         if files.contains(Path::new(&transcript).as_os_str())
             || path.with_extension("jsonl").symlink_metadata().is_ok()
             || is_live(&id)
@@ -75,10 +75,10 @@ fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) 
     strays
 }
 
-/// Finds registrations of processes that have ended: a kill leaves them until the client is next started.
+/// Finds registrations of processes that have ended: a kill leaves them until the next start of the client.
 fn registrations(store: &Store, env: &Env, strays: &mut Vec<Stray>, found: &mut Found) {
     if env.foreign_home {
-        // The processes of another machine or container cannot be asked for.
+        // The processes of another machine or container are not visible.
         return;
     }
     each_registration(store, found, |path, session_id, process| {
@@ -101,7 +101,7 @@ pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
     let managed = (!env.foreign_home).then(|| PathBuf::from(MANAGED_SETTINGS));
     for path in managed.into_iter().chain([own.clone()]) {
         let Some(bytes) = fsio::read_if_present(&path, MAX_SETTINGS).ok()? else { continue };
-        // The client does not delete anything while its settings cannot be read (documented).
+        // The client deletes nothing while its settings are unreadable (documented).
         let settings: Settings = serde_json::from_slice(&bytes).ok()?;
         if let Some(value) = settings.days {
             return Some(match whole_days(&value) {
@@ -113,11 +113,11 @@ pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
     Some(after(DEFAULT_DAYS, own))
 }
 
-/// Returns a number of days that every version understands. Versions before 2.1.89 keep nothing at 0, later ones accept no
-/// number below 1 (documented); a fraction or a text is documented for none.
+/// Parses a number of days that all versions accept. Versions before 2.1.89 keep nothing at 0, later ones accept no
+/// number below 1 (documented); a fraction or a string is not documented for any version.
 fn whole_days(value: &Value) -> Option<i64> {
     let days = value.as_f64().filter(|days| *days >= 1.0 && days.fract() == 0.0)?;
-    // A person who wants to keep everything writes a very large number.
+    // Users who want to keep everything set a very large number.
     #[expect(clippy::cast_possible_truncation, reason = "it is cut to a number that fits")]
     Some(days.min(1e6) as i64)
 }
@@ -135,7 +135,7 @@ struct Chained<'a> {
     leaf_uuid: Text<'a>,
 }
 
-/// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
+/// Parses the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
 pub(in crate::agent) fn link(line: &[u8]) -> Option<Link<'_>> {
     skimmed_link(line, ["uuid", "parentUuid", "leafUuid"]).or_else(|| {
         let chained: Chained<'_> = whole_record(line)?;
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_no_object_is_no_record() {
+    fn only_a_json_object_is_a_record() {
         let found = link(br#"{"uuid":"a","parentUuid":"b","message":{}}"#).expect("a link");
         assert_eq!((found.id.as_deref(), found.parent.as_deref()), (Some("a"), Some("b")));
         assert_eq!(link(br#"{"parentUuid":null,"type":"mode"}"#), Some(Link::default()));

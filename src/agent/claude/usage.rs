@@ -1,8 +1,10 @@
-//! The tokens and the cost of a transcript. A reply is in several records, each with the numbers so far (2.1.330).
+//! The tokens and the cost of a transcript. A reply consists of several records, each with the numbers so far
+//! (2.1.330).
 //!
 //! Costs are by 2.1.332, and by the transcripts that it wrote: it computes them from the prices of the API, also for a
-//! subscription. When it ends, and at other times, it writes `cost-state` with the total of the session, its sub-agents
-//! included; that of an earlier run is read back first. Versions before 1.0 wrote `costUSD` into each reply instead.
+//! subscription. At its end, and at other times, it writes `cost-state` with the total of the session and its
+//! sub-agents; at a start it first reads the total of the earlier run. Versions before 1.0 wrote `costUSD` into each
+//! reply instead.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -17,9 +19,9 @@ use crate::format::jsonl::each_line;
 use crate::session::Located;
 use crate::session::usage::{Cost, Tokens, Usage};
 
-/// A part of each record with tokens.
+/// A text in each record with tokens.
 const TOKENS: &[u8] = b"\"usage\"";
-/// A part of each record with a cost.
+/// A text in each record with a cost.
 const COST: &[u8] = b"ostUSD\"";
 
 #[derive(Deserialize)]
@@ -58,13 +60,13 @@ struct Costs<'a> {
     message: Option<&'a RawValue>,
 }
 
-/// The tokens and the costs in the lines so far.
+/// The tokens and the costs of the lines so far.
 pub(super) struct Usages<'p> {
     session: &'p str,
     /// By the id of the message.
     tokens: HashMap<String, Tokens>,
     costs: HashMap<String, Cost>,
-    /// The last total; `Some(None)` if it is not known.
+    /// The last total; `Some(None)` if it is unknown.
     total: Option<Option<Cost>>,
 }
 
@@ -73,7 +75,7 @@ impl<'p> Usages<'p> {
         Self { session: &place.id, tokens: HashMap::new(), costs: HashMap::new(), total: None }
     }
 
-    /// Takes a line; later numbers of the same reply replace earlier ones.
+    /// Adds a line; later numbers of the same reply replace earlier ones.
     pub(super) fn see(&mut self, line: &[u8]) {
         if memmem::find(line, TOKENS).is_some()
             && let Ok(Record { message: Message { id, usage } }) = serde_json::from_slice(line)
@@ -91,7 +93,7 @@ impl<'p> Usages<'p> {
 
     fn see_cost(&mut self, record: &Costs<'_>) {
         if record.kind.get() == Some("cost-state") {
-            // A fork may hold the total of the session that it was made from.
+            // A fork may contain the total of its original session.
             if record.session_id.get() == Some(self.session) {
                 let cost = dollars(record.total).filter(|_| !record.has_unknown_model_cost.0);
                 self.total = cost.map(Some).or(record.has_unknown_model_cost.0.then_some(None)).or(self.total);
@@ -101,7 +103,7 @@ impl<'p> Usages<'p> {
         }
     }
 
-    /// Adds up all replies.
+    /// Sums up all replies.
     pub(super) fn sum(self) -> Usage {
         let cost = self.total.unwrap_or_else(|| Cost::sum(self.costs.into_values()));
         Usage { tokens: Tokens::sum(self.tokens.into_values()), cost }

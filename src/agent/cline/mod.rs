@@ -1,7 +1,8 @@
 //! Cline CLI: `<data>/sessions/<id>/` with `<id>.json` about the session and `<id>.messages.json`, its conversation;
 //! sub-agents as `agent_….messages.json` in the folder of their parent.
 //!
-//! Tasks of the editor extension are in [`tasks`]. Facts: measured on 3.0.65. Its `sessions.db` says the same once more and is not read: a list is made from the folders.
+//! Tasks of the editor extension are in [`tasks`]. Facts: measured on 3.0.65. Its `sessions.db` repeats these facts and
+//! is not read: a list is made from the folders.
 
 pub(super) mod about;
 mod records;
@@ -34,7 +35,7 @@ use tasks::Tasks;
 
 const DATA_DIR: &str = "CLINE_DATA_DIR";
 const MESSAGES: &str = ".messages.json";
-/// A prompt and what the program was told stand in it, too.
+/// The file also contains a prompt and the instructions for the program.
 const MAX_META: u64 = 16 * 1024 * 1024;
 
 /// The agent.
@@ -62,7 +63,7 @@ impl Agent for Cline {
     fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
         let cost = match () {
             () if tasks::is_in(&copy.place) => tasks::cost(&copy.place)?,
-            // The session's total has the cost of its sub-agents, which are in no file of theirs.
+            // The session's total includes the cost of its sub-agents, whose files have no costs.
             () if copy.kind == SessionKind::Subagent => None,
             () => {
                 let meta = fsio::read_if_present(&meta_path(&copy.place), MAX_META)?.unwrap_or_default();
@@ -73,7 +74,7 @@ impl Agent for Cline {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        // The file about the session always says what the first prompt was, if only that there was none.
+        // The file about the session always has a member for the first prompt, even if there was none.
         tasks::is_silent(record) || Meta::parse(record).is_some_and(|meta| meta.names_prompt())
     }
 
@@ -161,7 +162,7 @@ impl Engine for Sessions {
             }
         };
         let meta = Meta::parse(&bytes);
-        // Written right after the other, so both are there unless somebody took one away.
+        // The two files are written one after the other, so a missing one was removed.
         copy.mark_if(meta.is_none(), Health::InvalidContent);
         let meta = meta.unwrap_or_default();
         let sum = unless_gone(document(&copy.place).glance(&messages_path(&copy.place)))?;
@@ -180,7 +181,7 @@ impl Engine for Sessions {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let mut sum = unless_gone(document(&copy.place).whole(&messages_path(&copy.place)))?;
-        // It was typed, although nothing but the other file says so.
+        // A prompt was typed, although only the other file contains it.
         let is_only_announced = sum.prompts + sum.replies == 0 && copy.first_prompt.is_some();
         sum.prompts += u64::from(is_only_announced);
         sum.fill_counts(copy);
@@ -195,7 +196,7 @@ impl Engine for Sessions {
         })?;
         if let (false, Some(prompt)) = (has_any, &copy.first_prompt) {
             let at = copy.created_at.as_ref().map(|at| at.value);
-            // There is nothing to break off after it.
+            // This is the only message, so a break needs no handling.
             let _ = see(Message::new(Role::User, prompt.value.to_string(), at));
         }
         Ok(())
@@ -210,10 +211,10 @@ impl Engine for Sessions {
     }
 }
 
-/// Finds the session of an id.
+/// Finds the session with an id.
 fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     let mut found = Found::default();
-    // A sub-agent's id begins with its parent's.
+    // A sub-agent's id begins with the id of its parent.
     let parent = id.split_once("__").map_or(id, |(parent, _)| parent);
     for folder in [id, parent].into_iter().filter(|id| is_word(id)) {
         let path = store.root.join("sessions").join(folder);
@@ -226,7 +227,7 @@ fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     found
 }
 
-/// Puts what the first file says into a copy.
+/// Fills in a copy from the first file.
 fn fill(copy: &mut Copy, meta: &Meta<'_>) {
     let of_session = |text: String| Fact::<Arc<str>>::new(text, "session");
     if !copy.place.is_subagent {
@@ -235,7 +236,7 @@ fn fill(copy: &mut Copy, meta: &Meta<'_>) {
             copy.notes.push(format!("its file says that its id is {id}"));
         }
         copy.first_prompt = meta.prompt().map(of_session);
-        // Until somebody renames it, the title is the first line of the prompt.
+        // Unless the user renames it, the title is the first line of the prompt.
         set_title(copy, meta.said("title").as_deref());
         copy.created_at = meta.started_at().map(|at| Fact::new(at, "session"));
         copy.git_branch = meta.branch().map(of_session);
@@ -248,7 +249,8 @@ fn fill(copy: &mut Copy, meta: &Meta<'_>) {
     }
 }
 
-/// Tells by the status and the process. A hub runs all sessions that are open, so that it is there proves nothing of one.
+/// Determines the liveness from the status and the process. A hub runs all open sessions, so its existence proves
+/// nothing about a single one.
 fn liveness(meta: &Meta<'_>) -> Liveness {
     let status = meta.status.get().filter(|status| matches!(*status, "running" | "idle"));
     match (status, meta.pid()) {
@@ -281,7 +283,7 @@ fn in_folder(store: &Arc<Store>, id: &str, folder: &Path, found: &mut Found) {
     }
 }
 
-/// Takes a conversation that is gone for an empty one that is damaged: what the other file says is worth listing.
+/// Treats a missing conversation as an empty, damaged one: the data in the other file is worth listing.
 fn unless_gone(sum: Result<Sum, PathError>) -> Result<Sum, PathError> {
     match sum {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Sum::gone()),
@@ -297,7 +299,7 @@ fn messages_path(place: &Located) -> PathBuf {
     if place.is_subagent { place.path.to_path_buf() } else { place.path.join(format!("{}{MESSAGES}", place.id)) }
 }
 
-/// Returns the file about a session; a sub-agent has only that of its parent.
+/// Returns the file about a session; a sub-agent has only the file of its parent.
 fn meta_path(place: &Located) -> PathBuf {
     match (place.path.parent(), &place.parent_id) {
         (Some(folder), Some(parent)) if place.is_subagent => folder.join(format!("{parent}.json")),

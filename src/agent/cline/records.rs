@@ -1,4 +1,4 @@
-//! The two files of a session: what is known about it, and its conversation.
+//! Parses the two files of a session: its metadata and its conversation.
 //!
 //! Facts: measured on Cline CLI 3.0.65.
 
@@ -14,7 +14,7 @@ use crate::format::turn::Turn;
 use crate::session::Role;
 use crate::session::usage::Cost;
 
-/// What `<id>.json` says of a session.
+/// The contents of `<id>.json`.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Meta<'a> {
@@ -25,18 +25,18 @@ pub(super) struct Meta<'a> {
     pub cwd: Text<'a>,
     pub model: Text<'a>,
     prompt: Text<'a>,
-    /// Where the conversation is; the program goes by this, not by where the file lies.
+    /// The path of the conversation, which the program uses instead of the file's actual location.
     pub messages_path: Text<'a>,
     metadata: Option<&'a RawValue>,
 }
 
 impl<'a> Meta<'a> {
-    /// Reads the file; `None` when it is no object.
+    /// Parses the file; `None` if it is not an object.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         record(bytes)
     }
 
-    /// Returns whether the file names the first prompt, which may be blank.
+    /// Returns whether the file has a first prompt, which may be blank.
     pub(super) fn names_prompt(&self) -> bool {
         self.prompt.get().is_some()
     }
@@ -45,28 +45,28 @@ impl<'a> Meta<'a> {
         self.started_at.instant()
     }
 
-    /// Returns the process that runs it: the hub's, or the client's if there was no hub yet.
+    /// Returns the process that runs it: the hub, or the client if there was no hub yet.
     pub(super) fn pid(&self) -> Option<u32> {
         self.pid?.get().parse().ok()
     }
 
-    /// Returns what is said of it under a name beside the rest.
+    /// Returns a text from the member `metadata`.
     pub(super) fn said(&self, name: &str) -> Option<String> {
         text_in(self.metadata, name).filled().map(str::to_owned)
     }
 
-    /// Returns the cost in US dollars, with that of the sub-agents; a model without a price adds zero.
+    /// Returns the cost in US dollars, including sub-agents; a model without a price adds zero.
     pub(super) fn cost(&self) -> Option<Cost> {
         let [own, all] = members(self.metadata, ["totalCost", "aggregatedAgentsCost"]);
         dollars(own).max(dollars(all))
     }
 
-    /// Returns the branch at its start.
+    /// Returns the git branch at its start.
     pub(super) fn branch(&self) -> Option<String> {
         text_in(member(self.metadata, "git"), "branch").filled().map(str::to_owned)
     }
 
-    /// Returns the first prompt. Killed in the first reply, a session has it nowhere else.
+    /// Returns the first prompt. If the session was killed during the first reply, no other file contains the prompt.
     pub(super) fn prompt(&self) -> Option<String> {
         self.said("prompt").or_else(|| {
             let prompt = self.prompt.filled()?;
@@ -82,7 +82,7 @@ pub(super) const LEAD: Document = Document { shape: SHAPE, turns: |raw| turn(raw
 /// The conversation of a sub-agent, whose task is not marked as typed.
 pub(super) const SUBAGENT: Document = Document { shape: SHAPE, turns: |raw| turn(raw, true).map(|turn| vec![turn]) };
 
-/// Returns what a person typed, without the mark around it.
+/// Returns the text that the user typed, without the tag around it.
 fn typed(text: &str) -> Option<&str> {
     let (_, rest) = text.trim_start().strip_prefix("<user_input")?.split_once('>')?;
     Some(rest.trim_end().strip_suffix("</user_input>").unwrap_or(rest))
@@ -93,7 +93,7 @@ fn turn(raw: &RawValue, is_subagent: bool) -> Option<Turn> {
         members(Some(raw), ["role", "content", "ts", "modelInfo", "metadata"]);
     let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
     let at = epoch(ts, 1000);
-    // An error of the API is shown as an answer.
+    // An API error is shown as an answer.
     let is_shown_only = member(metadata, "displayOnly").is_some_and(|flag| flag.get() == "true");
     let mut turn = match role.get()? {
         "user" => Turn::new(Role::User, at),
@@ -108,7 +108,7 @@ fn turn(raw: &RawValue, is_subagent: bool) -> Option<Turn> {
             (Role::User, Block::Text(text)) => match typed(&text) {
                 Some(prompt) => turn.say(prompt),
                 None if is_subagent => turn.say(text),
-                // Nothing else that stands there was typed.
+                // Other texts in a user message were not typed.
                 None => turn.tool(text),
             },
             (_, Block::Text(text)) => turn.say(text),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_marked_was_typed_but_for_the_task_of_a_sub_agent() {
+    fn only_tagged_text_and_the_task_of_a_sub_agent_are_prompts() {
         let wrapped = r#"{"role":"user","content":[{"type":"text","text":"<user_input mode=\"act\">a <b> c</user_input>"}],"ts":1769940000000}"#;
         let said = read(wrapped, false).expect("a message");
         assert_eq!(said.prompt(), Some("a <b> c"));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_no_reply_and_a_call_is_one() {
+    fn a_call_is_a_reply_and_an_error_is_not() {
         let reply = |text: &str| read(text, false).is_some_and(|turn| turn.is_reply());
         assert!(reply(r#"{"role":"assistant","content":[{"type":"tool_use","name":"run_commands","input":{}}]}"#));
         assert!(reply(r#"{"role":"assistant","content":"plain","modelInfo":{"id":"m"}}"#));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_is_taken_from_where_it_is_not_marked_first() {
+    fn the_prompt_in_the_metadata_takes_precedence() {
         let prompt = |text: &str| Meta::parse(text.as_bytes()).and_then(|meta| meta.prompt());
         assert_eq!(prompt(r#"{"prompt":"x","metadata":{"prompt":"y"}}"#).as_deref(), Some("y"));
         assert_eq!(

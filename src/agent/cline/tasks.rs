@@ -1,5 +1,6 @@
-//! Tasks of Cline's editor extension: `<editor>/User/globalStorage/saoudrizwan.claude-dev/tasks/<id>/`, with the messages that it shows
-//! in `ui_messages.json` and those for the model in `api_conversation_history.json`. Version 4 and later keep new tasks as sessions.
+//! Tasks of Cline's editor extension: `<editor>/User/globalStorage/saoudrizwan.claude-dev/tasks/<id>/`, with the
+//! displayed messages in `ui_messages.json` and those for the model in `api_conversation_history.json`. Version 4 and
+//! later store new tasks as sessions.
 //!
 //! Facts: cline/cline v3.40.0, its disk.ts and task/index.ts, and legacy-state-reader.ts of 21cb8d25; never measured.
 
@@ -28,7 +29,7 @@ use crate::session::{AgentKind, Comparison, Copy, Evidence, Fact, Located, Messa
 use crate::system::env::Env;
 use crate::system::{fsio, links};
 
-/// The messages that are shown, and those for the model.
+/// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
 const EXTENSION: &str = "saoudrizwan.claude-dev";
 /// The folders of editors in the directory of configurations, and their programs.
@@ -100,7 +101,7 @@ pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, Stri
     Ok(Command { argv: vec![program.to_owned(), ".".to_owned()], last: Vec::new(), unset: Vec::new(), then_type: None })
 }
 
-/// Says how the task is opened in the editor: no option does that.
+/// Returns the way to open the task in the editor: no option does that.
 pub(super) fn warning(copy: &Copy) -> String {
     let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
     let prompt = text::truncated(prompt, 60);
@@ -116,8 +117,8 @@ pub(super) fn is_silent(record: &[u8]) -> bool {
     record.get("say").and_then(Value::as_str).is_some_and(|say| SILENT.contains(&say))
 }
 
-/// Adds up the costs in US dollars that the extension noted with its requests, also those that it deleted since, and with its
-/// sub-agents; a model without a price adds zero. Facts: `getApiMetrics.ts`.
+/// Sums up the costs in US dollars that the extension recorded with its requests, including those of deleted requests
+/// and of its sub-agents; a model without a price adds zero. Facts: `getApiMetrics.ts`.
 pub(super) fn cost(place: &Located) -> Result<Option<Cost>, PathError> {
     const COSTLY: [&str; 3] = ["api_req_started", "deleted_api_reqs", "subagent_usage"];
     let [shown, _] = files(place);
@@ -197,14 +198,15 @@ impl Engine for Tasks {
     }
 }
 
-/// Finds the directory in the environment that the extension adds to the first prompt, for a task that its list lacks.
+/// Finds the directory in the environment that the extension adds to the first prompt, for a task that is missing in
+/// its list.
 fn directory(path: &Path) -> Option<String> {
     let (file, _) = fsio::open_regular(path).ok()?;
     let mut start = Vec::new();
     file.take(MAX_PROMPT).read_to_end(&mut start).ok()?;
     let dir = &start[memmem::find(&start, DIRECTORY)? + DIRECTORY.len()..];
     let dir = str::from_utf8(&dir[..memmem::find(dir, b") Files")?]).ok()?;
-    // It is part of a text in JSON.
+    // The directory is part of a JSON string.
     serde_json::from_str(&format!("\"{dir}\"")).ok()
 }
 
@@ -224,11 +226,11 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     };
     let mut turn = Turn::new(role, epoch(ts, 1000));
     match role {
-        // A part of a message is followed by the whole.
+        // A partial message is followed by the whole one.
         _ if partial.is_some_and(|partial| partial.get() == "true") => {}
         Role::User => turn.say(text),
         Role::Assistant => {
-            // Questions and plans are objects in a text.
+            // Questions and plans are JSON objects in a text.
             let object: Value = serde_json::from_str(text).unwrap_or_default();
             let part = ["question", "response"].iter().find_map(|key| object.get(key)?.as_str());
             turn.say(part.unwrap_or(text));

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Codex.
+//! The description of Codex in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,4 +1,4 @@
-//! What the two ends of a rollout tell, which is what a list needs.
+//! Reads the two ends of a rollout, which is sufficient for a list.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::agent::codex::records::{Prompt, Record, Turn};
 use crate::session::recorded;
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
-/// How many records near the end are read even after every field was found: times are not in order.
+/// Number of records near the end that are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 4;
 
-/// What the two ends of a rollout tell.
+/// The facts in the two ends of a rollout.
 #[derive(Default)]
 pub(super) struct Ends {
     pub(super) meta: Option<Meta>,
@@ -23,7 +23,7 @@ pub(super) struct Ends {
     sent: Option<String>,
     has_reply: bool,
     early_turn: Turn,
-    /// Whether every line of the file was seen from its start.
+    /// Set if every line of the file was seen from its start.
     pub(super) is_whole: bool,
     newest: Option<Timestamp>,
     late_turn: Turn,
@@ -60,7 +60,7 @@ impl Ends {
         self.meta.is_some() && self.typed.is_some()
     }
 
-    /// Returns whether the prompts are what the model was sent, because no event tells what was typed.
+    /// Returns whether prompts must be taken from the messages to the model, because no event contains the typed text.
     pub(super) fn lacks_events(&self) -> bool {
         self.typed.is_none() && self.sent.is_some()
     }
@@ -76,24 +76,24 @@ impl Ends {
             self.late_turn.cwd = self.late_turn.cwd.take().or(turn.cwd);
             self.late_turn.model = self.late_turn.model.take().or(turn.model);
         }
-        // Codex writes its first record again when the branch has changed; a copied history brings the parent's.
+        // Codex repeats its first record after a change of branch; a copied history contains the parent's.
         if record.is_meta() && self.late_branch.is_none() {
             let meta = Meta::parse(line).filter(|meta| meta.id == self.meta.as_ref().and_then(|own| own.id.clone()));
             self.late_branch = meta.and_then(|meta| meta.branch);
         }
     }
 
-    /// Returns whether the end shows where the last turn worked; a long one can begin far before it.
+    /// Returns whether the end shows the directory of the last turn; a long turn can begin far before the end.
     pub(super) fn knows_last_turn(&self) -> bool {
         self.late_turn.cwd.is_some() || self.row_dir.is_some()
     }
 
-    /// Takes the directory that Codex's own list of sessions names.
+    /// Sets the directory from Codex's own list of sessions.
     pub(super) fn see_row(&mut self, row: Option<&Evidence>) {
         self.row_dir = row.map(|row| row.dir.clone());
     }
 
-    /// Takes the first record of the last turn.
+    /// Adds the first record of the last turn.
     pub(super) fn see_last_turn(&mut self, line: &[u8]) {
         if let Some(turn) = Record::of_line(line).and_then(|record| record.turn()) {
             self.late_turn = Turn { cwd: turn.cwd, model: self.late_turn.model.take().or(turn.model) };
@@ -107,7 +107,7 @@ impl Ends {
             && self.records_from_end >= LAST_RECORDS
     }
 
-    /// Puts what is known into the copy.
+    /// Fills in the copy.
     pub(super) fn fill(self, copy: &mut Copy, is_archived: bool) {
         let prompt = self.typed.or(self.sent);
         let is_empty = self.is_whole && prompt.is_none() && !self.has_reply;
@@ -116,7 +116,7 @@ impl Ends {
         let is_exec = meta.source == Source::Exec;
         let (is_subagent, parent) = match meta.source {
             Source::Agent(parent) => (true, parent.or(meta.parent)),
-            // In some versions only the parent shows that another session made this one.
+            // In some versions, only the parent shows that another session started this one.
             _ => (meta.parent.is_some() && meta.forked_from.is_none(), meta.parent),
         };
         copy.kind = if is_archived {
@@ -124,7 +124,7 @@ impl Ends {
         } else if is_subagent {
             SessionKind::Subagent
         } else if meta.forked_from.is_some() {
-            // A fork has its parent's conversation, even before it has words of its own.
+            // A fork contains its parent's conversation, even before it has its own messages.
             SessionKind::Fork
         } else if is_empty {
             SessionKind::Empty

@@ -11,27 +11,27 @@ use serde_json::value::RawValue;
 use crate::format::json::{Text, instant, member, members, text_in};
 use crate::session::repository::Repository;
 
-/// What the first record says of the session as a whole.
+/// The facts about the whole session in the first record.
 ///
-/// The record holds the model's instructions too, so it can be larger than anything that is read at once. Fields are
-/// taken as they come, and a line that was cut off gives those before the cut.
+/// The record contains the model's instructions too, so it can be larger than any read window. Fields are taken in the
+/// order in which they are parsed, and a truncated line gives those before the cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Meta {
-    /// Whether it has the envelope that Codex writes since September 2025.
+    /// Set if the record has the envelope that Codex writes since September 2025.
     pub has_envelope: bool,
     /// The session's id.
     pub id: Option<String>,
-    /// When it was started.
+    /// The time of the start.
     pub created_at: Option<Timestamp>,
-    /// Where it was started.
+    /// The directory of the start.
     pub cwd: Option<String>,
-    /// How it was started.
+    /// The way the session was started.
     pub source: Source,
     /// The session that it was forked from.
     pub forked_from: Option<String>,
-    /// The session that made it.
+    /// The session that started it.
     pub parent: Option<String>,
-    /// The part of an earlier rollout that it continues; an error if it is in an unknown form.
+    /// The part of an earlier rollout that it continues; an error if its format is unknown.
     pub base: Option<Result<HistoryBase, UnknownBase>>,
     /// The branch at the start.
     pub branch: Option<String>,
@@ -44,31 +44,31 @@ pub(crate) struct Meta {
 pub(crate) struct HistoryBase {
     /// The last id in the name of that rollout.
     pub thread_id: String,
-    /// The number of its bytes that count.
+    /// Number of bytes of that rollout that count.
     pub end_byte_offset: u64,
 }
 
-/// A part of an earlier rollout in an unknown form.
+/// A part of an earlier rollout in an unknown format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownBase;
 
-/// How a session was started, as far as it matters.
+/// The way a session was started, as far as it matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// By a person, or by a program in a person's place.
+    /// By the user, or by a program on behalf of the user.
     #[default]
     Person,
     /// By `codex exec`.
     Exec,
-    /// By another session, which may be told.
+    /// By another session, with its id if that is recorded.
     Agent(Option<String>),
 }
 
 impl Meta {
-    /// Reads the first line of a rollout, or its beginning; `None` when it is no such record.
+    /// Parses the first line of a rollout, or its beginning; `None` if it is not such a record.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut reading = Reading::default();
-        // An error comes after the fields that could be read, and is no reason to give them up.
+        // An error occurs after the fields that could be parsed, so it does not invalidate them.
         let _ = Line(&mut reading).deserialize(&mut serde_json::Deserializer::from_slice(line));
         let Reading { kind, written_at, mut meta } = reading;
         match kind.as_deref() {
@@ -82,7 +82,7 @@ impl Meta {
     }
 }
 
-/// Returns whether a record is the header, or a mark without content, of a rollout without envelopes.
+/// Returns whether a record is the header, or a marker without content, of a rollout without envelopes.
 pub(super) fn is_bare_header(record: &[u8]) -> bool {
     let Ok(record) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(record) else { return false };
     let has = |name: &str| record.contains_key(name);
@@ -97,9 +97,9 @@ struct Reading {
     meta: Meta,
 }
 
-/// Takes the fields of the line.
+/// Takes the members of the line.
 struct Line<'m>(&'m mut Reading);
-/// Takes the fields of what the envelope holds.
+/// Takes the members of the envelope's payload.
 struct Body<'m>(&'m mut Meta);
 
 impl<'de> DeserializeSeed<'de> for Line<'_> {
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for Line<'_> {
                 "type" => self.0.kind = owned(&map.next_value()?),
                 "payload" => map.next_value_seed(Body(&mut self.0.meta))?,
                 "timestamp" => self.0.written_at = map.next_value::<Text<'de>>()?.instant(),
-                // Without an envelope these are the line's own.
+                // Without an envelope, these are members of the line itself.
                 "id" => self.0.meta.id = owned(&map.next_value()?),
                 "git" => git(map.next_value()?, &mut self.0.meta),
                 _ => drop(map.next_value::<IgnoredAny>()?),
@@ -183,7 +183,7 @@ fn git(git: &RawValue, meta: &mut Meta) {
     }
 }
 
-/// Reads `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and their like.
+/// Parses `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and similar values.
 fn source(raw: &RawValue) -> Source {
     if serde_json::from_str::<Text<'_>>(raw.get()).is_ok_and(|word| word.get() == Some("exec")) {
         return Source::Exec;
@@ -199,7 +199,7 @@ mod tests {
     use crate::agent::codex::records::Record;
 
     #[test]
-    fn a_record_that_was_cut_off_gives_what_comes_before_the_cut() {
+    fn a_truncated_record_gives_the_fields_before_the_cut() {
         let whole = r#"{"timestamp":"2026-02-01T10:00:01Z","type":"session_meta","payload":{"id":"i","timestamp":"2026-02-01T10:00:00Z","cwd":"/w","source":"exec","base_instructions":{"text":"aé\nb"},"git":{"branch":"main","commit_hash":"320f209fc4251fe1aed9f44d3b38c37a02a8a25a","repository_url":"git@h:a/b"}}}"#;
         let meta = Meta::parse(whole.as_bytes()).expect("facts");
         assert_eq!(meta.repository.remote.as_deref(), Some("git@h:a/b"));

@@ -48,15 +48,15 @@ use records::{Daemon, Prompt, Record, named};
 use rollouts::{is_archived, is_segment, locate, of_thread, packed_twin};
 use thread::Thread;
 
-/// What is read of the end at once: most turns fit.
+/// Number of bytes at the end that are read in one call: most turns fit.
 const TAIL: usize = 64 * 1024;
-/// How far to search for the second line if the first one is larger than any window.
+/// Number of bytes that are searched for the second line if the first one is larger than any window.
 const MAX_SKIPPED: u64 = 64 * 1024 * 1024;
-/// How far back to search for the beginning of the last turn.
+/// Number of bytes that are searched backwards for the beginning of the last turn.
 const MAX_TURN: u64 = 16 * 1024 * 1024;
-/// The bytes that only the first record of a turn contains: inside a string the quotes would be escaped.
+/// A text that only the first record of a turn contains: inside a string the quotes would be escaped.
 const TURN: &[u8] = br#""type":"turn_context""#;
-/// The daemon's file is some hundred bytes.
+/// The daemon's file has some hundred bytes.
 const MAX_DAEMON: u64 = 64 * 1024;
 const LOCKS: &str = "thread-writer-locks";
 
@@ -68,7 +68,7 @@ impl Agent for Codex {
         let mut stores = stores::by_variables(AgentKind::Codex, &[("CODEX_HOME", None)], env.home.join(".codex"), env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
-                // Neither may lead the agent away from a home that was named.
+                // If a home was named, neither variable may lead the agent away from it.
                 (true, _) => vec!["CODEX_HOME", "CODEX_SQLITE_HOME"],
                 (false, false) => vec!["CODEX_HOME"],
                 (false, true) => Vec::new(),
@@ -89,7 +89,7 @@ impl Agent for Codex {
         let mut notes = StoreNotes::default();
         let index = store.root.join("session_index.jsonl");
         let names = each_line(&index, &mut |line| {
-            // The last line of an id wins.
+            // The last line for an id wins.
             let named = line.and_then(named).map(|(id, name)| (id, Fact::new(name, "session-index")));
             notes.names.extend(named);
             ControlFlow::Continue(())
@@ -104,7 +104,8 @@ impl Agent for Codex {
 
     fn notes_before_change(&self, place: &Located, env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
-        // Names change nothing, and to list all rows and locks for each of many sessions would take for ever.
+        // Names are irrelevant for a change, and listing all rows and locks for each of many sessions would take too
+        // long.
         threads::add(&place.store, Some(&place.id), env, &mut notes);
         let lock = place.store.root.join(LOCKS).join(format!("{}.lock", place.id));
         let is_there = links::is_file(&lock);
@@ -114,7 +115,7 @@ impl Agent for Codex {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        // The beginning of a fork is the other thread's, and a list does without.
+        // The beginning of a fork belongs to the other thread, and a list does not need it.
         let thread = if is_segment(&place.path) { Some(Thread::chain(&place)?) } else { None };
         let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
         let path = place.path.clone();
@@ -188,7 +189,7 @@ impl Agent for Codex {
     }
 
     fn not_after(&self, place: &Located) -> Option<Timestamp> {
-        // One that is packed may be broken.
+        // A compressed rollout may be damaged.
         last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
@@ -203,7 +204,7 @@ impl Agent for Codex {
         let thread = Thread::of(&copy.place)?;
         let branches = rollbacks::branches(&thread)?;
         thread.each_line(&mut |line| {
-            // The first line may be too long to be read; that is not an error.
+            // The first line may be too long to load; that is not an error.
             let is_meta = line.is_first && line.bytes.is_none_or(|line| Meta::parse(line).is_some());
             match line.bytes.and_then(Record::parse) {
                 _ if is_meta || line.is_foreign => {}
@@ -283,7 +284,7 @@ impl Agent for Codex {
         let branches = rollbacks::branches(&thread)?;
         let mut number = 0;
         thread.each_line(&mut |line| {
-            // The first line holds what is told of the session, which may be too much to be read.
+            // The first line contains the session's metadata, which may be too long to load.
             let (at, is_meta) = (number, line.is_first);
             number += 1;
             match line.bytes {
@@ -308,7 +309,7 @@ impl Agent for Codex {
             has_rollback |= rollbacks::taken_back(line).is_some();
             Some(message(line, lacks_events))
         })?;
-        // A record that is too long may be the first, which is not a message.
+        // A record that is too long may be the first one, which is not a message.
         Ok(last.filter(|last| !has_rollback && !last.contains(&too_long())))
     }
 
@@ -333,12 +334,12 @@ impl Agent for Codex {
             let why = "Codex's background process has it open, and only a terminal session can join it";
             return Err(format!("{why}: resume it without --prompt"));
         }
-        // Without its flag, `exec` refuses outside a git repository; it takes no directory.
+        // Without its flag, `exec` refuses to run outside a git repository; it accepts no directory.
         let words: &[&str] = match prompt {
             Some(_) => &["codex", "exec", "--skip-git-repo-check", "resume"],
             None => &["codex", "resume"],
         };
-        // Always the full id: what is no id that it knows starts a new session without a word.
+        // Always pass the full id: Codex silently starts a new session for an unknown one.
         Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
@@ -347,12 +348,12 @@ impl Agent for Codex {
     }
 
     fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
-        // Older versions take no lock; that they have the file open is all there is.
+        // Older versions take no lock; the only evidence is that they have the file open.
         mark_writers(copies);
     }
 }
 
-/// Returns the message of a line; in a rollout that lacks events, a prompt is read from what was sent to the model.
+/// Returns the message of a line. In a rollout without events, prompts are taken from the messages to the model.
 fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
     let record = Record::parse(line)?;
     let prompt = match record.prompt() {
@@ -364,7 +365,7 @@ fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
     prompt.or_else(|| record.message())
 }
 
-/// Notes which sessions a client is writing to.
+/// Records the sessions that a client is writing to.
 fn add_locks(store: &Store, notes: &mut StoreNotes) {
     let mut found = Found::default();
     let mut table = None;
@@ -378,7 +379,8 @@ fn add_locks(store: &Store, notes: &mut StoreNotes) {
     notes.problems.append(&mut found.problems);
 }
 
-/// Tells by the lock of a session whether a client is writing to it; the file stays when it is not.
+/// Determines from the lock of a session whether a client is writing to it; the file remains after the client has
+/// ended.
 fn writer(lock: &Path, table: &Locks) -> Option<Liveness> {
     match table.holder(lock) {
         Lock::Free => None,
@@ -397,14 +399,14 @@ fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
         std::iter::once(path).chain(twin)
     });
     let (root, id) = (&place.store.root, &place.id);
-    // The lock is left: who takes it away from a process that is just starting lets two write.
+    // The lock file is kept: if it were removed while a process is starting, two processes could write.
     let capabilities = root.join("tui-thread-reference-capabilities").join(id);
     let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
     let own = own.filter(|path| **path == *place.path || is_there(path));
     Belongings { own: own.collect(), shared: shared.collect() }
 }
 
-/// Reads the start of a rollout, past a first line of any size.
+/// Reads the start of a rollout, after a first line of any size.
 fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
     let mut ends = Ends::default();
     let mut has_line = false;
@@ -416,7 +418,8 @@ fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
     if has_line || file.is_empty() {
         return Ok(ends);
     }
-    // The model's instructions are in the first line. Its facts come before them, the conversation behind it.
+    // The first line contains the model's instructions. The metadata precede them, and the conversation follows that
+    // line.
     ends.meta = Meta::parse(file.beginning());
     let mut lines = file.lines_within(MAX_SKIPPED)?;
     let mut left = TAIL;
@@ -433,7 +436,7 @@ fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
 
 /// Implements [`About::list_anew`](super::about::About::list_anew).
 fn list_anew(root: &Path) -> Option<String> {
-    // A variable may lead it to another directory, which then is not known here.
+    // A variable may lead Codex to another directory, which is unknown here.
     let list = threads::of_store(root)?;
     let root = list.parent()?;
     let former = root.join("former");
@@ -444,7 +447,7 @@ fn list_anew(root: &Path) -> Option<String> {
 /// Implements [`About::joins`](super::about::About::joins).
 fn joins(copy: &Copy) -> bool {
     let Liveness::Live { pid } = copy.liveness else { return false };
-    // It keeps sessions open after their terminals are gone.
+    // The daemon keeps sessions open after their terminals are closed.
     let path = copy.place.store.root.join("app-server-daemon/daemon.pid");
     let Ok(bytes) = fsio::read_bounded(&path, MAX_DAEMON) else { return false };
     let daemon: Daemon = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -461,7 +464,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_a_copy_goes_with_it_and_what_belongs_to_the_session_with_its_last_copy() {
+    fn own_files_go_with_a_copy_and_shared_ones_with_the_last_copy() {
         let dir = tempfile::tempdir().expect("a directory");
         let (root, id) = (dir.path(), "01a1fff5-96db-71a1-b8b1-d7008cddc9ea");
         let put = |name: &str| {

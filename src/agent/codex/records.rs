@@ -1,8 +1,8 @@
 //! The records of Codex's rollouts, with only the fields that are used.
 //!
-//! Codex has used three vocabularies, and one file may mix the latter two: bare items without an envelope (until
-//! September 2025), `user_message` events (0.57), and `item_completed` events with a `UserMessage` (0.169).
-//! Facts: measured on 0.169.0 and 0.57.0; openai/codex rollout crate 005c8184 for the rest.
+//! Codex has used three formats, and one file may mix the latter two: bare items without an envelope (until September
+//! 2025), `user_message` events (0.57), and `item_completed` events with a `UserMessage` (0.169). Facts: measured on
+//! 0.169.0 and 0.57.0; openai/codex rollout crate 005c8184 for the rest.
 
 use std::borrow::Cow;
 
@@ -24,12 +24,12 @@ pub(crate) struct Record<'a> {
     kind: Text<'a>,
     #[serde(default)]
     payload: Raw<'a>,
-    /// Whether it is an item without an envelope, and so its own payload.
+    /// Set for an item without an envelope, which is its own payload.
     #[serde(skip)]
     is_bare: bool,
 }
 
-/// What a record is about: its payload, or the whole line where there is no envelope.
+/// The payload of a record, or the whole line if there is no envelope.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Payload<'a> {
@@ -40,7 +40,7 @@ struct Payload<'a> {
     model: Raw<'a>,
     content: Raw<'a>,
     message: Raw<'a>,
-    /// What sort of user message it is; only some versions of 2025 tell.
+    /// The type of a user message, which only some versions of 2025 record.
     #[serde(rename = "kind")]
     message_kind: Raw<'a>,
     item: Raw<'a>,
@@ -53,13 +53,13 @@ struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// Reads an object; whatever else is there has no fields.
+    /// Parses an object; any other value has no fields.
     fn of(raw: Raw<'a>) -> Self {
         let bytes = raw.bytes().unwrap_or_default();
         Self::skimmed(bytes).or_else(|| record(bytes)).unwrap_or_default()
     }
 
-    /// Reads what is plainly an object; `None` if it takes a parser to know.
+    /// Parses a value that is plainly an object; `None` if only a parser can decide that.
     fn skimmed(bytes: &'a [u8]) -> Option<Self> {
         let (mut payload, mut kind, mut role) = (Self::default(), Raw::default(), Raw::default());
         let mut is_plain = true;
@@ -81,7 +81,7 @@ impl<'a> Payload<'a> {
                 b"error" => &mut payload.error,
                 _ => return,
             };
-            // A parser refuses what is there twice.
+            // A parser refuses a repeated member.
             is_plain &= std::mem::replace(field, value).bytes().is_none();
         })?;
         (payload.kind, payload.role) = (kind.text()?, role.text()?);
@@ -89,16 +89,16 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Something that a person typed, as a record holds it.
+/// A user prompt in the form in which a record contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Prompt {
-    /// An event says so; the text is empty for an image alone.
+    /// From an event; the text is empty for an image alone.
     Typed(String),
-    /// What the model was sent in a person's name; it counts only in a rollout without such events.
+    /// A message to the model in the role of the user; it counts only in a rollout without such events.
     Sent(String),
 }
 
-/// How texts begin that Codex put in, not a person (0.169.0; the rest is in the source's lists).
+/// Beginnings of texts that Codex inserted (0.169.0; the rest is in the source's lists).
 const INJECTED: &[&str] = &[
     "<environment_context>",
     "<user_instructions>",
@@ -112,10 +112,10 @@ const INJECTED: &[&str] = &[
     "<subagent_notification>",
     "<skill>",
 ];
-/// The heading after which an editor's extension puts what was typed.
+/// The heading after which an editor extension puts the typed text.
 const REQUEST: &str = "## My request for Codex:";
 
-/// Returns the typed part of a prompt; an editor adds what it shows.
+/// Returns the typed part of a prompt; an editor extension prepends its context.
 fn without_context(text: &str) -> &str {
     match text.split_once(REQUEST) {
         Some((before, typed)) if before.trim_start().starts_with('#') => typed.trim(),
@@ -126,19 +126,19 @@ fn without_context(text: &str) -> &str {
 /// The directory and the model of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// Where it worked.
+    /// Its working directory.
     pub cwd: Option<String>,
-    /// Which model answered.
+    /// The model that answered.
     pub model: Option<String>,
 }
 
 impl<'a> Record<'a> {
-    /// Reads a line; `None` when it is not a JSON object.
+    /// Parses a line; `None` if it is not a JSON object.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         Some(record::<Self>(line)?.or_bare(line))
     }
 
-    /// Reads a line, most often without parsing what nobody asks for.
+    /// Parses a line, usually without parsing unused members.
     pub(crate) fn of_line(line: &'a [u8]) -> Option<Self> {
         let skimmed = || {
             let [timestamp, kind, payload] = skim::single_members(line, ["timestamp", "type", "payload"])?;
@@ -158,12 +158,12 @@ impl<'a> Record<'a> {
         if self.is_bare { Some("response_item") } else { self.kind.get() }
     }
 
-    /// Returns when the record was written; bare items do not tell.
+    /// Returns the time of the record; bare items have none.
     pub(crate) fn at(&self) -> Option<Timestamp> {
         self.timestamp.instant()
     }
 
-    /// Returns whether it is about the session as a whole.
+    /// Returns whether the record is about the session as a whole.
     pub(crate) fn is_meta(&self) -> bool {
         self.kind() == Some("session_meta")
     }
@@ -177,7 +177,7 @@ impl<'a> Record<'a> {
         Some(Turn { cwd: payload.cwd.filled(), model: payload.model.filled() })
     }
 
-    /// Returns what a person typed, if this record tells of it.
+    /// Returns the user's prompt, if the record contains one.
     pub(crate) fn prompt(&self) -> Option<Prompt> {
         let kind = self.kind().filter(|kind| matches!(*kind, "event_msg" | "response_item"))?;
         let payload = self.payload();
@@ -223,7 +223,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Returns whether the model says or calls something here; each such record is one reply.
+    /// Returns whether the record is a reply with a text or a call; each such record is one reply.
     pub(crate) fn is_reply(&self) -> bool {
         if self.kind() != Some("response_item") {
             return false;
@@ -239,7 +239,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Returns the directory that the first message of a rollout without an envelope tells the model.
+    /// Returns the directory in the first message to the model of a rollout without an envelope.
     pub(crate) fn told_cwd(&self) -> Option<String> {
         let payload = self.payload();
         let texts = texts(payload.content);
@@ -253,7 +253,7 @@ impl<'a> Record<'a> {
         Some(dir.trim().to_owned()).filter(|dir| !dir.is_empty())
     }
 
-    /// Puts the record in words, as far as it is part of the conversation; what a person typed is [`Record::prompt`].
+    /// Formats the record as a message, if it is part of the conversation; for prompts see [`Record::prompt`].
     pub(crate) fn message(&self) -> Option<Message> {
         let at = self.at();
         let payload = self.payload();
@@ -301,7 +301,7 @@ fn texts(content: Raw<'_>) -> Vec<Cow<'_, str>> {
     texts.collect()
 }
 
-/// Reads a line of `session_index.jsonl`: a session and the name that it was given (0.169.0).
+/// Parses a line of `session_index.jsonl`: a session and its name (0.169.0).
 pub(crate) fn named(line: &[u8]) -> Option<(String, String)> {
     let [id, name] = texts_in(record(line), ["id", "thread_name"]);
     Some((id.get()?.to_owned(), name.filled()?.trim().to_owned()))
@@ -312,12 +312,12 @@ pub(crate) fn named(line: &[u8]) -> Option<(String, String)> {
 pub(crate) struct Daemon {
     /// Its process id.
     pub pid: u32,
-    /// When it started.
+    /// The identity of the process.
     #[serde(default, rename = "processIdentity")]
     pub identity: DaemonIdentity,
 }
 
-/// What distinguishes the process from another one with the same id.
+/// Data that distinguishes the process from another one with the same id.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct DaemonIdentity {
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_typed_is_told_in_either_vocabulary() {
+    fn typed_prompts_are_parsed_in_both_formats() {
         for (line, expected) in [
             (r#"{"type":"event_msg","payload":{"type":"user_message","message":"a\tb","images":[]}}"#, "a\tb"),
             (r#"{"type":"event_msg","payload":{"type":"user_message","message":"x","kind":"plain"}}"#, "x"),
@@ -371,14 +371,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_twice_is_refused_as_a_parser_does() {
+    fn a_repeated_member_is_refused_like_by_a_parser() {
         assert!(Record::of_line(br#"{"type":"event_msg","type":"event_msg","payload":{}}"#).is_none());
         let twice = r#"{"type":"response_item","payload":{"type":"function_call","name":"a","name":"b"}}"#;
         assert!(!record(twice).is_reply());
     }
 
     #[test]
-    fn what_the_model_was_sent_is_told_apart() {
+    fn a_prompt_sent_to_the_model_is_marked_as_sent() {
         for line in [
             r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /w"},{"type":"input_text","text":"x"}]}}"##,
             r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}"#,
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_message_of_a_bare_rollout_tells_its_directory() {
+    fn the_first_message_of_a_bare_rollout_has_its_directory() {
         for line in [
             r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n  <cwd>/w/a b</cwd>\n</environment_context>"}]}"#,
             r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n\nCurrent working directory: /w/a b\nApproval policy: never\n</environment_context>"}]}"#,

@@ -1,6 +1,7 @@
-//! Turns that Codex took back: a resume leaves them out.
+//! Turns that Codex rolled back: a resume omits them.
 //!
-//! Facts: measured on 0.169.0, by the requests of a resume after a `thread_rolled_back`, and after a rewind in the terminal.
+//! Facts: measured on 0.169.0, by the requests of a resume after a `thread_rolled_back`, and after a rewind in the
+//! terminal.
 
 use std::ops::ControlFlow;
 
@@ -28,14 +29,14 @@ struct Rollback {
     num_turns: usize,
 }
 
-/// Returns how many turns a line takes back, if it does.
+/// Returns the number of turns that a line rolls back, if it does.
 pub(super) fn taken_back(line: &[u8]) -> Option<usize> {
     memmem::find(line, EVENT)?;
     let event: Event = serde_json::from_slice(line).ok()?;
     (event.payload.kind.as_bytes() == EVENT).then_some(event.payload.num_turns)
 }
 
-/// Reads the branches of a thread: the turns that count, and those that were taken back.
+/// Reads the branches of a thread: the turns that count, and those that were rolled back.
 pub(super) fn branches(thread: &Thread) -> Result<Branches, PathError> {
     let mut is_any = thread.is_rewound();
     if !is_any {
@@ -47,7 +48,8 @@ pub(super) fn branches(thread: &Thread) -> Result<Branches, PathError> {
     if !is_any {
         return Ok(Branches::default());
     }
-    // A turn begins with the prompt that was sent to the model or, in older rollouts, with the event of a typed prompt.
+    // A turn begins with the prompt in the messages to the model or, in older rollouts, with the event of a typed
+    // prompt.
     let (mut sent, mut typed, mut has_sent, mut lines) = (Turns::new(), Turns::new(), false, 0);
     let mut beyond = None;
     thread.each_line(&mut |line| {

@@ -1,4 +1,4 @@
-//! The places and the names of rollouts.
+//! The locations and the names of rollouts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ const MAX_DEPTH: usize = 3;
 /// The directory of archived rollouts.
 pub(super) const ARCHIVE: &str = "archived_sessions";
 
-/// Finds the threads of a store by the names of their rollouts. The place of a thread in several rollouts is the newest one.
+/// Finds the threads of a store by the names of their rollouts. A thread in several rollouts is located at the newest
+/// one.
 pub(super) fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
     let mut found = every(store, &is_wanted);
     let segments = found.places.iter().filter(|place| is_segment(&place.path));
@@ -59,7 +60,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
         }
     }
     for (name, (path, is_file)) in &files {
-        // Codex prefers the plain one to the packed one.
+        // Codex prefers the plain file to the compressed one.
         let has_plain = name.strip_suffix(".zst").is_some_and(|plain| files.contains_key(plain));
         let Some(id) = rollout_id(name).filter(|_| !has_plain) else { continue };
         if !is_file {
@@ -75,12 +76,12 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
     found
 }
 
-/// Returns the id of the thread in a rollout's name.
+/// Returns the id of the thread in the name of a rollout.
 fn rollout_id(name: &str) -> Option<&str> {
     Some(ids_in(name)?.0)
 }
 
-/// Returns the ids at the end of a rollout's name: of the thread, and of the segment if it is one.
+/// Returns the ids at the end of a rollout's name: the id of the thread, and that of the segment if it is one.
 fn ids_in(name: &str) -> Option<(&str, Option<&str>)> {
     let stem = name.strip_suffix(".zst").unwrap_or(name).strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
     let (rest, id) = split_id(stem)?;
@@ -106,7 +107,7 @@ pub(super) fn is_segment(path: &Path) -> bool {
     ids(path).is_some_and(|(_, segment)| segment.is_some())
 }
 
-/// Finds the rollout whose name ends with this id: mostly it is in the same directory as the one that continues it.
+/// Finds the rollout whose name ends with this id; usually it is in the same directory as the one that continues it.
 pub(super) fn find(place: &Located, id: &str) -> Option<PathBuf> {
     let is_meant = |path: &Path| ids(path).is_some_and(|(thread, segment)| segment.unwrap_or(thread) == id);
     let dir = place.path.parent()?;
@@ -115,7 +116,7 @@ pub(super) fn find(place: &Located, id: &str) -> Option<PathBuf> {
     meant(near).or_else(|| meant(every(&place.store, &|_: &str| true).places))
 }
 
-/// Returns the packed form beside a plain rollout, which Codex removes with it.
+/// Returns the compressed form next to a plain rollout, which Codex removes together with it.
 pub(super) fn packed_twin(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str().filter(|name| !name.ends_with(".zst"))?;
     Some(path.with_file_name(format!("{name}.zst")))

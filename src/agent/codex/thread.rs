@@ -1,9 +1,9 @@
-//! The files of a thread. After a rewind, Codex continues a thread in another rollout, a segment; and a fork begins with a part of
-//! another thread. The first record of both names that part.
+//! The files of a thread. After a rewind, Codex continues a thread in another rollout, a segment; and a fork begins
+//! with a part of another thread. The first record of both names that part.
 //!
-//! Facts: measured on 0.169.0, by the requests of a resume after one rewind, two rewinds, and a fork. The first record of
-//! `rollout-<time>-<thread>_<segment>.jsonl`, and of a fork, has `history_base`: the last id in the name of the earlier rollout, and
-//! the bytes of it that count.
+//! Facts: measured on 0.169.0, from the requests of a resume after one rewind, two rewinds, and a fork. In a fork, and
+//! in `rollout-<time>-<thread>_<segment>.jsonl`, the first record has `history_base`: the last id in the name of the
+//! earlier rollout, and the number of its bytes that count.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::session::Located;
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) path: PathBuf,
-    /// The bytes that the next part continues.
+    /// Number of bytes that the next part continues.
     end: u64,
     /// Set if it belongs to another thread.
     pub(super) is_foreign: bool,
@@ -28,13 +28,13 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) parts: Vec<Part>,
-    /// The reason if a part of the conversation is not in them.
+    /// The reason if a part of the conversation is missing.
     pub(super) lacks: Option<String>,
 }
 
 /// A line of a thread.
 pub(super) struct ThreadLine<'l> {
-    /// Its bytes; `None` if it is too long to be read.
+    /// The bytes; `None` if the line is too long to load.
     pub(super) bytes: Option<&'l [u8]>,
     /// Set for the first line of a rollout.
     pub(super) is_first: bool,
@@ -45,7 +45,7 @@ pub(super) struct ThreadLine<'l> {
 }
 
 impl Thread {
-    /// Finds every rollout of a thread, with the segments that were taken back as a whole.
+    /// Finds every rollout of a thread, including segments that were rolled back as a whole.
     pub(super) fn of(place: &Located) -> Result<Self, PathError> {
         let mut thread = Self::chain(place)?;
         if is_segment(&place.path) {
@@ -59,7 +59,8 @@ impl Thread {
         Ok(thread)
     }
 
-    /// Finds the rollouts that a resume continues. If one cannot be found or understood, those that are known are returned.
+    /// Finds the rollouts that a resume continues. If one is missing or of an unknown format, the known ones are
+    /// returned.
     pub(super) fn chain(place: &Located) -> Result<Self, PathError> {
         let own = thread_id(&place.path);
         let mut parts = vec![Part { path: place.path.to_path_buf(), end: u64::MAX, is_foreign: false }];
@@ -112,12 +113,12 @@ impl Thread {
         root.map_or(Path::new(""), |part| &part.path)
     }
 
-    /// Returns whether turns of it were taken back by a rewind.
+    /// Returns whether a rewind rolled back turns of the thread.
     pub(super) fn is_rewound(&self) -> bool {
         self.parts.iter().filter(|part| !part.is_foreign).count() > 1
     }
 
-    /// Shows each line of every rollout until `see` breaks.
+    /// Calls `see` with each line of every rollout until it breaks.
     pub(super) fn each_line(&self, see: &mut dyn FnMut(ThreadLine<'_>) -> ControlFlow<()>) -> Result<(), PathError> {
         for part in &self.parts {
             let Some(file) = Jsonl::open_if_present(&part.path)? else { continue };
@@ -137,7 +138,7 @@ impl Thread {
     }
 }
 
-/// Reads the first record of a rollout.
+/// Parses the first record of a rollout.
 fn start_of(path: &Path) -> Result<Meta, PathError> {
     let mut file = Jsonl::open(path)?;
     let mut meta = None;

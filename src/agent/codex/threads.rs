@@ -1,7 +1,7 @@
-//! Codex's own list of its sessions, a table in a database: the names that they were given, and where they work now.
+//! Codex's own list of its sessions, a table in a database: their names and current working directories.
 //!
-//! It is made from the rollouts, so it only adds to what they say. Facts: `state_5.sqlite` of 0.169.0; older versions
-//! have no `name` and put a given name into `title`, where the first prompt stands otherwise.
+//! The table is derived from the rollouts, so it only supplements them. Facts: `state_5.sqlite` of 0.169.0; older
+//! versions have no `name` and store a given name in `title`, which otherwise contains the first prompt.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
 
-/// The source of what it says.
+/// The source name for facts of the table.
 pub(super) const THREADS: &str = "threads";
 /// Longer names and paths are ignored.
 const MAX_BYTES: u32 = 4096;
 const MAX_CONFIG: u64 = 4 * 1024 * 1024;
 
-/// Adds what the table says to the notes on a store: of every session, or of one.
+/// Adds the rows of the table to the notes on a store: all rows, or that of one session.
 pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreNotes) {
-    // It is not needed: without SQLite the rollouts have to do.
+    // The table is optional: without SQLite the rollouts are sufficient.
     let Some(path) = find(store, env).filter(|_| cfg!(feature = "sqlite")) else { return };
     match sqlite::read(&path, |db| rows(db, id)) {
         Ok(rows) => {
@@ -87,10 +87,11 @@ fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
     Ok(rows)
 }
 
-/// Returns whether Codex takes another file for this session than the one at `path`, because its list says so.
+/// Returns whether Codex takes another file for this session than the one at `path`, because its list names another
+/// one.
 ///
-/// It then does not look for the session anywhere else, not even where the file that is listed is gone: measured on
-/// 0.169.0. Without a row it looks through all rollouts.
+/// Codex then does not look for the session anywhere else, not even if the listed file is gone: measured on 0.169.0.
+/// Without a row it searches all rollouts.
 pub(super) fn names_another(listed: Option<&Path>, path: &Path, root: &Path, env: &Env) -> bool {
     let Some(listed) = listed.map(unpacked).filter(|listed| listed.is_absolute()) else { return false };
     let own = unpacked(path);
@@ -98,11 +99,11 @@ pub(super) fn names_another(listed: Option<&Path>, path: &Path, root: &Path, env
         return false;
     }
     if !env.foreign_home {
-        // Only the directories are looked at, since either file may be packed.
+        // Only the directories are resolved, because either file may be compressed.
         let real = |path: &Path| Some((reach::canonicalize(path.parent()?).ok()?, path.file_name()?.to_owned()));
         return reach::answers(&listed) && real(&listed) != real(&own);
     }
-    // Seen from elsewhere, only the place inside of the store means anything.
+    // In a home of another system, only the path inside the store is meaningful.
     let is_own = own.strip_prefix(root).is_ok_and(|place| listed.ends_with(place));
     let place =
         listed.ancestors().find_map(|dir| listed.strip_prefix(dir.parent()?).ok().filter(|place| is_in_store(place)));
@@ -113,13 +114,13 @@ fn is_in_store(place: &Path) -> bool {
     place.starts_with("sessions") || place.starts_with(super::rollouts::ARCHIVE)
 }
 
-/// The path of a rollout as it is before Codex packs it.
+/// Returns the path of a rollout before Codex compresses it.
 fn unpacked(path: &Path) -> PathBuf {
     if path.extension().is_some_and(|end| end == "zst") { path.with_extension("") } else { path.to_owned() }
 }
 
-/// Finds the database where Codex looks for it: `sqlite_home` of config.toml, then $CODEX_SQLITE_HOME, then the store. A
-/// newer version begins one with a higher number.
+/// Finds the database in Codex's search order: `sqlite_home` of config.toml, then $CODEX_SQLITE_HOME, then the store. A
+/// newer version creates one with a higher number.
 fn find(store: &Store, env: &Env) -> Option<PathBuf> {
     let moved = || env.agent_variable("CODEX_SQLITE_HOME").filter(|_| store.is_default);
     let configured = configured(&store.root);
@@ -127,7 +128,7 @@ fn find(store: &Store, env: &Env) -> Option<PathBuf> {
     newest_in(&dir.unwrap_or_else(|| store.root.clone()))
 }
 
-/// Returns the database of a store, as far as its own files say where it is.
+/// Returns the database of a store, as far as the files of the store name its location.
 pub(super) fn of_store(root: &Path) -> Option<PathBuf> {
     newest_in(&configured(root).unwrap_or_else(|| root.to_owned()))
 }
@@ -137,7 +138,7 @@ fn configured(root: &Path) -> Option<PathBuf> {
     let bytes = fsio::read_if_present(&root.join("config.toml"), MAX_CONFIG).ok()??;
     let text = String::from_utf8(bytes).ok()?;
     let dir = PathBuf::from(Settings::parse(&text).top_text("sqlite_home")?);
-    // In a copy of a home the directory has another place.
+    // In a copy of a home, the directory has another path.
     let here = || {
         let rest = dir.ancestors().find(|dir| dir.file_name() == root.file_name())?;
         dir.strip_prefix(rest).ok().map(|below| root.join(below))
@@ -145,7 +146,7 @@ fn configured(root: &Path) -> Option<PathBuf> {
     if !dir.is_absolute() || newest_in(&dir).is_some() {
         return Some(dir).filter(|dir| dir.is_absolute());
     }
-    // Without a list in either place there is none; the one in the store is not in use.
+    // Without a list in either directory there is no list; the one in the store is not used.
     Some(here().filter(|here| newest_in(here).is_some()).unwrap_or(dir))
 }
 

@@ -1,4 +1,4 @@
-//! What the replies of a rollout took: Codex writes the sum after each of them (0.169.0).
+//! Tokens of a rollout: Codex writes the sum after each reply (0.169.0).
 
 use serde::Deserialize;
 

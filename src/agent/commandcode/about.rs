@@ -1,4 +1,4 @@
-//! The rows about Command Code in docs/agents.md.
+//! The description of Command Code in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
@@ -16,7 +16,7 @@ pub(crate) const ABOUT: About = About {
         directory has characters beyond ASCII, `&` or `'`",
     facts: "measured on 1.64.0; files next to the transcript, forks and titles by its package; the names of projects with its \
         dependency @sindresorhus/slugify",
-    // Measured on 1.64.0: the record after it, and with that everything before, is lost to it.
+    // Measured on 1.64.0: it then loses the next record, and with that every earlier one.
     half_line: HalfLine::WrittenOn,
     is_state: |name| name.ends_with("meta.json"),
     api_error: Some("\"Error: "),

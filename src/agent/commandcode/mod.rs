@@ -1,5 +1,5 @@
-//! Command Code: `~/.commandcode/projects/<project>/<uuid>.jsonl`, Pi's header and tree of records with messages of another
-//! form, and `<uuid>.meta.json` with a title.
+//! Command Code: `~/.commandcode/projects/<project>/<uuid>.jsonl`, with Pi's header and tree of records, but another
+//! format of messages, and `<uuid>.meta.json` with a title.
 //!
 //! Facts: `command-code` 1.64.0, measured with a local model; the rest read in the package. Names of projects by
 //! @sindresorhus/slugify 2.2.1, measured.
@@ -52,7 +52,7 @@ impl Agent for CommandCode {
             let sizes = sidecars(&copy.place.path).filter_map(|path| Some(links::metadata(&path).ok()?.len()));
             copy.size_bytes = copy.transcript_bytes + sizes.sum::<u64>();
         }
-        // A file that cannot be read names nothing, for the program as well.
+        // The program also treats an unreadable file as one without a title.
         let meta = copy.place.path.with_extension("meta.json");
         let meta = fsio::read_if_present(&meta, MAX_META).ok().flatten().unwrap_or_default();
         let meta: Option<&RawValue> = serde_json::from_slice(&meta).ok();
@@ -131,7 +131,7 @@ fn sidecars(transcript: &Path) -> impl Iterator<Item = PathBuf> {
     SIDECARS.into_iter().map(|name| transcript.with_extension(name)).filter(|path| is_there(path))
 }
 
-/// Names the project of a directory as slugify 2.2.1 does; `None` for characters that it spells in another way.
+/// Returns the project name of a directory like slugify 2.2.1; `None` for characters that slugify transliterates.
 fn project_of(dir: &str) -> Option<String> {
     if !dir.is_ascii() || dir.contains(['&', '\'']) {
         return None;

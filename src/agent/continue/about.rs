@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Continue.
+//! The description of Continue in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
@@ -17,7 +17,7 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; the entry in `sessions.json` stays when a session goes, so `cn ls` goes on showing it, and opens the newest \
         session instead",
     facts: "measured on 1.5.47; the extensions by its code",
-    // Measured on 1.5.47: nothing but an editor takes an entry out of its `sessions.json`.
+    // Measured on 1.5.47: only an editor extension removes an entry from its `sessions.json`.
     still_lists: Some("Continue CLI goes on listing what was removed, and opens the newest session instead"),
     // Measured on the version in `facts`.
     new_session: NewSession::NONE.without_terminal(&["cn", "-p"], &[]),

@@ -1,6 +1,6 @@
-//! Continue CLI: `<dir>/sessions/<id>.json`, one document a session, and `sessions.json`, an index of them.
+//! Continue CLI: `<dir>/sessions/<id>.json`, one document per session, and `sessions.json`, their index.
 //!
-//! Facts: measured on 1.5.47. It resumes what was changed last, and nothing by its id.
+//! Facts: measured on 1.5.47. It resumes the session that was changed last, and cannot resume by id.
 
 pub(super) mod about;
 mod records;
@@ -26,7 +26,7 @@ use records::{DOCUMENT, UNTITLED, made_at};
 const INDEX: &str = "sessions.json";
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
 
-/// A copy under another name is in no list of the program.
+/// A copy under another name is not in any list of the program.
 const DOCUMENTS: Documents = Documents { dir: None, is_id: is_uuid, document: DOCUMENT, fill };
 
 /// The agent.
@@ -60,12 +60,12 @@ impl Agent for Continue {
     }
 
     fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
-        // It only says when sessions were made.
+        // The index only contains the times of creation.
         StoreNotes::default()
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // Without its entry a session is not in its list until it is saved once more.
+        // Without its entry, a session is missing in the program's list until it is saved again.
         Some(place.store.root.join(INDEX)).into_iter().filter(|path| is_there(path)).collect()
     }
 
@@ -78,7 +78,7 @@ impl Agent for Continue {
             return Err(copy.notes.first().cloned().unwrap_or_else(|| "its file is damaged".to_owned()));
         }
         let argv = ["cn", "--resume"].map(str::to_owned).to_vec();
-        // `-p` takes no value; the text is an argument of its own.
+        // `-p` takes no value; the text is a separate argument.
         let mut last = as_last_argument(prompt);
         last.splice(..0, prompt.map(|_| "-p".to_owned()));
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
@@ -90,7 +90,7 @@ impl Agent for Continue {
         let newer = Found::default().entries(&place.store.root).into_iter().find(|(entry, kind)| {
             let is_other = kind.is_file() && *entry.path() != *place.path;
             let is_session = entry.file_name().to_str().is_some_and(|name| name.ends_with(".json") && name != INDEX);
-            // Of two that were changed at once, nothing tells which one it takes.
+            // If two were changed at the same time, it is unknown which one the program resumes.
             is_other && is_session && changed_at(&entry.path()) >= own
         });
         let Some((newer, _)) = newer else { return Ok(()) };
@@ -105,7 +105,7 @@ impl Agent for Continue {
     }
 }
 
-/// Fills a copy from a document, which has no time inside.
+/// Fills in a copy from a document, which contains no times.
 fn fill(copy: &mut Copy, sum: &Sum, context: &ReadContext<'_>) -> Result<(), PathError> {
     if let Some(id) = sum.text("sessionId").filled().filter(|id| *id != copy.place.id) {
         copy.health.insert(Health::InvalidContent);

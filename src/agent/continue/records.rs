@@ -1,4 +1,4 @@
-//! A session's file, and the index that says when each was made.
+//! Parses a session's file, and the index with the time of its creation.
 //!
 //! Facts: measured on Continue CLI 1.5.47.
 
@@ -14,7 +14,7 @@ use crate::format::json::{Text, list, member, members, text_in, texts_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
-/// What a session is called that nobody and no model has named.
+/// The title of a session that neither the user nor a model has named.
 pub(super) const UNTITLED: &str = "Untitled Session";
 
 /// The conversation of a session.
@@ -23,16 +23,16 @@ pub(super) const DOCUMENT: Document = Document {
     turns: |raw| turn(raw).map(|turn| vec![turn]),
 };
 
-/// Reads when the sessions of an index were made; an entry of another form is passed over.
+/// Returns the times of creation in an index, by session id; an entry of another form is skipped.
 ///
 /// # Errors
 ///
-/// It is no list.
+/// The index is not a list.
 pub(super) fn made_at(index: &[u8]) -> Result<HashMap<String, Timestamp>, serde_json::Error> {
     let entries: Vec<&RawValue> = serde_json::from_slice(index)?;
     let entry = |raw| {
         let [id, made] = texts_in(Some(raw), ["sessionId", "dateCreated"]);
-        // Milliseconds, as a text.
+        // Milliseconds, as a string.
         Some((id.filled()?.to_owned(), instant(made.get()?.parse().ok()?)?))
     };
     Ok(entries.into_iter().filter_map(entry).collect())
@@ -47,7 +47,7 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     if turn.role == Role::Assistant {
         turn.model = text_in(usage, "model").filled().map(str::to_owned);
         tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
-        // What a tool answered is no message of its own.
+        // The result of a tool is not a separate message.
         for output in list(states).into_iter().flat_map(|state| list(member(Some(state), "output"))) {
             turn.tool(format!("→ {}", text_in(Some(output), "content").get().unwrap_or_default()));
         }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_replies_and_what_tools_answered_are_told_apart() {
+    fn prompts_replies_and_tool_results_are_distinguished() {
         let parts = r#"{"message":{"role":"user","content":[{"type":"text","text":"a"},{"type":"imageUrl"}]}}"#;
         assert_eq!(read(parts).expect("a message").prompt(), Some("a"));
         let call = r#"{"message":{"role":"assistant","content":"","toolCalls":[{"id":"c","function":{"name":"Bash","arguments":"{}"}}],

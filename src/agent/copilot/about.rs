@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Copilot CLI.
+//! The description of Copilot CLI in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

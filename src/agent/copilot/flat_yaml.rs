@@ -1,14 +1,14 @@
-//! YAML of one level: `key: value` lines, as Copilot CLI writes them into `workspace.yaml`.
+//! Parses single-level YAML: `key: value` lines, as Copilot CLI writes them into `workspace.yaml`.
 //!
-//! Such a file has about ten keys, and a string is the hardest thing in it. A YAML crate would bring a parser of
-//! anchors, tags and documents for that, and would give nothing at all of a file with one bad line.
+//! Such a file has about ten keys, and strings are its most complex values. A YAML crate would add a parser of anchors,
+//! tags and documents, and would return nothing for a file with one bad line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Reads the keys of the first column with their values as text; what cannot be read is left out.
+/// Parses the keys of the first column with their values as text; unreadable lines are skipped.
 ///
-/// Strings may be plain, quoted in either way, or blocks (`|`, `>`); nested lists and maps are not taken apart.
+/// Strings may be plain, quoted in either way, or blocks (`|`, `>`); nested lists and maps are not parsed.
 pub(crate) fn read(text: &str) -> BTreeMap<&str, String> {
     let mut values = BTreeMap::new();
     let mut lines = text.lines().map(|line| line.trim_end_matches(['\r', '\0'])).peekable();
@@ -24,7 +24,7 @@ pub(crate) fn read(text: &str) -> BTreeMap<&str, String> {
     values
 }
 
-/// Returns where the line of a key with a value on that line stands, without its end.
+/// Returns the range of the line of a key, without its end, if the value is on that line.
 pub(crate) fn line_of(text: &str, key: &str) -> Option<Range<usize>> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -36,7 +36,7 @@ pub(crate) fn line_of(text: &str, key: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Writes a path as a value: as it is, as the client does, or quoted where that would mean something else.
+/// Formats a path as a value: plain, like the client, or quoted if a plain value would be ambiguous.
 pub(crate) fn word(path: &str) -> String {
     let is_plain = path.starts_with('/')
         && !path.contains(": ")
@@ -69,7 +69,7 @@ fn value(first: &str, rest: &[&str]) -> String {
     }
 }
 
-/// Reads up to the closing quote; two quotes stand for one.
+/// Parses up to the closing quote; two quotes represent one.
 fn single_quoted(text: &str) -> String {
     let mut value = String::new();
     let mut chars = text.chars().peekable();
@@ -82,7 +82,7 @@ fn single_quoted(text: &str) -> String {
     value
 }
 
-/// Reads up to the closing quote, with the escapes of YAML.
+/// Parses up to the closing quote, with the escapes of YAML.
 fn double_quoted(text: &str) -> String {
     let mut value = String::new();
     let mut chars = text.chars();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_string_is_absent_and_bad_lines_do_not_matter() {
+    fn other_values_are_absent_and_bad_lines_are_skipped() {
         for text in ["", "name:", "name: ~", "name: null", "name: ''", "name", " name: x", "na me: x", "name:x"] {
             assert_eq!(one(text), None, "{text:?}");
         }

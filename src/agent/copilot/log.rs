@@ -28,11 +28,11 @@ impl Log for Copilot {
     type Record<'a> = Event<'a>;
     type Facts = Facts;
 
-    /// A client that was opened and left at once writes everything but this.
+    /// A client that was opened and closed at once writes every file but this one.
     const FILE: Option<&'static str> = Some("events.jsonl");
     const SOURCE: &'static str = "events";
     const DIR: &'static str = "session-state";
-    /// The last resume can be far up.
+    /// The last resume can be far from the end.
     const TAIL: usize = usize::MAX;
     /// A turn repeats the system prompt, which alone has 28 KiB.
     const WINDOW: usize = 96 * 1024;
@@ -67,7 +67,7 @@ impl Log for Copilot {
         may_have_context(line) || copy.model.is_none() && facts.events_from_end < MAX_EVENTS
     }
 
-    /// The same look at the folder finds the processes that use the session.
+    /// The size comes from [`super::survey`], which lists the folder anyway to find the processes that use the session.
     fn size(_copy: &Copy, _context: &ReadContext<'_>) -> u64 {
         0
     }
@@ -90,7 +90,7 @@ impl Log for Copilot {
     }
 
     fn see_counted(event: &Event<'_>, copy: &mut Copy) {
-        // A long session may have been resumed elsewhere before what a glance sees.
+        // A long session may have been resumed elsewhere before the part that was read.
         let Some(context) = event.context() else { return };
         let dir = Arc::<Path>::from(PathBuf::from(context.cwd));
         copy.last_dir = Some(Fact::new(dir.clone(), "events"));
@@ -103,7 +103,7 @@ impl Log for Copilot {
     }
 }
 
-/// Notes the directories and branches that the events and `workspace.yaml` name.
+/// Adds the directories and branches from the events and from `workspace.yaml`.
 fn note_places(copy: &mut Copy, facts: Facts, workspace: Workspace) {
     let (first, last) = (facts.first, facts.last);
     let branches = [last.as_ref(), first.as_ref()].into_iter().flatten().find_map(|context| context.branch.clone());
@@ -112,7 +112,7 @@ fn note_places(copy: &mut Copy, facts: Facts, workspace: Workspace) {
         .or_else(|| workspace.branch.map(|branch| Fact::new(branch, "workspace")));
     let dir = |context: Context| Arc::<Path>::from(PathBuf::from(context.cwd));
     let (first, last) = (first.map(dir), last.map(dir));
-    // A resume without an id continues where it is started, and only the events say so.
+    // A resume without an id continues in its current directory, which only the events record.
     let moved = last.clone().filter(|last| Some(last) != first.as_ref()).map(|dir| (dir, "last-directory"));
     let named = workspace.cwd.clone().map(|dir| (dir, "workspace"));
     let sources = [moved, first.clone().map(|dir| (dir, "events")), named];

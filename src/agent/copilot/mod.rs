@@ -1,6 +1,6 @@
 //! Copilot CLI: `<home>/session-state/<uuid>/`, with `events.jsonl` and `workspace.yaml`.
 //!
-//! Its database (`session-store.db`) is made from these files and not needed. Facts: measured on 1.0.102.
+//! Its database (`session-store.db`) is derived from these files and not needed. Facts: measured on 1.0.102.
 
 pub(super) mod flat_yaml;
 pub(super) mod records;
@@ -76,7 +76,7 @@ impl Agent for Copilot {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        // The client takes the beginning of an id, and a name, too: only a whole id means one session.
+        // The client also accepts a prefix of an id, and a name: only a whole id is unambiguous.
         if !is_uuid(&copy.place.id) {
             return Err("its id is not a UUID".to_owned());
         }
@@ -89,7 +89,7 @@ impl Agent for Copilot {
     }
 }
 
-/// Returns the bytes of a session's directory, and the processes that are named as its users.
+/// Returns the size of a session's directory in bytes, and the processes that are named as its users.
 pub(super) fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u32>) {
     let (mut bytes, mut users) = (0, BTreeSet::new());
     let deepest = if context.sizes { usize::MAX } else { 1 };
@@ -107,14 +107,14 @@ pub(super) fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u3
     (bytes, users)
 }
 
-/// Judges the processes that are named as users: a client that is killed leaves its files behind.
+/// Determines the liveness from the processes that are named as users: a killed client leaves its files behind.
 pub(super) fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
     let mut liveness = Liveness::Idle;
     for pid in users {
         match process::is_locked(&dir.join(format!("inuse.{pid}.hold"))) {
             Some(true) => return Liveness::Live { pid: *pid },
             Some(false) => {}
-            // Without a file that is kept locked only the process can be asked, and its id may be another's by now.
+            // Without a locked file, only the process can be checked, and its id may have been reused.
             None if process::exists(*pid) => {
                 liveness = Liveness::Maybe { why: format!("inuse.{pid}.lock is there, and process {pid} runs") };
             }
@@ -133,7 +133,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_sessions_directory_and_its_lock_belong_to_it_and_nothing_of_the_others() {
+    fn only_its_directory_and_lock_belong_to_a_session() {
         let root = tempfile::tempdir().expect("a directory");
         let state = root.path().join("session-state");
         let [id, other] = ["aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb"];

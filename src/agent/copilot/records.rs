@@ -43,23 +43,23 @@ struct Data<'a> {
     context: Option<&'a RawValue>,
 }
 
-/// Where a session works.
+/// The working directory of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Context {
     /// The directory.
     pub cwd: String,
-    /// The branch, in a repository.
+    /// The git branch, in a repository.
     pub branch: Option<String>,
 }
 
-/// Tells by the first bytes of a line whether it may say where the session works.
+/// Returns whether a line may contain the working directory, by its first bytes.
 pub(crate) fn may_have_context(line: &[u8]) -> bool {
     let start = &line[..line.len().min(64)];
     memchr::memmem::find(start, b"session.").is_some()
 }
 
 impl Event<'_> {
-    /// Returns the directory and branch that a start, a resume or a change of directory records.
+    /// Returns the directory and branch in a start, a resume or a change of directory.
     pub(crate) fn context(&self) -> Option<Context> {
         let raw = match self.kind.get()? {
             "session.start" | "session.resume" => self.data().context,
@@ -67,7 +67,7 @@ impl Event<'_> {
             _ => None,
         };
         let [cwd, branch] = texts_in(raw, ["cwd", "branch"]);
-        // A relative path would mean another directory to every caller.
+        // A relative path would depend on the caller's directory.
         let cwd = cwd.filled().filter(|cwd| cwd.starts_with('/'))?;
         Some(Context { cwd: cwd.to_owned(), branch: branch.filled().map(str::to_owned) })
     }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_person_typed_is_a_prompt() {
+    fn only_typed_text_is_a_prompt() {
         let typed =
             r#"{"type":"user.message","data":{"content":"add a test","transformedContent":"<now/> add a test"}}"#;
         assert_eq!(event(typed).prompt().as_deref(), Some("add a test"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_event() {
+    fn a_list_is_not_an_event() {
         assert!(record::<Event<'_>>(br#"["user.message","e",null,null,{"content":"x"}]"#).is_none());
     }
 

@@ -1,7 +1,7 @@
-//! What Copilot CLI needs to find a session from another directory: the directory in its workspace.yaml, to which it changes
-//! by itself.
+//! The change that lets Copilot CLI find a session from another directory: the directory in its workspace.yaml. The
+//! client changes to that directory by itself.
 //!
-//! Measured on 1.0.102. The events go on naming the old directory, so this program keeps the new one, too, until the session
+//! Measured on 1.0.102. The events still name the old directory, so rejoin records the new one too, until the session
 //! is resumed there.
 
 use super::workspace::MAX_WORKSPACE;

@@ -11,7 +11,7 @@ use crate::session::Copy;
 use crate::session::recorded;
 use crate::system::fsio;
 
-/// The file holds about ten short keys; a name can be a long prompt.
+/// The file contains about ten short keys; a name can be a long prompt.
 pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;
 
 /// Members of `workspace.yaml`.
@@ -41,14 +41,14 @@ impl Workspace {
             created_at: at(values.get("created_at")),
             updated_at: at(values.get("updated_at")),
             is_named_by_user: values.get("user_named").is_some_and(|value| value == "true"),
-            // A relative path would mean another directory to every caller.
+            // A relative path would depend on the caller's directory.
             cwd: values.remove("cwd").and_then(|cwd| recorded::dir(&cwd)),
             branch: values.remove("branch"),
             name: values.remove("name"),
         }
     }
 
-    /// Returns the name, unless it is the first prompt: the client uses that if no one gave a name.
+    /// Returns the name, unless it is the first prompt, which the client uses if no name was given.
     pub(super) fn title(&mut self, prompt: Option<&str>) -> Option<String> {
         let name = self.name.take().filter(|name| !name.trim().is_empty())?;
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

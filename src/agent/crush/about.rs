@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Crush.
+//! The description of Crush in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

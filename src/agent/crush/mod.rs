@@ -1,7 +1,7 @@
-//! Crush: a database in the `.crush` of each project, only ever read. Its registry names them; others lie in the
-//! directories where people work.
+//! Crush: a read-only database in the `.crush` of each project. Its registry names the databases; others are in the
+//! directories of other sessions.
 //!
-//! Facts: charmbracelet/crush 37f36e93; not measured, because the program could not be had.
+//! Facts: charmbracelet/crush 37f36e93; not measured, because the program was not available.
 
 pub(super) mod records;
 
@@ -78,7 +78,7 @@ impl Schema for Sessions {
         copy.active_at = row.int(4).and_then(instant).map(|at| Fact::new(at, "updated_at"));
         copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());
         copy.kind = if copy.place.is_subagent { SessionKind::Subagent } else { SessionKind::Main };
-        // The database does not say; where it lies does.
+        // The database has no directory; its location determines it.
         let dir = copy.place.project.as_deref().map(str::to_owned);
         copy.set_dir(dir.as_deref(), "the directory of its database");
     }
@@ -113,13 +113,13 @@ impl Agent for Crush {
         let mut dirs: BTreeSet<&Path> = BTreeSet::new();
         for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
             dirs.insert(dir);
-            // Crush takes the nearest `.crush` upwards; above a home, no `.crush` belongs to its owner.
+            // Crush uses the nearest `.crush` upwards; a `.crush` above a home does not belong to its owner.
             dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
         }
         for dir in dirs {
             let database = dir.join(".crush").join(FILE);
             if reach::symlink_metadata(&database).is_ok_and(|metadata| metadata.is_symlink()) {
-                // It may have come with the directory, and lead to a file of the user's.
+                // The link may have come with the directory, and lead to one of the user's files.
                 found.problem(&database, "it is a link in a project, which is not followed");
                 continue;
             }
@@ -134,7 +134,7 @@ impl Agent for Crush {
         for (path, copies) in &mut notes.copies {
             let registered = registered.get_or_insert_with(|| self.registered(env));
             let data_dir = path.parent().and_then(|dir| reach::canonicalize(dir).ok());
-            // Whoever made the directory wrote its database too.
+            // The creator of the directory wrote its database too.
             if data_dir.is_none_or(|dir| !registered.contains(&dir)) {
                 for copy in copies {
                     copy.health.insert(Health::Planted);
@@ -155,7 +155,7 @@ impl Agent for Crush {
     }
 
     fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
-        // The cost of a sub-agent is added to that of its parent when it ends.
+        // The cost of a sub-agent is added to that of its parent at its end.
         let is_own = copy.kind != SessionKind::Subagent;
         let cost = if is_own { database::cost(&copy.place, "sessions", &["cost"])? } else { None };
         Ok(Usage::from_cost(cost))
@@ -169,7 +169,7 @@ impl Agent for Crush {
         if let Some(data_dir) =
             data_dir.filter(|dir| records::dir_above(dir) != copy.launch_dir.as_ref().map(|it| &*it.value))
         {
-            // It would look in the directory's own `.crush`.
+            // Crush would otherwise use the `.crush` of the current directory.
             let Some(data_dir) = data_dir.to_str() else {
                 return Err("the directory of its database is not UTF-8, so it cannot be named".to_owned());
             };
@@ -180,7 +180,7 @@ impl Agent for Crush {
 }
 
 impl Crush {
-    /// Returns the directories of data that Crush knows, with their links resolved.
+    /// Returns the data directories in Crush's registry, with their links resolved.
     fn registered(&self, env: &Env) -> HashSet<PathBuf> {
         let projects = self.stores(env).into_iter().flat_map(|store| projects(&store, &mut Found::default()));
         projects.filter_map(|project| reach::canonicalize(&project.data_dir).ok()).collect()
@@ -224,7 +224,7 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     found
 }
 
-/// Finds the sessions of one database, and files them under the directory that it is for.
+/// Finds the sessions of one database, and files them under its project directory.
 fn in_project(store: &Arc<Store>, project: &Project, only: Option<&str>, found: &mut Found) {
     let path = project.data_dir.join(FILE);
     if !super::is_there(&path) {

@@ -12,7 +12,7 @@ use crate::format::json::{Text, inner, members, text_in, texts_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
-/// A directory that Crush worked in, and where it keeps what belongs to it.
+/// A working directory of Crush, and the directory of its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Project {
     /// The directory.
@@ -27,7 +27,7 @@ struct Registry<'a> {
     projects: Vec<&'a RawValue>,
 }
 
-/// Reads the registry, and counts the entries without an absolute directory.
+/// Parses the registry, and counts the entries without an absolute directory.
 ///
 /// # Errors
 ///
@@ -46,12 +46,12 @@ pub(crate) fn projects(bytes: &[u8]) -> Result<(Vec<Project>, usize), serde_json
     Ok((projects, unknown))
 }
 
-/// Returns the directory of a database that no registry names: the one that its `.crush` lies in.
+/// Returns the project directory of an unregistered database: the parent of its `.crush`.
 pub(crate) fn dir_above(data_dir: &Path) -> Option<&Path> {
     data_dir.parent().filter(|_| data_dir.file_name().is_some_and(|name| name == ".crush"))
 }
 
-/// Makes a turn of a row; `created` is in seconds, although the comments of the schema say otherwise.
+/// Creates a turn from a row; `created` is in seconds, contrary to the comments of the schema.
 pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bool) -> Turn {
     let role = Role::of(Some(role));
     let mut turn = Turn::new(role, created.and_then(instant));

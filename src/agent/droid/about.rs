@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Factory's Droid.
+//! The description of Factory's Droid in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

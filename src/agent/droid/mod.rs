@@ -1,6 +1,6 @@
-//! Factory Droid: `~/.factory/sessions/<project>/<id>.jsonl`, one file a session, and its settings beside it.
+//! Factory Droid: `~/.factory/sessions/<project>/<id>.jsonl`, one file per session, with its settings next to it.
 //!
-//! Facts: read in the packages of droid 0.215.0 and 0.225.2; nothing of it was tried.
+//! Facts: read in the packages of droid 0.215.0 and 0.225.2; not measured.
 
 mod records;
 
@@ -24,12 +24,12 @@ use crate::system::links;
 use crate::system::reach;
 use records::{Record, Settings};
 
-/// Stands in for the home.
+/// A variable that replaces the home.
 const VARIABLE: &str = "FACTORY_HOME_OVERRIDE";
-/// What lies beside a session, after its id.
+/// Suffix of the settings file next to a session.
 const SETTINGS: &str = "settings.json";
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
-/// The folder of side questions, each a fork that its list leaves out.
+/// The folder of side questions, each of which is a fork that Droid's list omits.
 const ASIDE: &str = "btw";
 
 /// The agent.
@@ -59,7 +59,7 @@ impl Agent for Droid {
     }
 
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
-        // Where its own is gone, it stays where it is started.
+        // If its own directory is gone, a session uses the directory in which it is started.
         Ok(Relocation::of_each(|copy, dir| {
             goes_on_in(copy, dir)?;
             Ok(Moved { acts: Vec::new(), is_kept: true })
@@ -83,7 +83,7 @@ impl Log for Droid {
                 found.add_files(store, dir, project, ".jsonl", only, is_word);
             }
         });
-        // Sessions from before it had projects, which it still finds.
+        // Sessions from versions without projects, which Droid still finds.
         found.add_files(store, &sessions, None, ".jsonl", only, is_word);
         found
     }
@@ -106,7 +106,7 @@ impl Log for Droid {
     }
 
     fn finish(copy: &mut Copy, ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
-        // Until it has a better one, it takes the beginning of the first prompt.
+        // Until there is a better title, Droid uses the beginning of the first prompt.
         let prompt = ends.prompt.as_deref().unwrap_or_default();
         copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
         let settings = settings(&copy.place.path);
@@ -119,7 +119,7 @@ impl Log for Droid {
     }
 }
 
-/// Says why a session does not go on in a directory: its own is there, and is another one.
+/// Returns an error if a session does not continue in a directory, because its own one is another existing directory.
 fn goes_on_in(copy: &Copy, dir: &Path) -> Result<(), String> {
     let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
     match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
@@ -132,12 +132,12 @@ fn goes_on_in(copy: &Copy, dir: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns where the settings of a session are.
+/// Returns the settings file of a session.
 fn settings(path: &Path) -> PathBuf {
     path.with_extension(SETTINGS)
 }
 
-/// Notes which kind of session the settings make of one that was used.
+/// Sets the kind of a non-empty session from its settings.
 fn judge_kind(copy: &mut Copy, bytes: &[u8]) {
     let settings: Settings<'_> = serde_json::from_slice(bytes).unwrap_or_default();
     copy.kind = match copy.kind {

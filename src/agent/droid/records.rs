@@ -1,4 +1,4 @@
-//! The files of a Droid session: a record about itself and then a message a line, and its settings.
+//! Parses the files of a Droid session: a header record, then one message per line, and the settings.
 //!
 //! Facts: read in the packages of droid 0.215.0 and 0.225.2.
 
@@ -14,9 +14,9 @@ use crate::format::turn::Turn;
 use crate::session::recorded;
 use crate::session::{Copy, Evidence, Fact, Role, SessionKind};
 
-/// What it calls a session that nobody and no model has named.
+/// Titles of a session that neither the user nor a model has named.
 const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];
-/// What it puts into prompts that nobody typed.
+/// Tags of texts that Droid inserts into prompts.
 const PUT_IN: [(&str, &str); 2] =
     [("<system-reminder>", "</system-reminder>"), ("<system-notification>", "</system-notification>")];
 
@@ -30,19 +30,19 @@ pub(in crate::agent) struct Record<'a> {
     #[serde(borrow)]
     message: Option<&'a RawValue>,
     cwd: Text<'a>,
-    /// Where it worked last, if that is another directory; the file stays where it is.
+    /// Its last working directory, if it has changed; the file stays in its project.
     last_cwd: Text<'a>,
     title: Text<'a>,
-    /// What stood for the title in an older version.
+    /// The title in an older version.
     session_title: Text<'a>,
     /// The session that this one is a fork of.
     parent: Text<'a>,
-    /// The session that had this one made for a part of its work.
+    /// The session that started this one for a part of its work.
     calling_session_id: Text<'a>,
     decomp_session_type: Text<'a>,
 }
 
-/// What was said in a line.
+/// The message in a line.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Said<'a> {
@@ -58,7 +58,7 @@ struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// Returns whether it is part of the conversation as both sides see it.
+    /// Returns whether the message is visible to both the user and the model.
     fn is_for_both(&self) -> bool {
         let is_hidden = self.hidden_from_user_views.0 || self.is_user_visible.is_some_and(|flag| flag.get() == "false");
         !is_hidden && self.hook_event_name.get().is_none() && self.visibility.get().is_none_or(|who| who == "both")
@@ -71,7 +71,7 @@ impl<'a> Record<'a> {
         self.said()?.model_id.filled().map(str::to_owned)
     }
 
-    /// Notes what the first record says of the session.
+    /// Fills in a copy from the first record.
     pub(super) fn describe(&self, copy: &mut Copy) {
         if self.kind.get() != Some("session_start") {
             return;
@@ -94,7 +94,7 @@ impl<'a> Record<'a> {
         copy.parent_id = caller.or(self.parent.filled()).map(str::to_owned);
     }
 
-    /// Returns what Droid's list shows, if that says something.
+    /// Returns the title in Droid's list, if it is meaningful.
     fn title(&self) -> Option<&str> {
         let is_title = |title: &&str| !UNTITLED.iter().any(|none| title.eq_ignore_ascii_case(none));
         [&self.session_title, &self.title].into_iter().filter_map(Text::filled).find(is_title)
@@ -135,7 +135,7 @@ impl lines::Record for Record<'_> {
     }
 }
 
-/// Returns a text without what Droid put in.
+/// Returns a text without the parts that Droid inserted.
 fn without_put_in(text: &str) -> String {
     let mut text = text.to_owned();
     for (start, end) in PUT_IN {
@@ -152,11 +152,11 @@ fn without_put_in(text: &str) -> String {
     text.trim().to_owned()
 }
 
-/// What the settings beside a session say.
+/// The settings of a session.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Settings<'a> {
-    /// When it was put aside.
+    /// The time at which it was archived.
     pub(super) archived_at: Text<'a>,
     #[serde(borrow)]
     tags: Option<&'a RawValue>,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_told_from_what_was_put_in_and_from_what_tools_say() {
+    fn typed_inserted_and_tool_texts_are_distinguished() {
         let cases = [
             (r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#, Role::User, "a"),
             (r#"{"role":"user","content":"a"}"#, Role::User, "a"),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_what_is_left_when_what_was_put_in_is_out() {
+    fn inserted_texts_are_removed_from_a_prompt() {
         let cases = [
             ("<system-reminder>x</system-reminder> why? ", "why?"),
             ("why<system-notification>x</system-notification>?", "why?"),

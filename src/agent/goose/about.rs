@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Goose.
+//! The description of Goose in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,6 +1,7 @@
-//! The files in which Goose kept its sessions before 1.10: `sessions/<id>.jsonl`, a line of metadata and a line for each message.
+//! The files in which Goose stored its sessions before 1.10: `sessions/<id>.jsonl`, with a line of metadata and one
+//! line per message.
 //!
-//! Goose 1.10 and later import them once, when they create `sessions.db`, and leave them where they are. Facts: block/goose,
+//! Goose 1.10 and later import them once, when they create `sessions.db`, and do not remove them. Facts: block/goose,
 //! session_manager.rs (01643006) and legacy.rs (decaa9d2).
 
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(in crate::agent) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Returns whether it is the metadata, which carries no conversation.
+    /// Returns whether the line is the metadata, which carries no conversation.
     fn is_metadata(&self) -> bool {
         self.working_dir.get().is_some() && self.role.get().is_none() && self.content.is_none()
     }
@@ -67,7 +68,7 @@ impl Log for Files {
     type Record<'a> = Line<'a>;
     type Facts = ();
 
-    /// Finds the files, or the one of the session that is asked for.
+    /// Finds the files, or that of the requested session.
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         for (entry, kind) in found.entries(&store.root.join("sessions")) {

@@ -1,6 +1,6 @@
-//! Goose: `sessions/sessions.db` in its data directory, only ever read, and the files that it used before.
+//! Goose: `sessions/sessions.db` in its data directory, which is only read, and the files of older versions.
 //!
-//! Facts: aaif-goose/goose 017176d0, schema 17; not measured, because the program could not be had.
+//! Facts: aaif-goose/goose 017176d0, schema 17; not measured, because the program was not available.
 
 pub(super) mod records;
 
@@ -26,7 +26,7 @@ use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store}
 use crate::system::env::Env;
 use files::Files;
 
-/// The newest schema whose meaning is known.
+/// The newest known schema.
 const NEWEST: i64 = 17;
 
 const SESSION: [&str; 12] = [
@@ -92,7 +92,7 @@ impl Schema for Sessions {
         copy.kind = match row.text(4).as_deref() {
             _ if copy.place.is_subagent => SessionKind::Subagent,
             Some("sub_agent") => SessionKind::Subagent,
-            // Goose shows neither in its own list.
+            // Goose's own list omits both.
             Some("hidden") => SessionKind::Archived,
             _ if row.filled(9).is_some() => SessionKind::Archived,
             Some("scheduled") => SessionKind::Exec,
@@ -156,7 +156,7 @@ impl Agent for Goose {
     }
 }
 
-/// Finds the sessions of the database, and the files that it has not imported.
+/// Finds the sessions of the database, and the files that Goose has not imported.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
     database::locate(store, &path_in(store), &Sessions, only, &mut found);

@@ -1,4 +1,4 @@
-//! The messages of Goose: a list of content items as JSON, and flags that say who may see them.
+//! Parses the messages of Goose: a list of content items as JSON, and flags for their visibility.
 //!
 //! Facts: aaif-goose/goose 017176d0, schema 17.
 
@@ -9,12 +9,12 @@ use crate::format::json::{Text, inner, member, members, text_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
-/// Returns the model that a session's `model_config_json` names.
+/// Returns the model in a session's `model_config_json`.
 pub(crate) fn model(json: &str) -> Option<String> {
     text_in(serde_json::from_str(json).ok(), "model_name").filled().map(str::to_owned)
 }
 
-/// Makes a turn of a row: `created` is in seconds, or in milliseconds where it is too large for that.
+/// Creates a turn from a row: `created` is in seconds, or in milliseconds if it is too large for seconds.
 pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Option<&str>) -> Turn {
     let role = match role {
         "user" => Role::User,
@@ -22,7 +22,7 @@ pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Op
         _ => Role::System,
     };
     let mut turn = Turn::new(role, created.and_then(instant));
-    // A summary that replaces what was said before is for the model alone.
+    // A compaction summary is visible to the model only.
     let metadata = metadata.and_then(|text| serde_json::from_str(text).ok());
     turn.counts = member(metadata, "userVisible").is_none_or(|is_visible| is_visible.get() != "false");
     let items: Vec<&RawValue> = serde_json::from_str(content).unwrap_or_default();
@@ -30,7 +30,7 @@ pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Op
         let [kind, text, request, response] = members(Some(item), ["type", "text", "toolCall", "toolResult"]);
         match inner::<Text<'_>>(kind).get() {
             Some("text") => turn.say(inner::<Text<'_>>(text).get().unwrap_or_default()),
-            // What was asked or answered is wrapped in whether that worked.
+            // Calls and results are wrapped in an object with their status.
             Some("toolRequest" | "frontendToolRequest") => {
                 let [name, arguments] = members(member(request, "value"), ["name", "arguments"]);
                 turn.tool(call(inner::<Text<'_>>(name).get(), arguments.map(RawValue::get)));
@@ -42,7 +42,7 @@ pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Op
     turn
 }
 
-/// Returns what a tool answered: a list of items, in newer versions in an object.
+/// Returns the result of a tool: a list of items, which newer versions wrap in an object.
 fn answer(raw: Option<&RawValue>) -> String {
     let [value, error] = members(raw, ["value", "error"]);
     let content = member(value, "content").or(value);

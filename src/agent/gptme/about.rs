@@ -1,4 +1,4 @@
-//! What docs/agents.md says about gptme.
+//! The description of gptme in docs/agents.md.
 
 use crate::agent::about::About;
 

@@ -1,7 +1,7 @@
 //! gptme: `logs/<id>/` in its data directory, with `conversation.jsonl`, `config.toml` and the link `workspace`.
 //!
-//! It goes to the workspace by itself, and where that is gone it adds an error to the conversation. Facts: measured on
-//! 0.35.1; sub-agents and local times by its code.
+//! gptme changes to the workspace by itself, and if that is gone it adds an error to the conversation. Facts: measured
+//! on 0.35.1; sub-agents and local times by its code.
 
 mod reader;
 mod records;
@@ -29,16 +29,16 @@ use crate::system::process::{self, Lock, Locks};
 use crate::system::reach;
 use records::{Record, is_id};
 
-/// Leads it to other conversations.
+/// The variable that selects another directory of conversations.
 const VARIABLE: &str = "GPTME_LOGS_HOME";
-/// The lock holds the number of its process.
+/// The lock contains the id of its process.
 const MAX_LOCK: u64 = 64;
 
 /// The agent.
 pub(super) struct Gptme;
 
-/// Returns its stores where [`VARIABLE`] leads it nowhere. On a Mac it takes the directory of other systems only if that is
-/// there (its `dirs.py`, 01607bbb), and then no longer sees what it wrote before.
+/// Returns the default stores, without [`VARIABLE`]. On macOS, gptme uses the directory of other systems only if that
+/// exists (its `dirs.py`, 01607bbb), and then ignores its earlier conversations.
 fn usual_stores(env: &Env, is_mac: bool) -> Vec<Store> {
     let mut stores = database::stores(AgentKind::Gptme, "gptme/logs", env);
     if is_mac {
@@ -70,7 +70,7 @@ impl Agent for Gptme {
 
     fn notes_on(&self, _store: &Store, places: &[&Located], _counts: bool, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
-        // The system's table is read only if there is a lock at all; the file stays when a client ends.
+        // The system's table is read only if there is a lock file, which remains after the end of a client.
         let mut table = None;
         for place in places {
             let path = place.path.join(".lock");
@@ -87,7 +87,7 @@ impl Agent for Gptme {
     fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
         let mut cost = None;
         each_line_with(&Lines::<Self>::log(&copy.place), b"\"cost\"", &mut |line| {
-            // A model without a price has none.
+            // A model without a price has no cost.
             let of_line = record::<Record<'_>>(line).and_then(|record| dollars(member(record.metadata, "cost")));
             cost = Cost::sum(cost.into_iter().chain(of_line));
         })?;
@@ -185,12 +185,12 @@ impl Log for Gptme {
     }
 }
 
-/// Returns the workspace that its settings name; a fork takes the directory that it is first resumed in.
+/// Returns the workspace in its settings; a fork takes the directory in which it is first resumed.
 fn workspace(copy: &Copy) -> Option<&Path> {
     copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| &*dir.value)
 }
 
-/// Returns who holds the lock of a conversation.
+/// Returns the liveness by the lock of a conversation.
 fn liveness(lock: Lock, path: &Path) -> Liveness {
     if let Lock::HeldBy(pid) = lock {
         return Liveness::Live { pid };
@@ -209,7 +209,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn on_a_mac_the_directory_of_other_systems_counts_only_if_it_is_there() {
+    fn macos_uses_the_directory_of_other_systems_only_if_it_exists() {
         let home = tempfile::tempdir().expect("a directory");
         let mut env = fixed();
         env.home = home.path().to_owned();

@@ -1,4 +1,4 @@
-//! Reads the settings of a conversation and what is known of a sub-agent.
+//! Reads the settings of a conversation and the metadata of a sub-agent.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -12,19 +12,19 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
 
-/// A few settings.
+/// The file has a few settings.
 pub(super) const MAX_CONFIG: u64 = 1024 * 1024;
-/// The longest path that a system takes.
+/// The maximum length of a path on all systems.
 const MAX_LINK: u64 = 4096;
-/// Holds the prompt that a sub-agent was given.
+/// The file contains the prompt of a sub-agent.
 const MAX_META: u64 = 16 * 1024 * 1024;
 
-/// Returns the file of its settings.
+/// Returns the file of the settings.
 pub(super) fn settings(dir: &Path) -> PathBuf {
     dir.join("config.toml")
 }
 
-/// Reads what is known of a sub-agent; only its folder has the file.
+/// Reads the metadata of a sub-agent; only its folder has the file.
 pub(super) fn read_meta(copy: &mut Copy) {
     if copy.place.id.starts_with("subagent-")
         && let Ok(Some(meta)) = fsio::read_if_present(&copy.place.path.join("subagent-meta.json"), MAX_META)
@@ -34,7 +34,7 @@ pub(super) fn read_meta(copy: &mut Copy) {
     }
 }
 
-/// Reads the settings, and takes the directories in them and in the conversation for evidence.
+/// Reads the settings, and adds the directories in them and in the conversation as evidence.
 pub(super) fn read_config(copy: &mut Copy, env: &Env) {
     apply_config(copy, env);
     let dirs = [(&copy.last_dir, "config.toml"), (&copy.start_dir, "conversation.jsonl")];
@@ -46,7 +46,7 @@ pub(super) fn read_config(copy: &mut Copy, env: &Env) {
     copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
 }
 
-/// A fork has no settings before it is resumed for the first time.
+/// A fork has no settings until it is resumed for the first time.
 fn apply_config(copy: &mut Copy, env: &Env) {
     let bytes = match fsio::read_if_present(&settings(&copy.place.path), MAX_CONFIG) {
         Ok(Some(bytes)) => bytes,
@@ -65,8 +65,8 @@ fn apply_config(copy: &mut Copy, env: &Env) {
     }
 }
 
-/// Returns the directory that the settings mean. gptme writes `~` for the home, which in a copy of it is another one; the
-/// link beside the settings then tells what it was.
+/// Returns the directory in the settings. gptme writes `~` for the home, which is another path in a copy of the home;
+/// then the link next to the settings shows the original one.
 fn workspace(written: &Path, dir: &Path, env: &Env) -> Option<Fact<Arc<Path>>> {
     let here = Some(env.expand(written)).filter(|dir| recorded::is_absolute(dir))?;
     let below = written.strip_prefix("~").ok().filter(|_| reach::is_dir(&here) == Some(false));
@@ -74,7 +74,8 @@ fn workspace(written: &Path, dir: &Path, env: &Env) -> Option<Fact<Arc<Path>>> {
     Some(there.map_or_else(|| Fact::new(here, "config"), |there| Fact::new(there, "workspace")))
 }
 
-/// Returns where a link leads. A copy that keeps no links, as git makes one, has a file with that in it.
+/// Returns the target of a link. A copy without support for links, such as one by git, has a file with the target
+/// instead.
 fn link(path: &Path) -> Option<PathBuf> {
     let target = std::fs::read_link(path).ok().or_else(|| {
         let bytes = fsio::read_if_present(path, MAX_LINK).ok().flatten()?;

@@ -1,4 +1,4 @@
-//! The files of a gptme conversation: its messages, its settings, and what is known of a sub-agent.
+//! Parses the files of a gptme conversation: its messages, its settings, and the metadata of a sub-agent.
 //!
 //! Facts: gptme 0.35.1, measured; sub-agents and local times by its code.
 
@@ -17,9 +17,9 @@ use crate::format::turn::Turn;
 use crate::session::Role;
 use crate::session::recorded;
 
-/// What stands before the directory in a message that the program begins with.
+/// The text before the directory in one of the initial messages of the program.
 const DIRECTORY: &str = "**Working Directory:** ";
-/// How a message begins that is the user's, but that nobody typed.
+/// The beginning of a user message that was not typed.
 const INJECTED: &str = "<system>";
 
 /// A line of `conversation.jsonl`.
@@ -36,7 +36,7 @@ pub(in crate::agent) struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// Returns whether the record is known to carry no conversation: text that the program put in.
+    /// Returns whether the record is known to carry no conversation: text that the program inserted.
     pub(super) fn is_silent(&self) -> bool {
         self.said_by("system").is_some() || self.said_by("user").is_some_and(|text| text.starts_with(INJECTED))
     }
@@ -45,7 +45,7 @@ impl Record<'_> {
         self.content.filled().filter(|_| self.role.get() == Some(role))
     }
 
-    /// Returns where the conversation began; a fork has copied that from another one.
+    /// Returns the directory in which the conversation began; a fork has a copy of that of another conversation.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let text = self.said_by("system")?;
         let dir = text.lines().find_map(|line| line.strip_prefix(DIRECTORY))?;
@@ -54,12 +54,12 @@ impl Record<'_> {
 }
 
 impl lines::Record for Record<'_> {
-    /// A time without a zone is a local one.
+    /// Parses the time; a time without a zone is local.
     fn at(&self, zone: &TimeZone) -> Option<Timestamp> {
         self.timestamp.get().and_then(|text| local_instant(text, zone))
     }
 
-    /// Hides the messages that the program starts with.
+    /// Returns the turn; hidden messages, with which the program starts, have none.
     fn turn(&self) -> Option<Turn> {
         let content = self.content.filled().filter(|_| !self.hide.0)?;
         let role = match self.role.get()? {
@@ -77,21 +77,21 @@ impl lines::Record for Record<'_> {
     }
 }
 
-/// What `config.toml` says.
+/// The contents of `config.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Config {
-    /// Where it works; `~` is not replaced yet.
+    /// The working directory; `~` is not expanded yet.
     pub workspace: Option<PathBuf>,
-    /// The title that it was given.
+    /// The title.
     pub name: Option<String>,
     /// The model that answers.
     pub model: Option<String>,
-    /// Whether it was made for a terminal.
+    /// Set if it was created for a terminal.
     pub is_interactive: Option<bool>,
 }
 
 impl Config {
-    /// Reads the file.
+    /// Parses the file.
     pub(super) fn parse(settings: &str) -> Self {
         let settings = Settings::parse(settings);
         let text = |key| settings.text("chat", key);
@@ -104,7 +104,7 @@ impl Config {
     }
 }
 
-/// Returns which conversation had a sub-agent made, by `subagent-meta.json`.
+/// Returns the conversation that started a sub-agent, from `subagent-meta.json`.
 pub(super) fn parent(meta: &[u8]) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -115,7 +115,7 @@ pub(super) fn parent(meta: &[u8]) -> Option<String> {
     Path::new(meta.parent_logdir.filled()?).file_name()?.to_str().map(str::to_owned)
 }
 
-/// Returns whether a name can be an id, by gptme's own rule; hidden directories are none of its own.
+/// Returns whether a name can be an id, by gptme's own rule; hidden directories are excluded.
 pub(super) fn is_id(name: &str) -> bool {
     let is_fine = |c: char| !c.is_control() && c != '/' && c != '\\';
     !name.is_empty() && name.len() <= 255 && name.trim() == name && !name.starts_with('.') && name.chars().all(is_fine)
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_typed_is_no_prompt_and_what_is_hidden_is_not_shown() {
+    fn only_typed_text_is_a_prompt_and_hidden_text_is_omitted() {
         let cases = [
             (r#"{"role":"user","content":"a\nb"}"#, true, false, Some((Role::User, "a\nb"))),
             (
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_tell_workspace_title_model_and_whether_it_is_for_a_terminal() {
+    fn settings_have_workspace_title_model_and_interactive_mode() {
         let settings = "[chat]\nmodel = \"m\"\ntools = [\"a\", \"b\"]\ninteractive = false\nworkspace = \"~/my app\"\nname = \"A\"\n\n[env]\n";
         let expected = Config {
             workspace: Some("~/my app".into()),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_names_of_their_own_and_a_sub_agent_names_its_parent() {
+    fn ids_are_plain_names_and_a_sub_agent_names_its_parent() {
         for id in ["2026-02-01-a-b-c", "my own", "ü", "a.b", "-x"] {
             assert!(is_id(id), "{id}");
         }

@@ -1,7 +1,7 @@
-//! What gptme needs to find a session from another directory: the workspace in its settings.
+//! The change that lets gptme find a session from another directory: the workspace in its settings.
 //!
-//! Measured on 0.35.1: it goes to that workspace by itself and makes the link beside the settings anew. Its `-w DIR` is of
-//! no use, because it is ignored where gptme is started in DIR.
+//! Measured on 0.35.1: it changes to that workspace by itself and recreates the link next to the settings. Its `-w DIR`
+//! cannot be used, because it is ignored if gptme is started in DIR.
 
 use super::reader::{MAX_CONFIG, settings};
 use crate::agent::relocation::{Act, Moved, Relocation, small, text};

@@ -1,4 +1,4 @@
-//! The rows about Grok Build in docs/agents.md.
+//! The description of Grok Build in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

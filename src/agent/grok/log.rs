@@ -1,4 +1,4 @@
-//! The updates in `updates.jsonl`, and `summary.json`, which says what the session is.
+//! Parses the updates in `updates.jsonl`, and `summary.json` about the session.
 //!
 //! Facts: xai-org/grok-build 19d42e35, xai-grok-shell/src/session: storage/mod.rs and acp_session_impl/turn.rs.
 
@@ -48,12 +48,12 @@ pub(super) struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Returns whether a mark of the update is set.
+    /// Returns whether a flag of the update is set.
     fn has(&self, mark: &str) -> bool {
         member(member(self.update, "_meta"), mark).is_some_and(|flag| flag.get() == "true")
     }
 
-    /// Returns a number of the update.
+    /// Parses a number of the update.
     fn number(raw: Option<&RawValue>) -> Option<usize> {
         raw?.get().parse().ok()
     }
@@ -88,7 +88,7 @@ impl lines::Record for Update<'_> {
             (Role::Tool, _) => return None,
             _ => turn.say(text(self.update)),
         }
-        // The program asks some things itself, such as what to make of a task that has ended.
+        // Some prompts come from the program itself, such as the question about a task that has ended.
         turn.counts = !self.has("hostTurn") && !self.has("hideFromScrollback");
         Some(turn)
     }
@@ -104,7 +104,7 @@ impl Log for Updates {
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
             found.add_folders(store, dir, Some(project), only, |id| {
-                // A folder with images alone is not a session.
+                // A folder with only images is not a session.
                 let has = |file: &str| is_there(&dir.join(id).join(file));
                 is_id(id) && (has("summary.json") || has("updates.jsonl") || has("chat_history.jsonl"))
             });
@@ -122,7 +122,7 @@ impl Log for Updates {
     /// Follows `/rewind` as Grok Build does when it loads a session.
     fn branches(log: &Path) -> Result<Branches, PathError> {
         let mut turns = Turns::new();
-        // The number of the prompt that the line before belongs to, if it belongs to one.
+        // The number of the prompt of the previous line, if it belongs to one.
         let (mut at, mut last, mut has_numbers) = (0, None, false);
         if !is_there(log) {
             return Ok(Branches::default());
@@ -132,7 +132,7 @@ impl Log for Updates {
             let of_prompt = update.as_ref().filter(|update| update.kind.get() == Some("user_message_chunk"));
             let number = of_prompt.map(|update| Update::number(member(member(update.update, "_meta"), "promptIndex")));
             has_numbers |= number.flatten().is_some();
-            // Once prompts have numbers, one without is a remark within a turn.
+            // Once prompts have numbers, one without a number is a remark within a turn.
             if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
                 turns.begin(at);
             }
@@ -163,7 +163,7 @@ impl Log for Updates {
     }
 }
 
-/// Puts what `summary.json` says into a copy.
+/// Fills in a copy from `summary.json`.
 fn fill(copy: &mut Copy, summary: &RawValue) {
     let [title, first_title, created, active, model, branch, parent, kind] = texts_in(Some(summary), OF_SUMMARY);
     let [info, hidden] = members(Some(summary), ["info", "hidden"]);
@@ -182,6 +182,6 @@ fn fill(copy: &mut Copy, summary: &RawValue) {
     };
     copy.set_dir(text_in(info, "cwd").filled(), "info.cwd of its summary.json");
     let project = copy.place.project.clone().unwrap_or_default();
-    // Grok Build looks for it by the name of the project.
+    // Grok Build finds it by the name of the project.
     copy.evidence.iter_mut().for_each(|evidence| evidence.counts = Grok.is_filed_under(&project, &evidence.dir));
 }

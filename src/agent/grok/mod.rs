@@ -1,5 +1,6 @@
-//! Grok Build: `<home>/sessions/<percent-encoded directory>/<id>/` with `summary.json` about the session and `updates.jsonl`,
-//! the log that its own resume reads. `chat_history.jsonl` holds the messages for the model, which a compaction replaces.
+//! Grok Build: `<home>/sessions/<percent-encoded directory>/<id>/` with `summary.json` about the session and
+//! `updates.jsonl`, the log that its own resume reads. `chat_history.jsonl` contains the messages for the model, which
+//! a compaction replaces.
 //!
 //! Facts: `@xai-official/grok` 1.0.41, measured; the rest by xai-org/grok-build 19d42e35, its view.rs, paths.rs and
 //! session_startup.rs.
@@ -24,7 +25,7 @@ use crate::system::env::Env;
 use crate::system::{fsio, names};
 use log::Updates;
 
-/// The longest name of a project that is not cut and hashed.
+/// Maximum length of a project name that is not cut and hashed.
 const MAX_NAME: usize = 255;
 const MAX_SUMMARY: u64 = 4 * 1024 * 1024;
 /// Updates that carry no conversation.
@@ -52,7 +53,7 @@ impl Agent for Grok {
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
-        // The program takes a file that it cannot read for an empty list.
+        // The program treats an unreadable file as an empty list.
         let bytes = fsio::read_if_present(&store.root.join("active_sessions.json"), MAX_SUMMARY).ok().flatten();
         let active: Vec<Value> = serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default();
         for entry in active {
@@ -116,7 +117,7 @@ fn summary(place: &Located) -> PathBuf {
     place.path.join("summary.json")
 }
 
-/// Names the project of a directory: everything but letters, digits and `-_.~` is percent-encoded.
+/// Returns the project name of a directory: every byte except letters, digits and `-_.~` is percent-encoded.
 fn encoded(dir: &str) -> String {
     let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let encode = |byte: u8| if is_kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Hermes.
+//! The description of Hermes in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
@@ -15,7 +15,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing, unless `sessions.auto_prune` is on",
     writes: "nothing; its database is only read, and `hermes sessions delete --yes ID` removes a session",
     facts: "measured on 0.19.0, schema 22; profiles, sub-agents and compression by its code",
-    // In a terminal `-q` answers and ends as well.
+    // In a terminal, `-q` also answers and ends.
     new_session: NewSession::NONE.without_terminal(&["hermes", "chat", "-Q"], &["-q"]),
     ..About::NONE
 };

@@ -1,4 +1,4 @@
-//! Hermes: `state.db` in its home and in that of each profile, only ever read.
+//! Hermes: `state.db` in its home and in that of each profile, which are only read.
 //!
 //! Facts: Hermes 0.19.0, schema 22, measured; profiles, sub-agents and compression by its code.
 
@@ -24,11 +24,11 @@ use crate::system::fsio;
 use crate::system::reach;
 use records::{Columns, Origin};
 
-/// Leads it to another home.
+/// The variable that selects another home.
 const VARIABLE: &str = "HERMES_HOME";
-/// The newest schema whose meaning is known.
+/// The newest known schema.
 const NEWEST: i64 = 22;
-/// `active_profile` holds a name.
+/// `active_profile` contains a name.
 const MAX_NAME: u64 = 4096;
 
 const SESSION: [&str; 11] = [
@@ -107,7 +107,7 @@ impl Schema for Sessions {
     }
 
     fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
-        // What a compression put aside was said all the same.
+        // Messages that a compression removed from the context are still part of the conversation.
         let is_rewound = row.int(1) == Some(0) && row.int(2).unwrap_or_default() == 0;
         let columns =
             Columns { role: row.text(0), content: row.text(3), tool_calls: row.text(4), is_rewound, at: row.int(5) };
@@ -119,7 +119,7 @@ impl Agent for Hermes {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let usual = env.home.join(".hermes");
         let mut stores = stores::by_variables(AgentKind::Hermes, &[(VARIABLE, None)], usual.clone(), env);
-        // A profile of the usual home is found there.
+        // A profile of the default home is found there.
         let profiles = usual.join("profiles");
         stores.retain(|store| store.root.parent() != Some(&profiles));
         stores
@@ -130,7 +130,7 @@ impl Agent for Hermes {
     }
 
     fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
-        // The one that was billed, if that is known, else the estimate by the prices of the model.
+        // The billed cost, if it is known, or else the estimate by the prices of the model.
         let columns = ["actual_cost_usd", "estimated_cost_usd"];
         Ok(Usage::from_cost(database::cost(&copy.place, "sessions", &columns)?))
     }
@@ -144,7 +144,7 @@ impl Agent for Hermes {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        // With `-z` it would ignore the id and start anew.
+        // With `-z`, Hermes would ignore the id and start a new session.
         let words: &[&str] = if prompt.is_some() { &["hermes", "chat", "-Q"] } else { &["hermes"] };
         Ok(Command::new(&[words, &["--resume", &copy.place.id]].concat(), as_option(prompt, "-q", "--query")))
     }
@@ -179,21 +179,21 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         named.is_default = false;
         database::locate(&Arc::new(named), &home.join("state.db"), &Sessions, only, &mut found);
     }
-    // Branches and what goes on after a compression have a parent too.
+    // Branches and continuations after a compression have a parent too.
     for place in &mut found.places {
         (place.parent_id, place.is_subagent) = (None, false);
     }
     found
 }
 
-/// Returns the profile that Hermes starts with instead of the usual home, if it is another.
+/// Returns the profile with which Hermes starts instead of the default home, if it is another.
 fn other_profile(store: &Store) -> Result<Option<String>, PathError> {
     if store.set.contains_key(VARIABLE) {
         return Ok(None);
     }
     let bytes = fsio::read_if_present(&store.root.join("active_profile"), MAX_NAME)?.unwrap_or_default();
     let name = String::from_utf8_lossy(&bytes).trim().to_owned();
-    // Only a profile that has a home of its own leads elsewhere.
+    // Only a profile with a separate home leads elsewhere.
     let is_name = !name.is_empty() && !name.contains(['/', '\0']) && !name.starts_with('.');
     Ok((is_name && reach::is_dir(&store.root.join("profiles").join(&name)) == Some(true)).then_some(name))
 }

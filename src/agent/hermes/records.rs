@@ -1,4 +1,4 @@
-//! The rows of Hermes: what a session's settings say of where it comes from, and what a message says.
+//! Parses the rows of Hermes: the origin in a session's settings, and the messages.
 //!
 //! Facts: Hermes 0.19.0, measured; sub-agents and compression by its code.
 
@@ -9,18 +9,18 @@ use crate::format::json::texts_in;
 use crate::format::turn::Turn;
 use crate::session::Role;
 
-/// Where a session comes from.
+/// The origin of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// A person or a program began it.
+    /// Started by the user or a program.
     Own,
-    /// `/branch` copied another one.
+    /// A copy of another session by `/branch`.
     Branch(String),
-    /// Another one had it do a part of its work.
+    /// Started by another session for a part of its work.
     Delegate(String),
 }
 
-/// Returns where a session comes from, by its `model_config`.
+/// Returns the origin of a session from its `model_config`.
 pub(super) fn origin(config: &str) -> Origin {
     let [branch, delegate] = texts_in(serde_json::from_str(config).ok(), ["_branched_from", "_delegate_from"]);
     match (delegate.filled(), branch.filled()) {
@@ -30,19 +30,19 @@ pub(super) fn origin(config: &str) -> Origin {
     }
 }
 
-/// What the columns of a message hold.
+/// The columns of a message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
     pub role: Option<String>,
     pub content: Option<String>,
     pub tool_calls: Option<String>,
-    /// Whether a rewind took it out of the conversation.
+    /// Set if a rewind removed it from the conversation.
     pub is_rewound: bool,
     /// In milliseconds.
     pub at: Option<i64>,
 }
 
-/// Makes a turn of a message.
+/// Creates a turn from a message.
 pub(super) fn turn(columns: &Columns) -> Turn {
     let role = Role::of(columns.role.as_deref());
     let mut turn = Turn::new(role, columns.at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()));
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_tells_what_it_was_made_of() {
+    fn the_origin_of_a_session_is_parsed() {
         assert_eq!(origin(r#"{"max_tokens": null}"#), Origin::Own);
         assert_eq!(origin(r#"{"_branched_from": "a"}"#), Origin::Branch("a".to_owned()));
         assert_eq!(origin(r#"{"_delegate_from": "b", "_branched_from": "a"}"#), Origin::Delegate("b".to_owned()));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_called_and_answered_is_told_apart() {
+    fn texts_calls_and_results_are_distinguished() {
         let said = |role: &str, content: &str, tool_calls: &str| {
             let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
             let columns = Columns {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_rewound_is_no_longer_said() {
+    fn rewound_messages_are_omitted() {
         let columns = Columns {
             role: Some("user".to_owned()),
             content: Some("a".to_owned()),

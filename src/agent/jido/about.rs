@@ -1,4 +1,4 @@
-//! What docs/agents.md says about JidoCode.
+//! The description of JidoCode in docs/agents.md.
 
 use crate::agent::about::About;
 

@@ -1,4 +1,4 @@
-//! JSON as JidoCode writes it: what Jason's pretty printer makes of it, byte for byte.
+//! Encodes JSON like JidoCode, byte for byte like Jason's pretty printer.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use crate::agent::jido::encode_error::{EncodeError, MAX_DEPTH, MAX_KEYS, Unsupported};
 use crate::agent::jido::records::{LoadError, string, walk};
 
-/// Writes JSON as `Jason.encode!(value, pretty: true)` does for what `Jason.decode!` made of it.
+/// Writes JSON like `Jason.encode!(value, pretty: true)` for the result of `Jason.decode!`.
 pub(super) struct Encoder<'a, W> {
     pub(super) out: &'a mut W,
-    /// The JSON of a signature to put into the top level, instead of the one that the document has.
+    /// The JSON of a signature to insert at the top level, replacing the document's own.
     pub(super) signature: Option<&'a str>,
 }
 
@@ -19,7 +19,7 @@ impl<W: FnMut(&[u8])> Encoder<'_, W> {
             [b'{' | b'[', ..] if depth == MAX_DEPTH => return Err(Unsupported::Deep.into()),
             [b'{', ..] => self.object(json, depth)?,
             [b'[', ..] => self.list(json, depth)?,
-            // Without an escape, both write the same.
+            // Without an escape, both encodings are equal.
             [b'"', ..] if memchr::memchr(b'\\', json.as_bytes()).is_none() => (self.out)(json.as_bytes()),
             [b'"', ..] => self.string(&string(json)?.unwrap_or_default()),
             [b'-' | b'0'..=b'9', ..] => (self.out)(number(json)?.as_bytes()),
@@ -29,7 +29,7 @@ impl<W: FnMut(&[u8])> Encoder<'_, W> {
     }
 
     fn object(&mut self, json: &str, depth: usize) -> Result<(), EncodeError> {
-        // Rust orders strings by their bytes, and so does Erlang. Of two equal keys Jason keeps the first.
+        // Rust sorts strings by their bytes, and so does Erlang. If two keys are equal, Jason keeps the first value.
         let mut members = BTreeMap::new();
         walk(json, |key, value: &str| {
             if depth > 0 || key != "signature" {
@@ -111,25 +111,25 @@ impl<W: FnMut(&[u8])> Encoder<'_, W> {
     }
 }
 
-/// Writes a number as Elixir would. Integers have any length there; only `-0` is none, and becomes `0`.
+/// Writes a number like Elixir. Integers have any length there; only `-0` is not kept and becomes `0`.
 pub(super) fn number(json: &str) -> Result<Cow<'_, str>, LoadError> {
     if !json.contains(['.', 'e', 'E']) {
         return Ok(Cow::Borrowed(if json == "-0" { "0" } else { json }));
     }
-    // The parser of serde_json would not do: without `float_roundtrip` its last bit may differ.
+    // serde_json's parser is not sufficient: without `float_roundtrip` its last bit may differ.
     let float = json.parse().ok().and_then(short);
     float.map(Cow::Owned).ok_or_else(|| LoadError::InvalidJson(format!("{json} is beyond any float")))
 }
 
-/// Writes a float as Erlang's `float_to_binary(Float, [short])`; an infinite one has no such form.
+/// Formats a float like Erlang's `float_to_binary(Float, [short])`; `None` for infinity.
 ///
-/// The digits are the fewest that read back as the same float. They stand in full, or with an exponent where that is
-/// shorter, and from 2^53 on always with one. That is `to_chars` in erts/emulator/ryu of Erlang/OTP 25; the cases
-/// below are its answers.
+/// The digits are the fewest that parse to the same float. They are written in full, or with an exponent if that is
+/// shorter, and from 2^53 on always with an exponent. The algorithm is `to_chars` in erts/emulator/ryu of Erlang/OTP
+/// 25; the cases below are its results.
 pub(super) fn short(float: f64) -> Option<String> {
     const FIRST_INEXACT: f64 = 9_007_199_254_740_992.0;
-    // Not `{:e}`: of two candidates that are equally near, the standard library takes the larger, Erlang and
-    // serde_json the even one.
+    // Not `{:e}`: if two candidates are equally near, the standard library takes the larger one, Erlang and serde_json
+    // the even one.
     let text = serde_json::Number::from_f64(float)?.to_string();
     let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |text| ("-", text));
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
@@ -139,7 +139,7 @@ pub(super) fn short(float: f64) -> Option<String> {
     if digits.is_empty() {
         return Some(format!("{sign}0.0"));
     }
-    // Where the point stands in the digits; outside of them it may be, too.
+    // The position of the decimal point relative to the digits; it may be outside of them.
     let point = exponent.parse::<isize>().ok()? + digits.len() as isize - fraction.len() as isize;
     let digits = digits.trim_end_matches('0');
     let plain = match usize::try_from(point) {

@@ -1,7 +1,8 @@
-//! The keys of this machine, and the signature of a session file checked with them.
+//! The keys of this machine, and the check of a session file's signature with them.
 //!
-//! `list`, `show`, `doctor` and `resume` call the same sessions invalid, so every read checks the signature. Deriving a key
-//! takes as long as checking hundreds of files, so a run derives each key once, and only if some file needs it.
+//! `list`, `show`, `doctor` and `resume` must agree about invalid sessions, so every read checks the signature.
+//! Deriving a key takes as long as checking hundreds of files, so a run derives each key once, and only if a file needs
+//! it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::{machine_secret, short_name};
 use crate::session::{Copy, Health};
 use crate::system::env::Env;
 
-/// The keys of one store by salt, in the order of [`APP_SALTS`], as far as they were derived.
+/// The derived keys of one store by salt, in the order of [`APP_SALTS`].
 #[derive(Default)]
 struct Keys {
     secret: Option<Arc<str>>,
@@ -25,7 +26,7 @@ static KEYS: Mutex<Option<HashMap<(PathBuf, String), Keys>>> = Mutex::new(None);
 
 /// Returns the key of one salt; `None` if JidoCode would use no secret of this store.
 fn key(root: &Path, env: &Env, salt: usize) -> Option<Key> {
-    // A second thread that needs the key waits for it, and does not derive it again.
+    // A second thread that needs the key waits for it instead of deriving it again.
     let mut known = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
     let host = short_name(&env.hostname);
     let keys = known
@@ -44,7 +45,7 @@ pub(super) fn all(root: &Path, env: &Env) -> Vec<Key> {
     (0..APP_SALTS.len()).filter_map(|salt| key(root, env, salt)).collect()
 }
 
-/// Checks the signature of a file that has one, and notes the outcome in the copy.
+/// Checks the signature of a file, if there is one, and records the result in the copy.
 pub(super) fn check_signature(bytes: &[u8], copy: &mut Copy, env: &Env) {
     let root = copy.place.store.root.clone();
     let mut checked = check(bytes, &[]);
@@ -58,7 +59,7 @@ pub(super) fn check_signature(bytes: &[u8], copy: &mut Copy, env: &Env) {
     let note = match checked {
         Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
         Ok(SignatureCheck::Wrong) if env.foreign_home => {
-            // The key holds the host's name, and a home that was named may be another machine's.
+            // The key depends on the host name, and a home that was named may be from another machine.
             "its signature does not match this machine's name; it may have been made on another machine".to_owned()
         }
         Ok(SignatureCheck::Wrong) => {

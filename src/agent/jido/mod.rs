@@ -1,7 +1,7 @@
-//! JidoCode: `~/.jido_code/sessions/<uuid>.json`, one signed JSON document a session.
+//! JidoCode: `~/.jido_code/sessions/<uuid>.json`, one signed JSON document per session.
 //!
-//! A session is on disk only while it is closed: closing writes the file, resuming deletes it.
-//! Facts: agentjido/jido_code 03efe8eb.
+//! A session is on disk only while it is closed: closing writes the file, resuming deletes it. Facts:
+//! agentjido/jido_code 03efe8eb.
 
 pub(crate) mod records;
 pub mod signature;
@@ -33,11 +33,11 @@ use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
 
 /// The file of the machine's secret, in JidoCode's directory.
 pub(crate) const SECRET_FILE: &str = "machine_secret";
-/// The machine's secret is 64 characters; JidoCode makes a new one when it is shorter than 32.
+/// Limits for the machine's secret, which has 64 characters; JidoCode creates a new one if it is shorter than 32.
 const MAX_SECRET: u64 = 4096;
 const SHORTEST_SECRET: usize = 32;
 
-/// What JidoCode refuses to load; such a session cannot be resumed.
+/// The problems for which JidoCode refuses to load a session; such a session cannot be resumed.
 const REFUSED: [Health; 5] = [
     Health::Oversize,
     Health::MissingFields,
@@ -79,7 +79,7 @@ impl Agent for Jido {
                     }
                 }
                 Err(error) => {
-                    // What JidoCode refuses still has a name and a directory that help its owner.
+                    // Even a refused session has a name and a directory that are useful to the user.
                     let loose: Loose<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
                     loose.known().fill(&mut copy, context.env);
                     refuse(&mut copy, &error);
@@ -106,7 +106,7 @@ impl Agent for Jido {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        // An entry of its list of tasks.
+        // An entry of its task list.
         is_one_of(record, "/role", &["system"])
             || is_one_of(record, "/status", &["pending", "in_progress", "completed"])
     }
@@ -144,18 +144,18 @@ impl Agent for Jido {
         if prompt.is_some() {
             return Err("JidoCode cannot take a prompt without a terminal".to_owned());
         }
-        // It takes no id on its command line; its own command resumes.
+        // JidoCode accepts no id on its command line; its own command resumes.
         let then_type = Some(format!("/resume {}", copy.place.id));
         Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }
 
     fn strays(&self, store: &Store, _env: &Env) -> Strays {
         let mut found = Found::default();
-        // It writes `<id>.json.tmp` and renames it.
+        // JidoCode writes `<id>.json.tmp` and renames it.
         let is_temporary =
             |name: &str| name.strip_suffix(".json.tmp").is_some_and(is_random_uuid) || is_own_temporary(name);
         let mut strays = temporary_in(&store.root.join("sessions"), AgentKind::Jido, &mut found, is_temporary);
-        // The secret lies beside the sessions.
+        // The secret is next to the sessions.
         strays.extend(temporary_in(&store.root, AgentKind::Jido, &mut found, is_own_temporary));
         Strays { strays, problems: found.problems }
     }
@@ -171,18 +171,18 @@ pub(crate) fn file_of(root: &Path, id: &str) -> PathBuf {
     root.join("sessions").join(format!("{id}.json"))
 }
 
-/// Returns the secret as JidoCode takes it: untrimmed, and only if it is long enough.
+/// Returns the secret like JidoCode: untrimmed, and only if it is long enough.
 pub(crate) fn machine_secret(root: &Path) -> Option<String> {
     let bytes = fsio::read_bounded(&root.join(SECRET_FILE), MAX_SECRET).ok()?;
     String::from_utf8(bytes).ok().filter(|secret| secret.len() >= SHORTEST_SECRET)
 }
 
-/// Erlang's `inet:gethostname` gives the name without its domain.
+/// Returns the host name without its domain, like Erlang's `inet:gethostname`.
 pub(crate) fn short_name(hostname: &str) -> &str {
     hostname.split('.').next().filter(|name| !name.is_empty()).unwrap_or("localhost")
 }
 
-/// The fields that are shown even of a file that JidoCode refuses.
+/// The fields that are shown even for a file that JidoCode refuses.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Loose<'a> {
@@ -208,7 +208,7 @@ impl Loose<'_> {
     }
 }
 
-/// What a file says of the session as a whole.
+/// The metadata of a session.
 struct Known<'a> {
     id: Option<&'a str>,
     name: Option<&'a str>,
@@ -266,7 +266,7 @@ fn fill(copy: &mut Copy, session: &JidoSession) {
     }
 }
 
-/// Notes JidoCode's own reason for not loading a session.
+/// Records JidoCode's own reason for not loading a session.
 fn refuse(copy: &mut Copy, error: &LoadError) {
     copy.health.insert(match error {
         LoadError::FileTooLarge => Health::Oversize,

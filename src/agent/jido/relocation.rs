@@ -1,6 +1,8 @@
-//! What JidoCode needs to resume a session in another directory: the directory in its file, signed anew.
+//! The change that lets JidoCode resume a session in another directory: the directory in its file, with a new
+//! signature.
 //!
-//! A file that this machine did not sign is left alone: signed by it, it would pass for its own.
+//! A file that this machine did not sign is left unchanged: with a new signature it would look like a file of this
+//! machine.
 
 use super::{Jido, keys};
 use crate::agent::jido::records::MAX_FILE_BYTES;

@@ -1,8 +1,8 @@
-//! The signature of a JidoCode session file: the signed content, the key, and whether they match.
+//! The signature of a JidoCode session file: the signed text, the key, and the check.
 //!
 //! JidoCode decodes the file, drops the top-level `signature`, encodes the rest with Jason and signs that text with
-//! HMAC-SHA256. So spaces and the order of keys do not matter, and every value does. [`canonical`] writes the same text.
-//! It never calls a signature wrong when it cannot tell: see [`Unsupported`].
+//! HMAC-SHA256. So spaces and the order of keys do not matter, and every value does. [`canonical`] writes the same
+//! text. A signature is never reported as wrong if the text is unknown: see [`Unsupported`].
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub use crate::agent::jido::encode_error::{EncodeError, Unsupported};
 use crate::agent::jido::encoder::Encoder;
 use crate::agent::jido::records::{LoadError, document, string, walk};
 
-/// The salts that JidoCode is built with: the one of its configuration first, then the default of its code.
+/// The salts in JidoCode's builds: that of its configuration first, then the default of its code.
 pub const APP_SALTS: [&str; 2] = ["jido_code_session_v1_2025", "jido_code_session_v1"];
 
 const ROUNDS: Params = match Params::new(100_000) {
@@ -24,7 +24,7 @@ const ROUNDS: Params = match Params::new(100_000) {
     Err(_) => panic!("the key derivation takes this number of rounds"),
 };
 
-/// A key that signs sessions; it belongs to one machine under one host name.
+/// A key that signs sessions; it belongs to one machine with one host name.
 #[derive(Clone)]
 pub struct Key([u8; 32]);
 
@@ -40,25 +40,25 @@ impl fmt::Debug for Key {
 pub fn derive_key(app_salt: &str, machine_secret: &str, hostname: &str) -> Key {
     let salt = [app_salt, machine_secret, hostname].concat();
     let mut key = [0; 32];
-    // The generic variants would be compiled in this crate, which the dev profile does not optimise: 20 times slower.
+    // The generic variants would be compiled in this crate, which the dev profile does not optimize: 20 times slower.
     pbkdf2_hmac_with_params(app_salt.as_bytes(), salt.as_bytes(), Algorithm::Pbkdf2Sha256, ROUNDS, &mut key);
     Key(key)
 }
 
-/// What a signature says about a file.
+/// The result of checking a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureCheck {
-    /// One of the keys made it, over these contents.
+    /// The signature was made by one of the keys, over these contents.
     Valid,
-    /// The file has none; JidoCode loads it with a warning.
+    /// The file has no signature; JidoCode loads it with a warning.
     Unsigned,
-    /// None of the keys made it over these contents; JidoCode refuses the file.
+    /// The signature was not made by any of the keys over these contents; JidoCode refuses the file.
     Wrong,
-    /// It cannot be told.
+    /// The signature cannot be checked.
     Unsupported(Unsupported),
 }
 
-/// Writes the text that JidoCode signs, piece by piece.
+/// Writes the text that JidoCode signs, in pieces.
 pub fn canonical(bytes: &[u8], out: &mut impl FnMut(&[u8])) -> Result<(), EncodeError> {
     Encoder { out, signature: None }.value(document(bytes)?, 0)
 }
@@ -90,7 +90,7 @@ pub fn check(bytes: &[u8], keys: &[Key]) -> Result<SignatureCheck, LoadError> {
     Ok(if is_valid { SignatureCheck::Valid } else { SignatureCheck::Wrong })
 }
 
-/// Returns the file as JidoCode would write it, signed anew; a signature that it has is replaced.
+/// Returns the file in JidoCode's encoding with a new signature, which replaces an existing one.
 pub fn sign(bytes: &[u8], key: &Key) -> Result<Vec<u8>, EncodeError> {
     let mut mac = mac(key);
     canonical(bytes, &mut |piece| mac.update(piece))?;
@@ -102,7 +102,7 @@ pub fn sign(bytes: &[u8], key: &Key) -> Result<Vec<u8>, EncodeError> {
 }
 
 fn mac(key: &Key) -> Hmac<Sha256> {
-    // HMAC itself fills a short key up with zeros to a block; done here, the length needs no check.
+    // HMAC itself pads a short key with zeros to a block; done here, the length needs no check.
     let mut block = [0; 64];
     block[..key.0.len()].copy_from_slice(&key.0);
     Hmac::new(&block.into())
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_called_wrong() {
+    fn an_uncheckable_signature_is_not_reported_as_wrong() {
         let unsupported = |reason| SignatureCheck::Unsupported(reason);
         assert_eq!(check(signed().as_bytes(), &[]), Ok(unsupported(Unsupported::NoKey)));
         let object = |keys: usize| {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_equal_keys_the_first_is_signed() {
+    fn the_first_of_two_equal_keys_is_signed() {
         let text = signed().replacen('}', ",\"model\": \"other\"}", 1);
         assert_eq!(outcome(&text), SignatureCheck::Valid);
         let text = signed().replacen('{', "{\"n\\u0061me\": \"other\",", 1);
@@ -321,7 +321,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_signed_is_valid(value in values(), key in any::<[u8; 32]>()) {
+        fn a_signed_document_is_valid(value in values(), key in any::<[u8; 32]>()) {
             let text = json!({ "a": value, "signature": "old" }).to_string();
             let signed = sign(text.as_bytes(), &Key(key)).expect("a file");
             prop_assert_eq!(check(&signed, &[Key(key)]), Ok(SignatureCheck::Valid));

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Kilo.
+//! The description of Kilo in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

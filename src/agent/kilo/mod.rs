@@ -1,7 +1,7 @@
-//! Kilo: OpenCode's tables in `kilo.db`, in a data directory of its own, only ever read.
+//! Kilo: OpenCode's tables in `kilo.db`, in a separate data directory, which is only read.
 //!
-//! Whatever directory it is started in, it goes on with a session in that one's own. Facts: Kilo 7.7.9, measured; the
-//! names of databases by its code.
+//! Kilo continues a session in the session's own directory, whatever its current directory is. Facts: Kilo 7.7.9,
+//! measured; the names of databases by its code.
 
 pub(super) mod about;
 
@@ -49,7 +49,7 @@ impl Agent for Kilo {
     }
 
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
-        // To keep the new directory here would be of no use: Kilo goes to the one in its database.
+        // Recording the new directory would have no effect: Kilo changes to the one in its database.
         Ok(Relocation::of_each(|copy, _| {
             Err(format!("Kilo's database says where it goes on; {}", PROGRAM.taken_along(copy)))
         }))
@@ -60,7 +60,7 @@ impl Agent for Kilo {
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
-        // Where that is gone it is a warning, because Kilo does go on.
+        // If that directory is gone, this is only a warning, because Kilo does continue.
         if let Some(own) = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
             return Err(format!(
                 "Kilo goes on in {}, wherever it is started; {}",

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Kimi CLI.
+//! The description of Kimi CLI in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
@@ -18,7 +18,7 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 1.45.0 and 1.52.0; 1.51.0 by its code; its session.py (02a40bfe)",
     is_state: |name| matches!(name, "state.json" | "metadata.json"),
     needs_own_dir: true,
-    // With `-p` and a terminal it would answer and end (kimi_cli/ui/shell of 1.45.0).
+    // With `-p` in a terminal, it would answer and end (kimi_cli/ui/shell of 1.45.0).
     new_session: NewSession::NONE.without_terminal(&["kimi", "--print"], &["-p"]),
     ..About::NONE
 };

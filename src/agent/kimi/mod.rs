@@ -1,9 +1,9 @@
-//! Kimi CLI: `~/.kimi/sessions/<md5 of the directory>/<id>/` with wire.jsonl, context.jsonl and state.json; each
-//! of these may be missing; `kimi.json` says which directory a project belongs to.
+//! Kimi CLI: `~/.kimi/sessions/<md5 of the directory>/<id>/` with wire.jsonl, context.jsonl and state.json; each of
+//! these may be missing; `kimi.json` names the directory of a project.
 //!
-//! An id that Kimi does not find in its current directory is no error for it: it starts a new session of that id, and
-//! empties the context of one that it does not recognise. Facts: measured on 1.45.0; its session.py (02a40bfe). 1.52.0
-//! resumes nothing: it prints that it is no longer maintained.
+//! Kimi accepts an id that it does not find in its current directory: it starts a new session with that id, and empties
+//! the context of one that it does not recognize. Facts: measured on 1.45.0; its session.py (02a40bfe). 1.52.0 resumes
+//! nothing: it prints that it has no maintainers any more.
 
 pub(super) mod records;
 
@@ -60,7 +60,7 @@ impl Agent for Kimi {
                 };
                 let id = match name.strip_suffix(".jsonl") {
                     _ if kind.is_dir() => name.as_str(),
-                    // Older versions kept the context beside the directories; it is moved when it is next used.
+                    // Older versions stored the context next to the directories; it is moved at its next use.
                     Some(stem) if kind.is_file() && !is_dir(stem) => stem,
                     _ => continue,
                 };
@@ -72,7 +72,7 @@ impl Agent for Kimi {
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        // Whatever is no name of its own would lead out of the project.
+        // An id that is not a plain file name could lead out of the project.
         if id.starts_with('.') || Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
             return Found::default();
         }
@@ -107,7 +107,7 @@ impl Agent for Kimi {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let files = Files::of(&place);
         let mut copy = Copy::new(place);
-        // What is no directory has nothing below it.
+        // A path that is not a directory adds 0.
         copy.size_bytes = context.tree_size(Some(&copy.place.path))
             + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
         let has_prompt = read_wire(&mut copy, &files.wire, context.env.clock.now)?;
@@ -168,8 +168,8 @@ impl Agent for Kimi {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        // The context begins with a prompt that names the directory and is cut when it grows too long; the log only
-        // grows, and its times tell the conversations of two directories apart.
+        // The context begins with a prompt that names the directory and is truncated when it grows too long; the log
+        // only grows, and its times distinguish the conversations of two directories.
         let files = Files::of(place);
         [files.wire, files.context].into_iter().find(|path| is_file(path))
     }
@@ -187,7 +187,7 @@ impl Agent for Kimi {
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // Kimi empties a session whose directory it does not list.
+        // Kimi empties a session whose directory is not in this list.
         Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
     }
 
@@ -233,7 +233,7 @@ impl Agent for Kimi {
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
-        // A directory that does not hash to the project is where Kimi would start a new session.
+        // In a directory that does not hash to the project, Kimi would start a new session.
         evidence::decide(copy, |_| false);
         if copy.last_dir.is_none() {
             copy.last_dir = copy.start_dir.clone();
@@ -260,7 +260,7 @@ impl Agent for Kimi {
         if env.find_program("kimi") == Program::Missing {
             return Ok(None);
         }
-        // What Kimi CLI 1.52 does is known by its code.
+        // The behaviour of Kimi CLI 1.52 is known from its code.
         let (why, install) = match Package::of("kimi", env) {
             Some(package) if package.is(SUCCESSOR.0, SUCCESSOR.1) => {
                 let why = format!(
@@ -320,7 +320,7 @@ impl Agent for Kimi {
     }
 }
 
-/// Names the sessions that Kimi Code imported from a copy, which go on without it.
+/// Describes the sessions that Kimi Code imported from a copy, which are independent of it.
 fn imports_in_words(copy: &Copy, env: &Env) -> Option<String> {
     let imports = kimicode::imports_of(&copy.place, env);
     let first = imports.first()?;
@@ -331,7 +331,7 @@ fn resume_import(import: &Located) -> String {
     format!("rejoin resume {}", shell::word(&format!("{}:{}", AgentKind::KimiCode, import.id)))
 }
 
-/// Explains that the files of the installed program do not name its package.
+/// Returns the explanation that the files of the installed program do not show its package.
 fn unsure() -> String {
     "`kimi` may be Kimi Code, or Kimi CLI 1.52 or later, which cannot resume it; its files do not say which program it is".to_owned()
 }
@@ -340,12 +340,12 @@ fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Loc
     Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) }
 }
 
-/// Names the project of a directory: the MD5 of its path.
+/// Returns the project name of a directory: the MD5 of its path.
 fn hash(path: &[u8]) -> String {
     text::hex(&Md5::digest(path))
 }
 
-/// Returns how the machine is reached that a project lies on, where it is not this one: `<way>_<md5>`.
+/// Returns the access method of a project on another machine: `<method>_<md5>`; `None` for this machine.
 fn remote_kaos(project: &str) -> Option<&str> {
     let (kaos, hash) = project.rsplit_once('_')?;
     (hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(kaos)
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_project_is_named_after_the_hash_of_its_directory() {
-        // RFC 1321 gives the first.
+        // The first value is from RFC 1321.
         assert_eq!(hash(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
         assert!(Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop-wt")));
         assert!(!Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop")));

@@ -1,4 +1,4 @@
-//! What the files of one session say, and what `kimi.json` says of all.
+//! Reads the files of one session, and `kimi.json` for all of them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,9 @@ use crate::session::{Copy, Fact, Health, Located, Problem, SessionKind};
 use crate::system::fsio;
 use crate::system::links;
 
-/// `kimi.json` holds some 150 bytes for each directory.
+/// `kimi.json` has about 150 bytes per directory.
 pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;
-/// `state.json` holds a list of things to do.
+/// `state.json` contains a task list.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
 /// The files of one session; not all of them need to exist.
@@ -25,7 +25,7 @@ pub(super) struct Files {
     pub(super) wire: PathBuf,
     pub(super) context: PathBuf,
     state: [PathBuf; 2],
-    /// The context as older versions kept it, beside the directory.
+    /// The context of older versions, next to the directory.
     pub(super) legacy: Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ impl Files {
     }
 }
 
-/// Puts another title into the state, from which Kimi CLI reads it (1.45.0); it writes one there after the first turn.
+/// Changes the title in the state, from which Kimi CLI reads it (1.45.0); Kimi writes one there after the first turn.
 pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), String> {
     let [path, _] = Files::of(place).state;
     let state = small(&path, MAX_STATE)?.unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn is_file(path: &Path) -> bool {
     links::is_file(path)
 }
 
-/// Reads which directories Kimi knows; none where there is no `kimi.json`.
+/// Reads the directories in `kimi.json`; empty if the file does not exist.
 pub(super) fn listed_dirs(root: &Path) -> Result<Vec<WorkDir>, Problem> {
     let path = root.join("kimi.json");
     match fsio::read_if_present(&path, MAX_MAP) {
@@ -66,7 +66,7 @@ pub(super) fn listed_dirs(root: &Path) -> Result<Vec<WorkDir>, Problem> {
     }
 }
 
-/// Reads the two ends of the log and returns whether it holds a prompt.
+/// Reads the two ends of the log. Returns whether it contains a prompt.
 pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<bool, PathError> {
     copy.kind = SessionKind::Empty;
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(false) };
@@ -97,7 +97,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     copy.mark_if(is_torn, Health::TornTranscript);
     copy.created_at = created.map(|at| Fact::new(at, "wire"));
     copy.active_at = newest.map(|at| Fact::new(at, "wire"));
-    // Half a record behind the end of a turn begins the next one.
+    // A torn record after the end of a turn begins the next turn.
     let last = if is_torn { newest.max(modified) } else { newest.filter(|_| last != Some(WireEvent::TurnEnd)) };
     copy.judge_by_age(last, now, |age| format!("its last event was {age} ago, in the middle of a turn"));
     if !is_whole || replies.count() > 0 {
@@ -107,7 +107,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     Ok(copy.first_prompt.is_some())
 }
 
-/// Reads the start of the context: the first prompt if the log has none, and the directory, which it returns.
+/// Reads the start of the context: the first prompt, if the log has none. Returns the directory.
 pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Result<Option<String>, PathError> {
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(None) };
     let (modified, length) = (file.modified(), file.len());
@@ -132,7 +132,7 @@ pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Re
     Ok(dir)
 }
 
-/// Reads the title and whether the session was put aside; the second file is what older versions wrote.
+/// Reads the title, and whether the session was archived; the second file is that of older versions.
 pub(super) fn read_state(copy: &mut Copy, files: &Files) {
     for path in &files.state {
         let read = fsio::read_if_present(path, MAX_STATE).map_err(|error| error.reason()).and_then(|bytes| {
@@ -148,7 +148,7 @@ pub(super) fn read_state(copy: &mut Copy, files: &Files) {
             Ok(())
         });
         if let Err(why) = read {
-            // Kimi takes the session without it as well.
+            // Kimi resumes the session even without it.
             copy.notes.push(format!("{}: {why}", path.display()));
         }
     }

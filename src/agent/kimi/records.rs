@@ -1,5 +1,5 @@
-//! The records of Kimi CLI: `wire.jsonl`, the log of what was shown; `context.jsonl`, what the model is sent;
-//! `state.json`; and `kimi.json`, which says whose a project is.
+//! The records of Kimi CLI: `wire.jsonl`, the log of displayed events; `context.jsonl`, the messages for the model;
+//! `state.json`; and `kimi.json`, which maps projects to directories.
 //!
 //! Facts: measured on 1.45.0; its session.py (02a40bfe), metadata.py (04fe42b2) and session_state.py (1886a8fb).
 
@@ -11,41 +11,41 @@ use crate::format::content::{function_call, plain_text, tool_calls};
 use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, texts_in};
 use crate::session::{Message, Role};
 
-/// The sentence of the system prompt that names the directory, up to the name.
+/// The sentence of the system prompt with the directory, up to the directory.
 const DIRECTORY_IS: &str = "The current working directory is `";
 
 /// A directory that `kimi.json` lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkDir {
-    /// Its path, on the machine that `kaos` reaches.
+    /// Its path, on the machine that `kaos` accesses.
     pub path: String,
-    /// How the machine is reached: `local`, or the name of another way.
+    /// The access method of the machine: `local`, or the name of another one.
     pub kaos: String,
 }
 
-/// Reads `kimi.json`; what is no directory in its list is passed over, `None` means that it is no such document.
+/// Parses `kimi.json`. Entries that are not directories are skipped; `None` if it is not such a document.
 pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
     let dirs = list(member(Some(record(bytes)?), "work_dirs")).into_iter().filter_map(|raw| {
         let [path, kaos] = texts_in(Some(raw), ["path", "kaos"]);
-        // Versions before there was another way name none.
+        // Versions with a single access method omit it.
         let kaos = kaos.filled().unwrap_or("local").to_owned();
         path.filled().map(|path| WorkDir { path: path.to_owned(), kaos })
     });
     Some(dirs.collect())
 }
 
-/// `state.json`, or `metadata.json` of older versions, which says less.
+/// `state.json`, or `metadata.json` of older versions with fewer members.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct State<'a> {
     custom_title: Text<'a>,
     title: Text<'a>,
-    /// Whether it was put aside.
+    /// Set if it was archived.
     pub archived: Flag,
 }
 
 impl State<'_> {
-    /// Returns the title, which Kimi makes from the first prompt of a turn that ended well unless it was given.
+    /// Returns the title, which the user gave or Kimi derived from the first prompt of a successful turn.
     pub(crate) fn title(&self) -> Option<&str> {
         self.custom_title.filled().or_else(|| self.title.filled().filter(|title| *title != "Untitled"))
     }
@@ -59,36 +59,36 @@ pub(crate) struct WireRecord<'a> {
     message: Option<&'a RawValue>,
 }
 
-/// What happened, as far as it matters here.
+/// The relevant type of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WireEvent {
-    /// A person typed something.
+    /// The user typed a prompt.
     Prompt(String),
-    /// The model is asked.
+    /// A request is sent to the model.
     StepBegin,
-    /// The model said something.
+    /// A text of the model.
     Text(String),
-    /// The model calls a tool.
+    /// A tool call of the model.
     Call(String),
-    /// The tool answered.
+    /// The result of a tool.
     Answer(String),
-    /// The model is done with its message.
+    /// The model has finished its message.
     StepDone,
-    /// The model did not finish its message, which is asked for anew or given up.
+    /// The model did not finish its message, which is retried or given up.
     Failed,
-    /// The agent waits for a person again.
+    /// The agent waits for the user again.
     TurnEnd,
-    /// Anything else.
+    /// Any other event.
     Other,
 }
 
 impl WireRecord<'_> {
-    /// Returns when it happened; seconds with fractions.
+    /// Returns the time of the event; seconds with fractions.
     pub(crate) fn at(&self) -> Option<Timestamp> {
         epoch(self.timestamp, 1)
     }
 
-    /// Returns what happened.
+    /// Returns the type of the event.
     pub(crate) fn event(&self) -> WireEvent {
         let [kind, payload] = members(self.message, ["type", "payload"]);
         let [typed, text, function, answered] = members(payload, ["user_input", "text", "function", "return_value"]);
@@ -111,7 +111,7 @@ impl WireRecord<'_> {
         }
     }
 
-    /// Puts the record in words, where it is part of the conversation.
+    /// Formats the record as a message, if it is part of the conversation.
     pub(crate) fn message(&self) -> Option<Message> {
         let (role, text) = match self.event() {
             WireEvent::Prompt(text) => (Role::User, text),
@@ -131,7 +131,7 @@ pub(super) fn is_command_record(record: &[u8]) -> bool {
     inner::<Text<'_>>(kind).get() == Some("TurnBegin") && is_command(&plain_text(member(payload, "user_input")))
 }
 
-/// Tells a command to the program, such as `/compact`, from words to the model.
+/// Returns whether a text is a command to the program, such as `/compact`, and not a prompt.
 fn is_command(text: &str) -> bool {
     text.trim().strip_prefix('/').is_some_and(|word| {
         !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':'))
@@ -146,10 +146,10 @@ fn answer(raw: Option<&RawValue>) -> String {
     }
 }
 
-/// Counts the model's messages in the log of what was shown.
+/// Counts the model's messages in the log of displayed events.
 ///
-/// A message counts when it is finished and its tools have answered: that is when Kimi puts it into the context, and
-/// what was killed before is not there when the session goes on.
+/// A message counts if it is finished and its tools have answered: Kimi commits it to the context at that point. A
+/// message that was interrupted earlier is lost on resume.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Replies {
     count: u64,
@@ -159,7 +159,7 @@ pub(crate) struct Replies {
 }
 
 impl Replies {
-    /// Takes the next event.
+    /// Adds the next event.
     pub(crate) fn see(&mut self, event: &WireEvent) {
         match event {
             WireEvent::Text(_) => self.has_content = true,
@@ -169,7 +169,7 @@ impl Replies {
             }
             WireEvent::Answer(_) => self.open_calls = self.open_calls.saturating_sub(1),
             WireEvent::StepDone => self.is_done = true,
-            // A turn that goes on or ends says as much as a status does.
+            // The next step or the end of the turn implies that the message is finished, like a status.
             WireEvent::StepBegin | WireEvent::TurnEnd => {
                 self.is_done = true;
                 self.close();
@@ -184,14 +184,14 @@ impl Replies {
         *self = Self { count: self.count + u64::from(counts), ..Self::default() };
     }
 
-    /// Returns the number after the last event.
+    /// Returns the number of messages after the last event.
     pub(crate) fn count(mut self) -> u64 {
         self.close();
         self.count
     }
 }
 
-/// A record of `context.jsonl`; roles that begin with `_` are marks.
+/// A record of `context.jsonl`; roles that begin with `_` are markers.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct ContextRecord<'a> {
@@ -201,7 +201,7 @@ pub(crate) struct ContextRecord<'a> {
 }
 
 impl ContextRecord<'_> {
-    /// Returns the directory that the system prompt names.
+    /// Returns the directory in the system prompt.
     pub(crate) fn directory(&self) -> Option<String> {
         self.role.get().filter(|role| *role == "_system_prompt")?;
         let text = plain_text(self.content);
@@ -209,21 +209,21 @@ impl ContextRecord<'_> {
         rest.split_once('`').map(|(dir, _)| dir.to_owned())
     }
 
-    /// Returns what a person typed.
+    /// Returns the text that the user typed.
     pub(crate) fn prompt(&self) -> Option<String> {
         self.role.get().filter(|role| *role == "user")?;
         let text = plain_text(self.content);
-        // What the program puts in for the model is marked like this.
+        // Texts that the program inserts for the model begin with this tag.
         (!text.trim().is_empty() && !text.starts_with("<system")).then_some(text)
     }
 
-    /// Returns whether the model says or calls something.
+    /// Returns whether the record is a reply with a text or a call.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
             && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())
     }
 
-    /// Puts the record in words: what is said first, then each call.
+    /// Formats the record as messages: the text first, then each call.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let text = plain_text(self.content);
         let (role, text) = match self.role.get() {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_a_string_or_a_list_and_commands_are_none() {
+    fn a_prompt_is_a_string_or_a_list_and_not_a_command() {
         assert_eq!(event("TurnBegin", r#"{"user_input":"fix it"}"#), WireEvent::Prompt("fix it".to_owned()));
         let list = r#"{"user_input":[{"type":"text","text":"fix"},{"type":"image_url","image_url":{}},{"type":"text","text":"it"}]}"#;
         assert_eq!(event("SteerInput", list), WireEvent::Prompt("fix\nit".to_owned()));

@@ -1,8 +1,9 @@
-//! What Kimi CLI needs to find a session from another directory: the session in the project of that directory's hash, and
-//! the directory in `kimi.json`.
+//! The changes that let Kimi CLI find a session from another directory: the session moves to the project of that
+//! directory's hash, and `kimi.json` lists the directory.
 //!
-//! Measured on 1.45.0: it empties a session whose directory it does not list. The entry of the old directory stays, for
-//! other sessions may be there. The system prompt in context.jsonl is a part of the conversation and stays, too.
+//! Measured on 1.45.0: it empties a session whose directory is not listed. The entry of the old directory stays,
+//! because other sessions may be there. The system prompt in context.jsonl is a part of the conversation and stays,
+//! too.
 
 use std::path::Path;
 
@@ -22,7 +23,8 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
             return Err("it ran on another machine".to_owned());
         }
         let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
-        // What older versions kept beside the directory goes first, so that no part of it is found there.
+        // The legacy file next to the directory moves first, so that a partial move leaves nothing to find at the old
+        // path.
         let legacy = Files::of(place).legacy.filter(|legacy| **legacy != *place.path);
         let paths = legacy.into_iter().chain([place.path.to_path_buf()]);
         let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
@@ -31,7 +33,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
     Ok(Relocation { once: listed(&store.root.join("kimi.json"), moves)?.into_iter().collect(), each: Box::new(each) })
 }
 
-/// Lists the new directories, each with the session that was used last in the old one.
+/// Adds the new directories to the list, each with the last session of the old one.
 fn listed(path: &Path, moves: &[DirMove]) -> Result<Option<Act>, String> {
     let cannot = || format!("{} cannot be read as JSON, and Kimi CLI empties what it does not list", path.display());
     let mut json = small(path, MAX_MAP)?.unwrap_or_else(|| "{\n  \"work_dirs\": []\n}".to_owned());

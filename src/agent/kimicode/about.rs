@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Kimi Code.
+//! The description of Kimi Code in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,8 +1,8 @@
-//! Kimi Code: `~/.kimi-code/sessions/<project>/session_<uuid>/`, with `state.json` and a log of each of its agents; sessions
-//! that `kimi migrate` imported from Kimi CLI are `ses_<old id>`.
+//! Kimi Code: `~/.kimi-code/sessions/<project>/session_<uuid>/`, with `state.json` and one log per agent; sessions that
+//! `kimi migrate` imported from Kimi CLI are `ses_<old id>`.
 //!
-//! It goes on with a session only in the directory that `state.json` names; nothing else decides, not even its own index.
-//! Facts: Kimi Code 2.1.0, measured. An import keeps the times of the old files; all its records have one time.
+//! Kimi Code continues a session only in the directory in `state.json`; not even its own index matters. Facts: Kimi
+//! Code 2.1.0, measured. An import keeps the times of the old files; all its records have the same time.
 
 mod records;
 
@@ -26,9 +26,9 @@ use crate::system::fsio;
 use crate::system::reach;
 use records::{IMPORTED, Record, State, is_id};
 
-/// Leads it to another home.
+/// The variable that selects another home.
 const VARIABLE: &str = "KIMI_CODE_HOME";
-/// `state.json` names the agents of a session.
+/// `state.json` lists the agents of a session.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
 /// Its package, and that of Kimi CLI, whose program has the same name.
@@ -116,7 +116,7 @@ impl Log for KimiCode {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
-            // What begins with a dot belongs to its index.
+            // Names that begin with a dot belong to its index.
             if !project.starts_with('.') {
                 found.add_folders(store, dir, Some(project), only, is_id);
             }
@@ -133,7 +133,7 @@ impl Log for KimiCode {
     }
 }
 
-/// Finds the sessions that Kimi Code imported from a copy of Kimi CLI's.
+/// Finds the sessions that Kimi Code imported from a copy of Kimi CLI.
 pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     let id = format!("{IMPORTED}{}", older.id);
     let stores = KimiCode.stores(env).into_iter().map(Arc::new);
@@ -146,7 +146,7 @@ pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     places.filter(is_of).collect()
 }
 
-/// Reads what the session is called, where it is, and whether it was put aside.
+/// Reads the title and the directory, and whether the session was archived.
 fn read_state(copy: &mut Copy) {
     let path = copy.place.path.join("state.json");
     let bytes = match fsio::read_if_present(&path, MAX_STATE) {

@@ -1,7 +1,7 @@
 //! The files of a Kimi Code session: `state.json`, and the log of the conversation.
 //!
-//! Facts: Kimi Code 2.1.0, measured; the log's types by its code too. The messages of an imported session have no origin: they
-//! are those of Kimi CLI's context.jsonl, with the role that each had there.
+//! Facts: Kimi Code 2.1.0, measured; the log's types by its code too. The messages of an imported session have no
+//! origin: they are those of Kimi CLI's context.jsonl, with their roles.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::format::json::{Flag, Text, epoch, inner, member, members, text_in, te
 use crate::format::turn::Turn;
 use crate::session::{Located, Role};
 
-/// What `state.json` says.
+/// The contents of `state.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct State<'a> {
@@ -32,17 +32,17 @@ pub(super) struct State<'a> {
     custom: Option<&'a RawValue>,
 }
 
-/// Start of the id of an imported session; the id that it had in Kimi CLI follows.
+/// Prefix of the id of an imported session; the id in Kimi CLI follows.
 pub(super) const IMPORTED: &str = "ses_";
 
-/// Origin of an imported session.
+/// The origin of an imported session.
 #[derive(Debug)]
 pub(super) struct Import {
-    /// The id that it has in Kimi CLI.
+    /// The id in Kimi CLI.
     pub(super) id: String,
-    /// Where it was read from.
+    /// The path from which it was imported.
     source: PathBuf,
-    /// When it was imported.
+    /// The time of the import.
     pub(super) at: Option<Timestamp>,
 }
 
@@ -75,7 +75,7 @@ impl State<'_> {
     }
 }
 
-/// A line of the log; what is not about the conversation is nothing.
+/// A line of the log; lines that are not about the conversation have no turn.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::agent) struct Record<'a> {
@@ -90,13 +90,13 @@ pub(in crate::agent) struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// Returns a message of the conversation. One without an origin was imported from Kimi CLI.
+    /// Returns a message of the conversation. A message without an origin was imported from Kimi CLI.
     fn message(&self) -> Option<Turn> {
         let [content, origin, calls] = members(self.message, ["content", "origin", "toolCalls"]);
         let (said_by, text) = (text_in(self.message, "role"), plain_text(content));
         let is_typed = match origin {
             Some(_) => text_in(origin, "kind").get() == Some("user"),
-            // Kimi CLI marks the texts like this that it adds for the model.
+            // Kimi CLI marks the texts that it adds for the model with this tag.
             None => !text.starts_with("<system"),
         };
         let role = match said_by.get() {
@@ -155,7 +155,7 @@ impl lines::Record for Record<'_> {
     }
 }
 
-/// Returns whether a name can be an id. An imported session has that of Kimi CLI, which takes any name of a directory.
+/// Returns whether a name can be an id. An imported session has the id from Kimi CLI, which accepts any directory name.
 pub(super) fn is_id(name: &str) -> bool {
     if let Some(older) = name.strip_prefix(IMPORTED) {
         return !older.is_empty() && !older.contains('/') && !older.chars().any(char::is_control);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_typed_the_model_said_and_tools_did_is_told_apart() {
+    fn prompts_replies_and_tools_are_distinguished() {
         let typed = r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"a"}],"origin":{"kind":"user"}},"time":1769940000000}"#;
         assert_eq!(message(typed), Some((Role::User, "a".to_owned())));
         assert_eq!(

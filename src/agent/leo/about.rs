@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Leo.
+//! The description of Leo in docs/agents.md.
 
 use crate::agent::about::About;
 

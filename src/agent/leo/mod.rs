@@ -1,7 +1,7 @@
 //! Leo: `.agent_session.json` in an app's directory names the session of Claude Code that built the app.
 //!
-//! It is a pointer, not a session: Claude Code keeps the conversation under the directory that Leo ran in,
-//! which the file tells only if `rejoin save leo` wrote it. Facts: Leo's agent.py and session documents (repository unknown).
+//! It is a pointer, not a session: Claude Code files the conversation under Leo's working directory, which the file
+//! contains only if `rejoin save leo` wrote it. Facts: Leo's agent.py and session documents (repository unknown).
 
 pub(super) mod about;
 
@@ -28,11 +28,11 @@ use crate::system::fsio;
 
 /// The pointer's name in an app's directory.
 pub(crate) const FILE_NAME: &str = ".agent_session.json";
-/// Sessions of fewer bytes are failed starts, by Leo's own rule.
+/// Minimum size in bytes of a session that is not a failed start, by Leo's own rule.
 const MEANINGFUL_BYTES: u64 = 5_000;
-/// Where Leo keeps apps unless told otherwise.
+/// Leo's default directory for apps.
 const OUTPUT_DIR: &str = "/workspace/app";
-/// The file holds the tasks of a reprompter at most.
+/// The file contains at most the tasks of a reprompter.
 pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Default, Deserialize)]
@@ -57,7 +57,7 @@ impl PointerWriter for Leo {
         read(&dir.join(FILE_NAME), dir, &env.clock.zone)
     }
 
-    /// Leo's own places are those of its apps.
+    /// Leo's own directories are those of its apps.
     fn dirs(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf> {
         let mut dirs = places(env, known, found);
         dirs.sort();
@@ -70,12 +70,12 @@ impl PointerWriter for Leo {
         let dirs = places(env, known, &mut found);
         let look = |path: PathBuf, dir: &Path| match read(&path, dir, &env.clock.zone) {
             Ok(None) => None,
-            // A directory that may not be entered is the launch check's business.
+            // An inaccessible directory is reported by the launch check.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
             read => Some((path, read)),
         };
         let mut seen: Vec<_> = dirs.par_iter().filter_map(|dir| look(dir.join(FILE_NAME), dir)).collect();
-        // Few directories have one, and to compare these takes a moment, where to compare all takes a while.
+        // Few directories contain a pointer, so comparing only these is much faster than comparing all directories.
         seen.sort_by(|(a, _), (b, _)| a.parent().cmp(&b.parent()));
         seen.dedup_by(|(a, _), (b, _)| a == b);
         let legacy = look(env.home.join(".app_generator_session.json"), &env.home);
@@ -98,7 +98,7 @@ impl PointerWriter for Leo {
         (!edits.is_empty()).then(|| Act::Edit { from: path.clone(), to: path, edits })
     }
 
-    /// Leo only replaces the slashes; Claude Code's rule is another one.
+    /// Leo replaces only the slashes; Claude Code's rule is different.
     fn project_of(&self, dir: &Path) -> String {
         dir.to_string_lossy().replace('/', "-")
     }
@@ -116,7 +116,7 @@ impl PointerWriter for Leo {
     }
 }
 
-/// Returns the directories in which a pointer may lie, in no order, and some of them twice.
+/// Returns the directories that may contain a pointer, unsorted and with duplicates.
 fn places(env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
     let mut roots = vec![env.home.join("workspace/app")];
@@ -140,19 +140,19 @@ fn read(path: &Path, dir: &Path, zone: &TimeZone) -> Result<Option<Pointer>, Pat
     let raw: Raw<'_> = serde_json::from_slice(&bytes)
         .map_err(|error| PathError::new("read", path, std::io::Error::other(format!("it is not JSON: {error}"))))?;
     let dir = match raw.app_path.filled() {
-        // The legacy file lies beside the apps and names the one that it is about.
+        // The legacy file is next to the apps and names its app.
         Some(app_path) if path.file_name().is_none_or(|name| name != FILE_NAME) => PathBuf::from(app_path),
         _ => dir.to_owned(),
     };
     Ok(Some(Pointer {
         agent: AgentKind::Leo,
         path: path.to_owned(),
-        // Placeholders and half-written ids name nothing.
+        // Placeholders and incomplete ids are ignored.
         session_id: raw.session_id.filled().filter(|id| is_uuid(id)).map(str::to_owned),
         name: text_in(raw.context, "app_name").filled().map(str::to_owned),
         written_at: raw.timestamp.get().and_then(|text| local_instant(text, zone)),
         dir,
-        // Only `rejoin save leo` records it; a relative one names nothing in particular.
+        // Only `rejoin save leo` records it; a relative path does not identify a directory.
         cwd: raw.cwd.filled().and_then(recorded::dir).map(|dir| dir.to_path_buf()),
     }))
 }

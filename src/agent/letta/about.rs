@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Letta Code.
+//! The description of Letta Code in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,8 +1,8 @@
-//! Letta Code, as far as its local backend goes: `<backend>/conversations/<id in base64>/` with messages.jsonl,
-//! conversation.json and manifest.json. Each conversation belongs to an agent, which all directories share.
+//! The local backend of Letta Code: `<backend>/conversations/<id in base64>/` with messages.jsonl, conversation.json
+//! and manifest.json. Each conversation belongs to an agent, which all directories share.
 //!
-//! Facts: measured on 0.25.9 (schema 1) and 0.32.18 (schema 2). It numbers conversations per home. The times in schema 1 are
-//! invented. A migration to schema 2 writes its own directory into every header, and keeps the old file as
+//! Facts: measured on 0.25.9 (schema 1) and 0.32.18 (schema 2). Letta Code numbers conversations per home. The times in
+//! schema 1 are invented. A migration to schema 2 writes its own directory into every header, and keeps the old file as
 //! `messages.jsonl.pre-pi-backup-<time>` in the folder of the conversation.
 
 pub(super) mod about;
@@ -31,11 +31,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};
 
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
-/// Names the format of the messages, and says whether they were migrated.
+/// The file with the format of the messages, and with their migration.
 const MANIFEST: &str = "manifest.json";
-/// It lists the ids of all messages.
+/// The file lists the ids of all messages.
 const MAX_META: u64 = 16 * 1024 * 1024;
-/// Bytes of the end that are searched for the last start.
+/// Number of bytes at the end that are searched for the last start.
 const MAX_SEARCH: u64 = 16 * 1024 * 1024;
 
 /// The agent.
@@ -43,7 +43,7 @@ pub(super) struct Letta;
 
 impl Agent for Letta {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        // Never two: the same id would mean two conversations.
+        // Never two stores: the same id would mean two conversations.
         vec![match env.agent_variable(BACKEND).map(|dir| env.absolute(Path::new(dir))) {
             Some(dir) => Store::named(AgentKind::Letta, &dir, BACKEND, &dir),
             None => Store {
@@ -58,7 +58,7 @@ impl Agent for Letta {
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        // Some messages of an unknown format may look like known ones; a number would claim to be that of all.
+        // Some messages of an unknown format may look like known ones; a number would claim to count all of them.
         if copy.health.contains(Health::UnsupportedVersion) { Ok(()) } else { self.engine().count(copy) }
     }
 
@@ -72,7 +72,7 @@ impl Agent for Letta {
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // Its memory is a repository that all conversations change, and no part of one of them.
+        // The agent's memory is a repository that all conversations change, so it belongs to none of them.
         agent_path(place).ok().flatten().into_iter().filter(|path| is_there(path)).collect()
     }
 
@@ -107,7 +107,7 @@ impl Agent for Letta {
         _wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
-        // Lines that are replaced are on no branch, and there is one.
+        // There is only one branch; replaced lines have no branch.
         self.messages(copy, see)
     }
 
@@ -117,7 +117,7 @@ impl Agent for Letta {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         let argv = ["letta", "--backend", "local", "--conversation", &copy.place.id].map(str::to_owned).to_vec();
-        // A text that looks like an option would be taken for one.
+        // A text that looks like an option would be taken as one.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
         let last = prompt.into_iter().flat_map(|prompt| ["-p".to_owned(), text(prompt)]).collect();
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
@@ -129,7 +129,7 @@ impl Agent for Letta {
         if let Some(gone) = agent.filter(|path| !is_there(path)) {
             return Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display()));
         }
-        // It reads every conversation at its start.
+        // Letta Code reads every conversation at its start.
         let torn = self.locate(&copy.place.store).places.into_iter().find(is_torn);
         let Some(torn) = torn.map(|torn| messages_path(&torn)) else { return Ok(()) };
         Err(format!(
@@ -158,7 +158,7 @@ impl Log for Letta {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join("conversations"));
-        // The other folders hold the conversation that each agent begins with, which stays empty.
+        // The other folders contain the initial conversation of each agent, which stays empty.
         let folder = only.map(|id| encoded("conversation", id));
         found.add_folders(store, &dir, None, folder.as_deref(), |name| id_of_folder(name).is_some());
         for place in &mut found.places {
@@ -218,7 +218,7 @@ impl Log for Letta {
     }
 }
 
-/// Notes that messages are in an older format or in an unknown one. Such a session may not count as empty.
+/// Records that messages are in an older or in an unknown format. Such a session must not count as empty.
 fn note_formats(copy: &mut Copy, has_older: bool, unknown: Option<String>) {
     if has_older {
         copy.health.insert(Health::InvalidContent);
@@ -233,7 +233,7 @@ fn note_formats(copy: &mut Copy, has_older: bool, unknown: Option<String>) {
         copy.kind = SessionKind::Main;
     }
     if let Some(format) = unknown {
-        // Lines of an unknown format may end otherwise.
+        // Lines of an unknown format may have another end.
         copy.health.remove(Health::TornTranscript);
         copy.health.insert(Health::UnsupportedVersion);
         copy.notes.push(format!("{}, so parts of it may not be shown", unknown_format(&format)));
@@ -245,7 +245,7 @@ fn note_dirs(copy: &mut Copy, facts: Facts, is_migrated: bool) {
     let last = facts.last.or_else(|| first.clone());
     copy.start_dir = first.map(|start| Fact::new(start.dir, "transcript"));
     let Some(last) = last else {
-        // A migration puts its own directory into the header.
+        // A migration writes its own directory into the header.
         if let Some(dir) = facts.header_dir {
             let counts = !is_migrated;
             copy.start_dir = counts.then(|| Fact::new(dir.clone(), "header"));
@@ -260,13 +260,13 @@ fn note_dirs(copy: &mut Copy, facts: Facts, is_migrated: bool) {
     copy.evidence.push(Evidence { dir: last.dir, source: "transcript", detail, counts: true });
 }
 
-/// Returns the format of a session's messages if it is not understood.
+/// Returns the format of a session's messages if it is unknown.
 fn unknown_format_of(place: &Located) -> Option<String> {
     let bytes = fsio::read_if_present(&place.path.join(MANIFEST), MAX_META).ok()??;
     record::<Manifest<'_>>(&bytes)?.unknown_format()
 }
 
-/// Explains that the messages are in an unknown format.
+/// Returns the explanation that the messages are in an unknown format.
 fn unknown_format(format: &str) -> String {
     format!("its {MANIFEST} names a format that rejoin does not know ({format})")
 }
@@ -282,7 +282,7 @@ fn beside(copy: &mut Copy, name: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns the file of the agent that a conversation belongs to, where it names one.
+/// Returns the file of a conversation's agent, if the conversation names one.
 fn agent_path(place: &Located) -> Result<Option<PathBuf>, PathError> {
     let bytes = fsio::read_if_present(&place.path.join("conversation.json"), MAX_META)?.unwrap_or_default();
     let conversation: Conversation<'_> = record(&bytes).unwrap_or_default();
@@ -290,11 +290,11 @@ fn agent_path(place: &Located) -> Result<Option<PathBuf>, PathError> {
     Ok(name.map(|name| place.store.root.join("agents").join(format!("{name}.json"))))
 }
 
-/// Returns whether the last line of a session was cut off.
+/// Returns whether the last line of a session is torn.
 fn is_torn(place: &Located) -> bool {
     let mut is_torn = false;
     if let Ok(Some(file)) = Jsonl::open_if_present(&messages_path(place)) {
-        // What cannot be read is not known to be torn.
+        // An unreadable file is not known to be torn.
         let _ = file.lines_backward(|line, is_ended| {
             is_torn = !is_ended && Line::parse(line).is_none();
             true
@@ -307,12 +307,12 @@ fn messages_path(place: &Located) -> PathBuf {
     place.path.join("messages.jsonl")
 }
 
-/// Names a folder as the program does.
+/// Returns the folder name in the program's encoding.
 fn encoded(kind: &str, id: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{kind}:{id}"))
 }
 
-/// Returns the id of the conversation that a folder is named after.
+/// Returns the id of the conversation in the name of a folder.
 fn id_of_folder(name: &str) -> Option<String> {
     let name = String::from_utf8(URL_SAFE_NO_PAD.decode(name).ok()?).ok()?;
     name.strip_prefix("conversation:").filter(|id| is_word(id)).map(str::to_owned)

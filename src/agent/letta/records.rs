@@ -1,9 +1,10 @@
 //! Parses the lines of messages.jsonl in both of its formats, and the small files in the same folder.
 //!
-//! Facts: schema 1 (one message per line) measured on Letta Code 0.25.9, schema 2 (Pi's session entries, with the message in a
-//! member) on 0.32.18. Times in schema 1 are invented, a counter of seconds from the beginning of 2026, and `migrate-transcripts`
-//! keeps them. Only the provider's own time of a reply is true there. By the code of 0.32.18: every time on 2026-01-01 is an
-//! invented one, an entry with the id of an earlier message replaces that message, and no entry branches off.
+//! Facts: schema 1 (one message per line) measured on Letta Code 0.25.9, schema 2 (Pi's session entries, with the
+//! message in a member) on 0.32.18. Times in schema 1 are invented, a counter of seconds from the beginning of 2026,
+//! and `migrate-transcripts` keeps them. Only the provider's own time of a reply is real there. By the code of 0.32.18:
+//! every time on 2026-01-01 is an invented one, an entry with the id of an earlier message replaces that message, and
+//! no entry branches off.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -27,7 +28,7 @@ use crate::session::Role;
 use crate::session::recorded;
 use crate::session::usage::Cost;
 
-/// Start of the texts that the program puts before a prompt.
+/// Beginning of the texts that the program puts before a prompt.
 const REMINDER: &str = "<system-reminder>";
 /// Text before the directory and the branch in a reminder.
 pub(super) const DIRECTORY: &str = "**Current working directory**: ";
@@ -36,7 +37,7 @@ const REPOSITORY: &str = "**Git repository**: Yes (branch: ";
 /// The day of all invented times.
 const INVENTED: Range<Timestamp> = Timestamp::constant(1_767_225_600, 0)..Timestamp::constant(1_767_312_000, 0);
 
-/// Versions and formats of messages.jsonl that are understood.
+/// The known versions and formats of messages.jsonl.
 const SCHEMAS: [&str; 2] = ["1", "2"];
 const FORMATS: [&str; 2] = ["pi-ai-message-jsonl", "pi-session-entry-jsonl"];
 const STACK: &str = "pi-ai";
@@ -52,7 +53,7 @@ pub(super) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Returns when the conversation began, if a clock said so.
+    /// Returns the start of the conversation, if the time is real.
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         real(self.created_at.instant())
     }
@@ -70,7 +71,7 @@ pub(super) struct Manifest<'a> {
 }
 
 impl Manifest<'_> {
-    /// Returns the format that it names if that is not understood; a member that is missing contradicts nothing.
+    /// Returns the format if it is unknown; a missing member counts as known.
     pub(super) fn unknown_format(&self) -> Option<String> {
         let schema = self.schema_version.map(RawValue::get).filter(|schema| !SCHEMAS.contains(schema));
         let format = self.message_format.filled().filter(|format| !FORMATS.contains(format));
@@ -80,7 +81,7 @@ impl Manifest<'_> {
         (!named.is_empty()).then(|| named.join(", "))
     }
 
-    /// Returns when the conversation began. A migration writes its own time in its place.
+    /// Returns the start of the conversation. A migration replaces it by the time of the migration.
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         self.created_at.instant().filter(|_| !self.is_migrated())
     }
@@ -91,7 +92,7 @@ impl Manifest<'_> {
     }
 }
 
-/// A line of messages.jsonl: a message, or an entry of Pi's that holds one.
+/// A line of messages.jsonl: a message, or an entry in Pi's format that contains one.
 #[derive(Default)]
 pub(in crate::agent) struct Line<'a> {
     entry: Record<'a>,
@@ -111,7 +112,7 @@ struct Said<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// Where a process was started.
+/// The start of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Start {
     pub dir: Arc<Path>,
@@ -136,14 +137,14 @@ impl<'a> Line<'a> {
         recorded::is_absolute(&dir).then_some(dir)
     }
 
-    /// Returns the cost of a reply in US dollars with the id of its message, as pi-ai of Letta Code 0.32.18 computes it by the
-    /// prices of its catalog. A model without a price has zero.
+    /// Returns the cost of a reply in US dollars with the id of its message, as pi-ai of Letta Code 0.32.18 computes it
+    /// from the prices of its catalog. A model without a price has zero.
     pub(super) fn cost(&self) -> Option<(Option<String>, Cost)> {
         let cost = dollars(member(member(self.message.usage, "cost"), "total"))?;
         Some((self.message.id.filled().map(str::to_owned), cost))
     }
 
-    /// Returns whether it is a message in the form before schema 1, which is not read.
+    /// Returns whether the line is a message in the format before schema 1, which is not read.
     pub(super) fn is_older(&self) -> bool {
         self.message.role.get().is_some() && self.message.content.is_none() && self.message.parts.is_some()
     }
@@ -153,7 +154,7 @@ impl<'a> Line<'a> {
         self.message.model.filled().filter(|_| self.message.role.get() == Some("assistant"))
     }
 
-    /// Returns where the process was started that wrote this, if it says so.
+    /// Returns the start of the process that wrote the line, if it is recorded.
     pub(super) fn start(&self) -> Option<Start> {
         if self.message.role.get() != Some("user") {
             return None;
@@ -184,12 +185,12 @@ impl<'a> Line<'a> {
 }
 
 impl lines::Record for Line<'_> {
-    /// If a clock said so. A reply has the provider's time, too.
+    /// Returns the time if it is real. A reply also has the provider's time.
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.time()
     }
 
-    /// Leaves out reminders. A compaction is formatted as Pi's.
+    /// Omits reminders. A compaction is formatted like Pi's.
     fn turn(&self) -> Option<Turn> {
         let role = match self.message.role.get() {
             Some("user") => Role::User,
@@ -216,7 +217,7 @@ impl lines::Record for Line<'_> {
     }
 }
 
-/// Drops a time that is invented.
+/// Drops an invented time.
 fn real(at: Option<Timestamp>) -> Option<Timestamp> {
     at.filter(|at| !INVENTED.contains(at))
 }
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_the_last_text_and_a_reminder_never_is() {
+    fn the_prompt_is_the_last_text_and_never_a_reminder() {
         let prompt = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.prompt());
         assert_eq!(prompt(&["<system-reminder>a", "b"]).as_deref(), Some("b"));
         assert_eq!(prompt(&["b"]).as_deref(), Some("b"));

@@ -1,4 +1,4 @@
-//! Nanocoder: `<data>/sessions/<id>.json`, one document a session, and an index that it makes anew by itself.
+//! Nanocoder: `<data>/sessions/<id>.json`, one document per session, and an index that it rebuilds by itself.
 //!
 //! Facts: measured on 1.25.2 and 1.30.0; settings by its code.
 
@@ -27,7 +27,7 @@ use records::DOCUMENT;
 const DATA_DIR: &str = "NANOCODER_DATA_DIR";
 const PACKAGE: &str = "@nanocollective/nanocoder";
 const STANDARD: &str = "XDG_DATA_HOME";
-/// Where the number of days is set that it keeps sessions for, and how many there are by default.
+/// The setting with the number of days for which it keeps sessions, and the default.
 const DAYS: &str = "nanocoder.sessions.retentionDays";
 const DEFAULT_DAYS: i64 = 30;
 const MAX_SETTINGS: u64 = 1024 * 1024;
@@ -54,7 +54,7 @@ impl Agent for Nanocoder {
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let sum = DOCUMENT.whole(&copy.place.path)?;
         sum.fill_counts(copy);
-        // In a long document the mark of a given title may come after the messages.
+        // In a long document, the flag of a user-given title may follow the messages.
         entitle(copy, &sum);
         Ok(())
     }
@@ -74,12 +74,12 @@ impl Agent for Nanocoder {
     }
 
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
-        // A store that it is not led to by itself is not swept either.
+        // A store that Nanocoder does not use by default is not cleaned up either.
         store.is_default.then(|| retention(env))
     }
 }
 
-/// Names the session on the command line, if the installed version knows the option; 1.28.1 does not.
+/// Adds the session to the command line, if the installed version supports the option; 1.28.1 does not.
 fn fit_command(command: &mut Command, copy: &Copy, find: FindPackage<'_>) {
     let package = find("nanocoder").filter(|package| package.is(Registry::Npm, PACKAGE));
     if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
@@ -88,18 +88,19 @@ fn fit_command(command: &mut Command, copy: &Copy, find: FindPackage<'_>) {
     }
 }
 
-/// Fills a copy from a document.
+/// Fills in a copy from a document.
 fn fill(copy: &mut Copy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
     entitle(copy, sum);
     copy.model = sum.text("model").filled().map(|model| Fact::new(model, "session"));
     copy.created_at = sum.text("createdAt").instant().map(|at| Fact::new(at, "session"));
-    // It deletes by this time: the last resume, and since 1.30.0 (by its code) the last save.
+    // Nanocoder deletes by this time: the last resume, and since 1.30.0 (by its code) the last save.
     copy.modified_at = sum.text("lastAccessedAt").instant();
     copy.set_dir(sum.text("workingDirectory").filled(), "its workingDirectory");
     Ok(())
 }
 
-/// Takes the title. Unless a person gave it, it is the beginning of the last prompt, and only says more if that is not the first.
+/// Sets the title. Unless the user gave it, it is the beginning of the last prompt, and only meaningful if that is not
+/// the first one.
 fn entitle(copy: &mut Copy, sum: &Sum) {
     let title = sum.text("title");
     if inner::<Flag>(sum.member("titleManuallySet")).0 {
@@ -109,17 +110,19 @@ fn entitle(copy: &mut Copy, sum: &Sum) {
     }
 }
 
-/// Reads for how many days it keeps a session. A file of the same name in the directory that it is started in goes before.
+/// Reads the number of days for which Nanocoder keeps a session. A file of the same name in its start directory has
+/// precedence.
 fn retention(env: &Env) -> Retention {
     let usual = if cfg!(target_os = "macos") { env.home.join("Library/Preferences") } else { env.config_dir() };
     let usual = usual.join("nanocoder");
     let dir = env.agent_variable("NANOCODER_CONFIG_DIR").map_or(usual, |dir| env.absolute(Path::new(dir)));
     let path = dir.join("nanocoder-preferences.json");
-    // What cannot be read sets nothing, for the program as well.
+    // Nanocoder also ignores an unreadable file.
     let bytes = fsio::read_if_present(&path, MAX_SETTINGS).ok().flatten().unwrap_or_default();
     let settings: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let set = settings.pointer("/nanocoder/sessions/retentionDays").and_then(Value::as_f64);
-    // Less than a day is a day; a fraction is cut, so that nothing is thought to stay longer than it does.
+    // Less than a day counts as a day. A fraction is truncated, so that no session is assumed to stay longer than it
+    // does.
     #[expect(clippy::cast_possible_truncation, reason = "days beyond the calendar are cut to the most there are")]
     let days = set.map_or(DEFAULT_DAYS, |days| days.clamp(1.0, 1e6) as i64);
     Retention {

@@ -1,6 +1,6 @@
-//! A session's file: what is known of it, then its messages, which have no times.
+//! Parses a session's file: its metadata, then its messages, which have no times.
 //!
-//! Facts: measured on Nanocoder 1.25.2 and 1.30.0; calls of tools, and `titleManuallySet`, by its code.
+//! Facts: measured on Nanocoder 1.25.2 and 1.30.0; tool calls, and `titleManuallySet`, by its code.
 
 use serde_json::value::RawValue;
 
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_replies_and_tools_are_told_apart() {
+    fn prompts_replies_and_tools_are_distinguished() {
         assert_eq!(read(r#"{"role":"user","content":"a\nb"}"#).expect("a message").prompt(), Some("a\nb"));
         let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"ls","arguments":{ "path": "." }}}]}"#;
         let said = read(call).expect("a message");

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about oh-my-pi.
+//! The description of oh-my-pi in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,7 +1,8 @@
-//! oh-my-pi: `<agent dir>/sessions/<project>/<time>_<id>.jsonl`, Pi's records below a line with the title; sub-agents and
-//! cut outputs in a folder of the same name, archived sessions packed in `<agent dir>/archive/sessions`.
+//! oh-my-pi: `<agent dir>/sessions/<project>/<time>_<id>.jsonl`, a line with the title and then Pi's records;
+//! sub-agents and truncated outputs in a folder of the same name, archived sessions compressed in `<agent
+//! dir>/archive/sessions`.
 //!
-//! Facts: measured on 18.2.3, sources of 18.3.4 compared; facts marked so by its code.
+//! Facts: measured on 18.2.3, sources of 18.3.4 compared; facts that are marked so are by its code.
 
 pub(super) mod about;
 mod projects;
@@ -31,14 +32,14 @@ use crate::system::fsio;
 use crate::system::links;
 use projects::{is_filed_under, project_of};
 
-/// The variables that lead the program elsewhere, by its code.
+/// The variables that select other directories, by its code.
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 const CONFIG_DIR: &str = "PI_CONFIG_DIR";
 const PROFILE: &str = "OMP_PROFILE";
 const ELSEWHERE: [&str; 4] = [AGENT_DIR, CONFIG_DIR, PROFILE, "PI_PROFILE"];
-/// What an archived session is called beyond a name of its own.
+/// Additional file name suffix of an archived session.
 const PACKED: &str = ".gz";
-/// How an image is named in a record; its file is named after the digest.
+/// Prefix of an image's name in a record; its file is named after the digest.
 const BLOB: &[u8] = b"blob:sha256:";
 const DIGEST: usize = 64;
 
@@ -65,7 +66,7 @@ impl Agent for Omp {
             stores.push(Store { unset: without(PROFILE), is_default: chosen.as_ref() == Some(&name), ..store });
         }
         let is_default = !stores.iter().any(|store| store.is_default);
-        // It is used once it exists; then the program needs no variable to find it.
+        // The directory is used once it exists; then the program needs no variable to find it.
         let data = env.agent_variable("XDG_DATA_HOME").map(|dir| Path::new(dir).join("omp"));
         let roots = data.into_iter().chain([base.join("agent")]);
         stores.extend(roots.map(|root| Store {
@@ -98,7 +99,7 @@ impl Agent for Omp {
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         let mut digests = BTreeSet::new();
         if let Some(path) = self.transcript(place) {
-            // A file that cannot be read names no image; elsewhere it is a problem.
+            // An unreadable file names no image here; it is reported elsewhere.
             let _ = each_line(&path, &mut |line| {
                 let line = line.unwrap_or_default();
                 let named = memmem::find_iter(line, BLOB).filter_map(|at| line.get(at + BLOB.len()..)?.get(..DIGEST));
@@ -120,7 +121,7 @@ impl Agent for Omp {
     }
 
     fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
-        // Without it the program asks whether to move the session, and without a terminal it fails.
+        // Without this change the program asks whether to move the session, and without a terminal it fails.
         Ok(relocation::relocation(
             |dir| project_of(dir, &moving.env.home, &moving.env.temp_dir()),
             |path| backups(path, &Listings::default()),
@@ -146,7 +147,7 @@ impl Agent for Omp {
             }
             _ => {}
         }
-        // The beginning of an id is taken for it, too, so it is always the whole.
+        // The program also accepts a prefix of an id, so always pass the whole id.
         Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
     }
 
@@ -185,8 +186,8 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
     Belongings { own: own.chain(backups(&place.path, listings)).collect(), shared: Vec::new() }
 }
 
-/// Finds the backups of a session's file, `<name>.jsonl.<number>.bak`: a rewrite whose rename failed leaves them. If the file
-/// is gone, omp's next listing renames the newest of them back to it (its code at 18.3.4).
+/// Finds the backups of a session's file, `<name>.jsonl.<number>.bak`: a rewrite whose rename failed leaves them. If
+/// the file is gone, omp's next listing renames the newest of them back to it (its code at 18.3.4).
 fn backups(path: &Path, listings: &Listings) -> Vec<PathBuf> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Vec::new();
@@ -203,12 +204,12 @@ fn backups(path: &Path, listings: &Listings) -> Vec<PathBuf> {
     listings.of(dir).with(&beginning).filter(is_backup).collect()
 }
 
-/// Finds the files of sessions whose id is wanted, with their sub-agents.
+/// Finds the files of the sessions whose id `is_wanted` accepts, with their sub-agents.
 fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
     if !is_there(&store.root) {
         return Found::default();
     }
-    // Pi obeys the same variable. What is its own has no line with a title.
+    // Pi uses the same variable. Its own sessions have no line with a title.
     let is_shared = store.set.contains_key(AGENT_DIR);
     let mut all = Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
         let entries = found.entries(dir);
@@ -239,7 +240,7 @@ fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
     all
 }
 
-/// Finds the sessions that `omp gc` has packed.
+/// Finds the sessions that `omp gc` has compressed.
 fn archived(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
     Found::in_projects(&store.root.join("archive/sessions"), |dir, project, found| {
         for (entry, kind) in found.entries(dir) {
@@ -254,7 +255,8 @@ fn archived(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Foun
     })
 }
 
-/// Adds the sub-agents in the folder of a session. Their files are named after their work, so the header tells the id.
+/// Adds the sub-agents in the folder of a session. Their files are named after their task, so the id is read from the
+/// header.
 fn add_subagents(
     store: &Arc<Store>,
     project: &Arc<str>,
@@ -311,7 +313,7 @@ fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
 }
 
-/// The engine for sessions that `omp gc` has packed.
+/// The engine for sessions that `omp gc` has compressed.
 struct Packed;
 
 impl Engine for Packed {

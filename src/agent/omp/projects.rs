@@ -1,4 +1,4 @@
-//! How oh-my-pi names the project of a directory.
+//! The names of oh-my-pi's projects.
 //!
 //! Facts: measured on 18.2.3 below a home; below the directory of temporary files, and older names, by its code.
 
@@ -9,8 +9,8 @@ use crate::session::recorded;
 
 /// Returns whether the sessions of a directory can be filed under a project.
 ///
-/// A name starts at the home or at the directory of temporary files, so the last components of the directory must be those
-/// of the name. The program itself finds a session wherever it lies, and goes by its header.
+/// A name starts at the home or at the directory of temporary files, so the last components of the directory must equal
+/// those of the name. The program itself finds a session in any project, by its header.
 pub(super) fn is_filed_under(project: &str, dir: &Path) -> bool {
     let Some(dir_text) = dir.to_str() else { return false };
     // Versions 17.2.5 to 17.2.8 ended a name with a hash.
@@ -33,7 +33,7 @@ pub(super) fn is_filed_under(project: &str, dir: &Path) -> bool {
     ends_so(name) || name.strip_prefix("tmp-").is_some_and(ends_so)
 }
 
-/// Names the project of a directory, seen from a home and a directory of temporary files.
+/// Returns the project name of a directory, relative to a home and a directory of temporary files.
 pub(super) fn project_of(dir: &str, home: &Path, temp: &Path) -> String {
     let below = |base: &Path| Path::new(dir).strip_prefix(base).ok().and_then(Path::to_str).map(encoded);
     if let Some(name) = below(home) {

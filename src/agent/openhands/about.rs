@@ -1,4 +1,4 @@
-//! What docs/agents.md says about OpenHands.
+//! The description of OpenHands in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,8 +1,8 @@
-//! OpenHands: `~/.openhands/conversations/<id>/` with `base_state.json` and `events/`, one event a file; sub-agents in
-//! `subagents/` there.
+//! OpenHands: `~/.openhands/conversations/<id>/` with `base_state.json` and `events/`, one event per file; sub-agents
+//! in `subagents/` there.
 //!
-//! An id that OpenHands does not find is no error for it: it begins a new conversation of that id. Facts: measured on
-//! 1.16.0 with SDK 1.21.0; sub-agents by its code.
+//! OpenHands accepts an unknown id: it starts a new conversation with that id. Facts: measured on 1.16.0 with SDK
+//! 1.21.0; sub-agents by its code.
 
 mod reader;
 mod records;
@@ -25,10 +25,10 @@ use crate::system::env::Env;
 use crate::system::links;
 use records::is_id;
 
-/// Each leads it to other conversations; the first that is set counts.
+/// The variables that select other conversations; the first one that is set counts.
 const CONVERSATIONS: &str = "OPENHANDS_CONVERSATIONS_DIR";
 const PERSISTENCE: &str = "OPENHANDS_PERSISTENCE_DIR";
-/// Stands in for the directory that it is started in.
+/// The variable that replaces the current directory.
 const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 
 /// The agent.
@@ -72,7 +72,7 @@ impl Agent for OpenHands {
     }
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        // An event's file has a name of its own and never changes; one that was cut off has another length.
+        // An event's file has a unique name and never changes; a truncated one has another length.
         let files = |copy: &Copy| -> Option<Vec<(OsString, u64)>> {
             let events = reader::events(&copy.place.path).ok()?;
             events.iter().map(|path| Some((path.file_name()?.to_owned(), links::metadata(path).ok()?.len()))).collect()
@@ -94,7 +94,7 @@ impl Agent for OpenHands {
     }
 
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
-        // A directory that cannot be listed is an error where the session is read.
+        // A directory that cannot be listed is an error when the session is read.
         reader::events(&place.path).unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! What the state and the events of one conversation tell.
+//! Reads the state and the events of one conversation.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::session::{Copy, Evidence, Fact, Health, Liveness, Message, SessionKin
 use crate::system::env::Clock;
 use crate::system::fsio;
 
-/// The state holds the settings of the agent and what it has cost so far.
+/// The state contains the settings of the agent and its cost so far.
 const MAX_STATE: u64 = 16 * 1024 * 1024;
-/// The first event holds the instructions and every tool; another one may hold an image, and is passed over.
+/// The first event contains the instructions and every tool; another one may contain an image, and is skipped.
 const MAX_EVENT: u64 = 8 * 1024 * 1024;
-/// How many events from the start are searched for the first prompt, and how many from the end for a time.
+/// Number of events from the start that are searched for the first prompt, and from the end for a time.
 const FROM_START: usize = 40;
 const FROM_END: usize = 6;
 
@@ -27,7 +27,7 @@ pub(super) fn state_of(dir: &Path) -> PathBuf {
     dir.join("base_state.json")
 }
 
-/// Reads the state and passes it on; `None` where there is none.
+/// Reads the state and passes it to `see`; `None` if there is no state.
 pub(super) fn state<T>(dir: &Path, see: impl FnOnce(&State<'_>) -> T) -> Result<Option<T>, PathError> {
     let path = state_of(dir);
     let Some(bytes) = fsio::read_if_present(&path, MAX_STATE)? else { return Ok(None) };
@@ -55,7 +55,7 @@ pub(super) fn events(dir: &Path) -> Result<Vec<PathBuf>, PathError> {
     Ok(events.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Reads an event and passes it on; `None` where it cannot be read.
+/// Reads an event and passes it to `see`; `None` if it is unreadable.
 pub(super) fn event<T>(path: &Path, see: impl FnOnce(&Event<'_>) -> T) -> Option<T> {
     let bytes = fsio::read_bounded(path, MAX_EVENT).ok()?;
     let event = serde_json::from_slice(&bytes).ok()?;
@@ -113,7 +113,8 @@ pub(super) fn read(copy: &mut Copy, clock: &Clock) -> Result<(), PathError> {
     Ok(())
 }
 
-/// The state's directory is where it went on last, and where it goes on if it is started there.
+/// Adds the directories as evidence. The one in the state is where the conversation last continued, and where it
+/// continues if it is started there.
 fn add_evidence(copy: &mut Copy) {
     let known = [(&copy.last_dir, "base_state.json"), (&copy.start_dir, "the first event")];
     let evidence = known.map(|(dir, file)| {
@@ -141,7 +142,7 @@ fn at(event: &Event<'_>, zone: &TimeZone) -> Option<Timestamp> {
     event.timestamp.get().and_then(|text| local_instant(text, zone))
 }
 
-/// Counts prompts and replies, and notes events that cannot be read.
+/// Counts prompts and replies, and records whether there are unreadable events.
 pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
     let (mut prompts, mut replies, mut has_bad_events) = (0, 0, false);
     let mut answered: Option<String> = None;
@@ -162,7 +163,7 @@ pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Shows every message of a conversation.
+/// Calls `see` with every message of a conversation until it breaks.
 pub(super) fn messages(dir: &Path, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
     for path in events(dir)? {
         let messages = event(&path, |event| event.messages()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The files of an OpenHands conversation: its state, and one event a file.
+//! Parses the files of an OpenHands conversation: its state, and one event per file.
 //!
 //! Facts: OpenHands CLI 1.16.0 with SDK 1.21.0, measured.
 
@@ -15,7 +15,7 @@ use crate::session::recorded;
 use crate::session::usage::Cost;
 use crate::session::{Message, Role};
 
-/// What stands before the directory in the system prompt, on a line of its own.
+/// The text before the directory in the system prompt, on a separate line.
 const DIRECTORY: &str = "Your current working directory is: ";
 
 /// `base_state.json`, rewritten at every change.
@@ -24,7 +24,7 @@ const DIRECTORY: &str = "Your current working directory is: ";
 pub(super) struct State<'a> {
     /// The id with dashes.
     pub id: Text<'a>,
-    /// What the conversation is doing, or did when its client was killed.
+    /// The current status of the conversation, or the one when its client was killed.
     pub execution_status: Text<'a>,
     workspace: Option<&'a RawValue>,
     agent: Option<&'a RawValue>,
@@ -32,14 +32,14 @@ pub(super) struct State<'a> {
 }
 
 impl State<'_> {
-    /// Returns the cost of all models: LiteLLM's, or by the prices of the user's settings, in US dollars. A model without
-    /// a price adds zero.
+    /// Returns the cost of all models in US dollars: by LiteLLM, or by the prices in the user's settings. A model
+    /// without a price adds zero.
     pub(super) fn cost(&self) -> Option<Cost> {
         let models: BTreeMap<String, &RawValue> = inner(member(self.stats, "usage_to_metrics"));
         Cost::sum(models.into_values().filter_map(|model| dollars(member(Some(model), "accumulated_cost"))))
     }
 
-    /// Returns where it works.
+    /// Returns the working directory.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         absolute(text_in(self.workspace, "working_dir").get())
     }
@@ -56,9 +56,9 @@ impl State<'_> {
 pub(super) struct Event<'a> {
     kind: Text<'a>,
     source: Text<'a>,
-    /// Local, without a zone.
+    /// Local time, without a zone.
     pub timestamp: Text<'a>,
-    /// Which answer of the model it is of; one answer may call several tools.
+    /// The answer of the model to which it belongs; one answer may call several tools.
     pub llm_response_id: Text<'a>,
     llm_message: Option<&'a RawValue>,
     thought: Option<&'a RawValue>,
@@ -71,12 +71,12 @@ pub(super) struct Event<'a> {
 }
 
 impl Event<'_> {
-    /// Returns what a person typed.
+    /// Returns the text that the user typed.
     pub(super) fn prompt(&self) -> Option<String> {
         self.said_by("user")
     }
 
-    /// Returns whether the model says or calls something.
+    /// Returns whether the event is a reply with a text or a call.
     pub(super) fn is_reply(&self) -> bool {
         self.kind.get() == Some("ActionEvent") || self.said_by("agent").is_some()
     }
@@ -86,13 +86,13 @@ impl Event<'_> {
         is_meant.then(|| plain_text(member(self.llm_message, "content"))).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns where the conversation was started, which only the first event tells.
+    /// Returns the start directory, which only the first event contains.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let context = text_in(self.dynamic_context, "text");
         absolute(context.get()?.lines().find_map(|line| line.strip_prefix(DIRECTORY)))
     }
 
-    /// Puts the event in words: what is said first, then the call.
+    /// Formats the event as messages: the text first, then the call.
     pub(super) fn messages(&self) -> Vec<Message> {
         let said = |role, text: String| Message::new(role, text, None);
         let mut messages = match self.kind.get() {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_event_says_what_it_is() {
+    fn each_type_of_event_is_recognized() {
         let typed = r#"{"source":"user","kind":"MessageEvent","llm_message":{"role":"user","content":[{"type":"text","text":"a\nb"}]}}"#;
         assert_eq!((event(typed).prompt().as_deref(), event(typed).is_reply()), (Some("a\nb"), false));
         let said =
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn events_and_ids_are_told_by_their_names() {
+    fn events_and_ids_are_recognized_by_their_names() {
         assert_eq!(number("event-00012-4e14cde2-1202-47c0-8801-cfd7dbf098b0.json"), Some(12));
         for other in [".eventlog.lock", "event-x-y.json", "event-00001.json", "event-00001-a.json.tmp", "event--a.json"]
         {

@@ -14,15 +14,15 @@ use crate::session::branches::Branches;
 use crate::session::recorded;
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind, Store};
 
-/// In what the programs that write these records differ.
+/// The differences between the programs that write these records.
 pub(in crate::agent) trait Dialect: Sync + 'static {
     /// The program's name.
     const NAME: &'static str;
     /// Set if a line with the title comes before the header.
     const HAS_TITLE_LINE: bool;
-    /// The note on a file without a header.
+    /// The note for a file without a header.
     const HEADLESS: &'static str;
-    /// The way to the branches of a session that a resume does not continue.
+    /// The way to reach the branches of a session that a resume does not continue.
     const BRANCHES: &'static str;
 
     /// Finds every copy in a store, or every copy of one full id.
@@ -36,9 +36,9 @@ pub(in crate::agent) trait Dialect: Sync + 'static {
 #[derive(Default)]
 pub(in crate::agent) struct Facts {
     has_header: bool,
-    /// Set if anything but a title line was seen.
+    /// Set if anything other than a title line was seen.
     has_body: bool,
-    /// The last name, empty when it was taken away.
+    /// The last name; empty if it was removed.
     name: Option<String>,
 }
 
@@ -102,7 +102,7 @@ impl<D: Dialect> Log for Tree<D> {
     }
 
     fn see_counted(record: &Record<'_>, copy: &mut Copy) {
-        // A record between the two ends may name the session.
+        // A record between the two ends may contain a name.
         if let Some(name) = record.session_name() {
             let name = Some(name).filter(|name| !name.is_empty());
             copy.title = name.map(|name| Fact::new(name.to_owned(), "session_info"));
@@ -129,7 +129,7 @@ fn note_header<D: Dialect>(header: &Record<'_>, copy: &mut Copy) {
     if copy.kind == SessionKind::Main {
         copy.kind = SessionKind::Fork;
     }
-    // The parent is a path or an id. The home may have moved since, so of a path only the file's name counts.
+    // The parent is a path or an id. The home may have moved since, so only the file name of a path counts.
     let of_path = Path::new(forked_from).file_name().and_then(|name| id_of_file(name.to_str()?));
     let parent = of_path.or(Some(forked_from).filter(|id| D::HAS_TITLE_LINE && is_word(id)));
     copy.parent_id = parent.map(str::to_owned).or_else(|| copy.parent_id.take());

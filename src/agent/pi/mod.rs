@@ -1,6 +1,7 @@
 //! Pi: `<agent dir>/sessions/<project>/<time>_<id>.jsonl`, a header and a tree of records.
 //!
-//! Facts: measured on 0.87.1 and 1.5.2, which makes the file at the first prompt; the variables and settings from earendil-works/pi 005aeb97.
+//! Facts: measured on 0.87.1 and 1.5.2, which creates the file at the first prompt; the variables and settings from
+//! earendil-works/pi 005aeb97.
 
 pub(super) mod records;
 
@@ -29,7 +30,7 @@ use crate::system::names;
 use log::{Dialect, Tree};
 use records::{id_of_file, is_slug_of, slug};
 
-/// The variable of a directory that holds sessions without projects.
+/// The variable with a directory of sessions without projects.
 const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 const MAX_SETTINGS: u64 = 1024 * 1024;
@@ -76,7 +77,7 @@ impl Agent for Pi {
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
-        // It names the directory as the system does. Only a path that exists can be asked for.
+        // Pi uses the name of a directory on disk. Only for an existing path can that be determined.
         names::is_either(dir, encodes)
     }
 
@@ -88,7 +89,7 @@ impl Agent for Pi {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default());
         }
-        // A beginning of an id may be another session's: ids start with the time, and Pi takes the first that fits.
+        // A prefix of an id may match another session: ids start with the time, and Pi takes the first match.
         if !is_word(&copy.place.id) {
             return Err("its id could be taken for an option".to_owned());
         }
@@ -115,23 +116,23 @@ impl Dialect for Pi {
     }
 }
 
-/// Returns the words that have one prompt answered without a terminal.
+/// Returns the arguments that make Pi answer one prompt without a terminal.
 pub(super) fn prompt_words(prompt: Option<&str>) -> Vec<String> {
     let Some(prompt) = prompt else { return Vec::new() };
-    // A word that begins with `@` would be the name of a file to attach.
+    // An argument that begins with `@` would be the name of a file to attach.
     let prompt = if prompt.starts_with('@') { format!(" {prompt}") } else { prompt.to_owned() };
     std::iter::once("-p".to_owned()).chain(as_last_argument(Some(&prompt))).collect()
 }
 
-/// Returns the directory for all sessions that Pi's settings name.
+/// Returns the directory for all sessions in Pi's settings.
 fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
     let bytes = fsio::read_if_present(&agent_dir.join("settings.json"), MAX_SETTINGS).ok()??;
     let dir = text_in(serde_json::from_slice(&bytes).ok()?, "sessionDir");
-    // A relative one is another directory in each project.
+    // A relative path would be another directory in each project.
     dir.filled().map(|dir| env.expand(Path::new(dir))).filter(|dir| dir.is_absolute())
 }
 
-/// Finds the files of sessions whose id is wanted: in projects, or in a directory that has none.
+/// Finds the files of the sessions whose id `is_wanted` accepts: in projects, or in a directory without projects.
 fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
     let look = |dir: &Path, project: Option<&Arc<str>>, found: &mut Found| {
         for (entry, kind) in found.entries(dir) {

@@ -1,7 +1,7 @@
 //! The records of Pi's sessions: a header, then a tree. One branch of the tree is the current one.
 //!
-//! Facts: measured on Pi 0.87.1 and 1.5.2, whose `context_edit` and `pi.virtual-model-state` are no messages; branches, older versions and compaction from session-manager.ts of
-//! badlogic/pi-mono 0507789f.
+//! Facts: measured on Pi 0.87.1 and 1.5.2, whose `context_edit` and `pi.virtual-model-state` are not messages;
+//! branches, older versions and compaction from session-manager.ts of badlogic/pi-mono 0507789f.
 
 use std::path::Path;
 
@@ -25,10 +25,10 @@ use crate::session::{Message, Role};
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
-    /// What sort of record it is.
+    /// The type of the record.
     #[serde(rename = "type")]
     pub kind: Text<'a>,
-    /// Its id; of the header, the session's.
+    /// Its id; in the header, the id of the session.
     pub id: Text<'a>,
     timestamp: Text<'a>,
     parent_id: Option<&'a RawValue>,
@@ -57,19 +57,19 @@ struct Body<'a> {
     command: Text<'a>,
     output: Text<'a>,
     content: Option<&'a RawValue>,
-    /// Marks of a message, as Command Code writes them.
+    /// Flags of a message in Command Code's format.
     meta: Option<&'a RawValue>,
 }
 
 impl Body<'_> {
-    /// Returns whether the program wrote a message of the user, as Command Code marks it.
+    /// Returns whether the program generated a user message, by the flags of Command Code.
     fn is_made(&self) -> bool {
         let flags = members(self.meta, ["isMeta", "isAutomated", "isSummary"]);
         flags.into_iter().flatten().any(|flag| flag.get() == "true")
     }
 
-    /// Returns whether a message of the user is an error of the API: Command Code 1.64.0 writes it without the mark `source`, and
-    /// knows it again by its first word.
+    /// Returns whether a user message is an API error: Command Code 1.64.0 writes it without the member `source`, and
+    /// recognizes it by its first word.
     fn is_api_error(&self, text: &str) -> bool {
         let has_marks = self.meta.is_some_and(|meta| meta.get().starts_with('{'));
         has_marks && member(self.meta, "source").is_none() && text.starts_with("Error:")
@@ -77,34 +77,35 @@ impl Body<'_> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a line; `None` when it is not a record. A list would be taken for the fields in their order.
+    /// Parses a line; `None` if it is not a record. A list is refused: serde would take it for the fields in their
+    /// order.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         record(line)
     }
 
-    /// Returns the message that a record of the kind `message` holds, unparsed; Letta Code's messages have further members.
+    /// Returns the message in a record of type `message`, unparsed; Letta Code's messages have more members.
     pub(crate) fn raw_message(&self) -> Option<&'a RawValue> {
         self.message.filter(|_| self.kind.get() == Some("message"))
     }
 }
 
 impl Record<'_> {
-    /// Returns when it was written.
+    /// Returns the time of the record.
     pub(crate) fn time(&self) -> Option<Timestamp> {
         self.timestamp.instant()
     }
 
-    /// Returns whether it can head a file: Pi starts any other file anew when it is named to it.
+    /// Returns whether the record can be the header of a file: Pi overwrites any other file that it is given.
     pub(crate) fn is_header(&self) -> bool {
         self.kind.get() == Some("session") && self.id.get().is_some()
     }
 
-    /// Returns the name that it gives to the session; an empty one takes the name away.
+    /// Returns the name in a record that names the session; an empty name removes the name.
     pub(crate) fn session_name(&self) -> Option<&str> {
         (self.kind.get() == Some("session_info")).then(|| self.name.get().unwrap_or_default().trim())
     }
 
-    /// Returns the title that a line before the header holds, as oh-my-pi writes it; empty where there is none.
+    /// Returns the title in a line before the header, as oh-my-pi writes it; empty if the line has none.
     pub(crate) fn title_line(&self) -> Option<&str> {
         (self.kind.get() == Some("title")).then(|| self.title.get().unwrap_or_default().trim())
     }
@@ -115,7 +116,7 @@ impl Record<'_> {
         body.model.filled().or(self.model.filled()).map(str::to_owned)
     }
 
-    /// Returns the turn of a record that holds a message.
+    /// Returns the turn of a record with a message.
     fn message_turn(&self) -> Option<Turn> {
         let body = self.body()?;
         let role = match body.role.get()? {
@@ -127,8 +128,8 @@ impl Record<'_> {
         let mut turn = Turn::new(role, self.time());
         match (role, body.role.get()) {
             (Role::User, _) => {
-                // The task that oh-my-pi gives to a sub-agent is no prompt; an image alone is one without a text. Command Code
-                // answers calls of tools in messages of the user.
+                // The task that oh-my-pi gives to a sub-agent is not a prompt; an image alone is a prompt without a
+                // text. Command Code writes tool results into user messages.
                 let answers: Vec<String> = blocks(body.content).into_iter().filter_map(Block::into_result).collect();
                 let text = plain_text(body.content);
                 let is_error = body.is_api_error(&text);
@@ -160,7 +161,7 @@ impl Record<'_> {
         self.raw_message().and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
-    /// Returns its own id, as a hash, and what it follows.
+    /// Returns its own id, as a hash, and its parent.
     fn node(&self) -> (Option<Id>, Parent) {
         let own = self.id.get().map(hash);
         let parent = match (own, self.parent_id) {
@@ -206,13 +207,13 @@ pub(crate) fn branches(path: &Path) -> Result<Branches, PathError> {
     })
 }
 
-/// Returns whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share one.
+/// Returns whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share a project.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     let Some(name) = project.strip_prefix("--").and_then(|name| name.strip_suffix("--")) else { return false };
     encoded(dir).eq(name.chars())
 }
 
-/// Names the project of a directory.
+/// Returns the project name of a directory.
 pub(crate) fn slug(dir: &str) -> String {
     format!("--{}--", encoded(dir).collect::<String>())
 }
@@ -222,7 +223,7 @@ fn encoded(dir: &str) -> impl Iterator<Item = char> {
     dir.chars().map(|c| if matches!(c, '/' | '\\' | ':') { '-' } else { c })
 }
 
-/// Splits the name of a session's file into when it was made and the id; `None` when it is another file.
+/// Returns the id in the name of a session's file, which begins with the time of its creation; `None` for another file.
 pub(crate) fn id_of_file(name: &str) -> Option<&str> {
     let (time, id) = name.strip_suffix(".jsonl")?.split_once('_')?;
     let is_time =
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_stands_behind_the_time_in_a_files_name() {
+    fn the_id_follows_the_time_in_a_file_name() {
         assert_eq!(id_of_file("2026-02-01T10-00-00-000Z_ab-1.jsonl"), Some("ab-1"));
         assert_eq!(id_of_file("2026-02-01T10-00-00-000Z_my_own.id.jsonl"), Some("my_own.id"));
         for other in
@@ -304,9 +305,9 @@ mod tests {
         ];
         assert_eq!(branch(&[header, a, b]), [1, 2]);
         assert_eq!(branch(&[header, a, b, c]), [1, 3]);
-        // A first prompt that was edited is a root of its own.
+        // An edited first prompt is a separate root.
         assert_eq!(branch(&[header, a, b, r#"{"type":"message","id":"d","parentId":null}"#]), [3]);
-        // A cut line at the end does not end another branch.
+        // A torn line at the end does not end another branch.
         assert_eq!(branch(&[header, a, c, b, r#"{"type":"mess"#]), [1, 3, 4]);
         assert_eq!(branch(&[header]), [] as [usize; 0]);
         assert_eq!(branch(&[]), [] as [usize; 0]);
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_replies_and_errors_are_told_apart() {
+    fn prompts_replies_and_errors_are_distinguished() {
         let typed = [
             (r#"{"type":"message","message":{"role":"user","content":"add a test"}}"#, "add a test"),
             (

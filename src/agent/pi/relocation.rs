@@ -1,8 +1,8 @@
-//! What Pi needs to find a session from another directory: the directory in its header, and the file in that directory's
-//! project.
+//! The changes that let Pi find a session from another directory: the header names that directory, and the file moves
+//! to the directory's project.
 //!
-//! Measured on 0.87.1 and 1.5.2: the header decides, and from any other directory Pi asks to fork. What a fork says of the file that
-//! it came from is left as it is; Pi only draws it.
+//! Measured on 0.87.1 and 1.5.2: the header decides, and in any other directory Pi asks whether to fork. The path of
+//! the parent in a fork's header is not changed; Pi only displays it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use crate::error::PathError;
 use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
 
-/// Plans the move of each session; `project_of` names the project of a directory, `along` the files that keep the name of a
-/// session's file.
+/// Plans the move of each session; `project_of` returns the project name of a directory, `along` the files that share
+/// the name of a session's file.
 pub(in crate::agent) fn relocation<'a>(
     project_of: impl Fn(&str) -> String + Sync + 'a,
     along: fn(&Path) -> Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub(in crate::agent) fn relocation<'a>(
             (Some(project), Some(name)) => sessions(&place.path).join(project).join(name),
             _ => place.path.to_path_buf(),
         };
-        // What lies beside it is found by its name.
+        // The folder next to it is found by its name.
         let side_dir = place.side_dir.clone().filter(|_| target != *place.path);
         let beside = side_dir.map(|from| Act::Move { to: target.with_extension(""), from });
         let along = if target == *place.path { Vec::new() } else { along(&place.path) };
@@ -41,7 +41,7 @@ pub(in crate::agent) fn relocation<'a>(
     })
 }
 
-/// Makes the edit that puts a directory into the header of a file, before which a line may hold the title.
+/// Returns the edit that replaces the directory in the header of a file; a line with the title may precede the header.
 fn header_edit(path: &Path, to: &str) -> Result<Option<Edit>, PathError> {
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {

@@ -1,7 +1,7 @@
 //! The tokens and the cost of a session, on all of its branches (Pi 0.87.1, oh-my-pi 18.2.3).
 //!
-//! The cost is by pi-ai of Pi 1.5.2: the total that the provider billed, else the one by the prices of its catalog, in US
-//! dollars. For a model without a price it is zero.
+//! The cost is by pi-ai of Pi 1.5.2: the total that the provider billed, or else the one by the prices of its catalog,
+//! in US dollars. For a model without a price it is zero.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The rows about Qoder CLI in docs/agents.md.
+//! The description of Qoder CLI in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,6 +1,8 @@
-//! Qoder CLI: `<config dir>/projects/<slug>/<uuid>.jsonl`, Claude Code's records and layout with further types of records.
+//! Qoder CLI: `<config dir>/projects/<slug>/<uuid>.jsonl`, Claude Code's records and layout with additional types of
+//! records.
 //!
-//! Facts: the package `@qoder-ai/qodercli` 1.1.52; ids, lists and directories measured without an account, which a prompt needs.
+//! Facts: the package `@qoder-ai/qodercli` 1.1.52; ids, lists and directories measured without an account, which a
+//! prompt needs.
 
 pub(super) mod about;
 
@@ -24,11 +26,11 @@ use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, Sess
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 
-/// The longest slug that is not cut and hashed.
+/// Maximum length of a slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 const DEFAULT_DAYS: i64 = 30;
-/// Types of records without conversation that Claude Code does not have.
+/// Types of records without conversation that Claude Code lacks.
 const SILENT: [&str; 5] =
     ["active-leaf", "content-replacement", "runtime-config", "token-stats", "workspace-directories"];
 
@@ -85,7 +87,7 @@ impl Agent for Qoder {
 
     fn stuck_causes(&self, copy: &Copy) -> Result<Vec<causes::CauseLine>, PathError> {
         let mut found = claude::causes::read(copy, |record| self.is_silent(record))?;
-        // The limit on images and the signatures are those of another API.
+        // The limit on images and the signatures belong to another API.
         found.retain(|found| matches!(found.cause, Cause::CallWithoutResult | Cause::LoneSurrogate));
         Ok(found)
     }
@@ -110,7 +112,7 @@ impl Agent for Qoder {
             let belongings = self.belongings(place)?.own.into_iter().filter(|path| **path != *place.path);
             let moves = belongings.map(|from| Act::Move { to: target(&from), from });
             let mut acts: Vec<Act> = moves.filter(|act| !matches!(act, Act::Move { from, to } if from == to)).collect();
-            // It writes such a record itself when it changes to a worktree.
+            // Qoder writes such a record itself when it changes to a worktree.
             let record = serde_json::json!({"type": "relocated", "sessionId": place.id, "relocatedCwd": to});
             let edits = vec![added_line(&place.path, &record.to_string())?];
             acts.push(Act::Edit { from: place.path.to_path_buf(), to: target(&place.path), edits });
@@ -120,7 +122,7 @@ impl Agent for Qoder {
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir) == project);
-        // It resolves links first. Only a path that exists can be resolved.
+        // Qoder resolves links first. Only a path that exists can be resolved.
         names::is_either(dir, encodes)
     }
 
@@ -155,7 +157,7 @@ impl Agent for Qoder {
     }
 }
 
-/// Parses a period such as `30d`. For any other text it deletes nothing.
+/// Parses a period such as `30d`. `None` for any other text, with which Qoder deletes nothing.
 fn period(text: &str) -> Option<SignedDuration> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let hours = match unit {
@@ -169,7 +171,7 @@ fn period(text: &str) -> Option<SignedDuration> {
     Some(SignedDuration::from_hours(number * hours))
 }
 
-/// Names the project of a directory.
+/// Returns the project name of a directory.
 fn project_of(dir: &str) -> String {
     let mut project: String = slug(dir).take(MAX_SLUG).collect();
     if dir.encode_utf16().count() > MAX_SLUG {
@@ -179,7 +181,7 @@ fn project_of(dir: &str) -> String {
     project
 }
 
-/// Returns the hash of a long path: the 32-bit `33 * h ^ unit` from 5381 in base 36, of its absolute value.
+/// Returns the hash of a long path: the absolute value of the 32-bit `33 * h ^ unit` from 5381, in base 36.
 fn hash(dir: &str) -> String {
     let hash = dir.encode_utf16().fold(5381_i32, |hash, unit| hash.wrapping_mul(33) ^ i32::from(unit));
     base36(hash.unsigned_abs())

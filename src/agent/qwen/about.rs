@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Qwen Code.
+//! The description of Qwen Code in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
@@ -19,7 +19,7 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "measured on 0.24.4 and 0.15.10; its sessionService.ts (011133cd) and storage.ts (013e660f)",
     version_at: Some("/version"),
-    // Measured on 0.24.4: the line is then no record, and the one behind it has lost its parent.
+    // Measured on 0.24.4: the line is then not a record, and the next record has lost its parent.
     half_line: HalfLine::WrittenOn,
     new_session: NewSession::NONE.in_terminal(&["qwen"], &["-i"]).without_terminal(&["qwen"], &["-p"]),
     ..About::NONE

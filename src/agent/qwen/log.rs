@@ -34,7 +34,8 @@ impl Log for Qwen {
     type Record<'a> = Record<'a>;
     type Facts = Facts;
 
-    /// So far from either end the client itself looks for a title, which it repeats to keep it near the last.
+    /// Number of bytes from either end in which the client itself searches for a title, which it repeats to keep it
+    /// near the end.
     const HEAD: usize = 64 * 1024;
     const HAS_BRANCHES: bool = true;
 
@@ -52,7 +53,7 @@ impl Log for Qwen {
 
     fn branches(log: &Path) -> Result<Branches, PathError> {
         tree::branches(log, |line| {
-            // A sub-agent's record in the same log leads nowhere.
+            // A sub-agent's record in the same log is not part of the tree.
             let record = record(line)?;
             record.link().filter(|_| !record.is_sidechain.0)
         })
@@ -135,7 +136,7 @@ fn is_title(line: &[u8]) -> bool {
     memmem::find(line, b"custom_title").is_some()
 }
 
-/// Returns whether records near the end may say what is not known yet; the title apart.
+/// Returns whether records near the end may contain an unknown fact, apart from the title.
 fn is_more_wanted(copy: &Copy, facts: &Facts) -> bool {
     let has_some = copy.last_dir.is_some() && facts.branch.is_some() && copy.model.is_some();
     !has_some && (facts.records_from_end < MAX_RECORDS || copy.last_dir.is_none())

@@ -1,8 +1,8 @@
 //! Qwen Code: `~/.qwen/projects/<slug>/chats/<id>.jsonl`, archived ones in `chats/archive/`, sub-agents in
 //! `subagents/<id of the session>/` of the project.
 //!
-//! Several directories share a slug, and the one that a session's first record names is where the client looks
-//! for it. Facts: measured on Qwen Code 0.24.4 and 0.15.10; its sessionService.ts (011133cd), storage.ts (013e660f).
+//! Several directories share a slug, and the client looks for a session in the directory of its first record. Facts:
+//! measured on Qwen Code 0.24.4 and 0.15.10; its sessionService.ts (011133cd), storage.ts (013e660f).
 
 pub(super) mod records;
 
@@ -37,7 +37,7 @@ use crate::system::process::{self, StartTime};
 use crate::system::reach;
 use records::{Registration, Runtime, is_slug_of};
 
-/// A registration, or a file beside a transcript, has a few hundred bytes.
+/// Maximum size in bytes of a registration, or of a file next to a transcript; these have a few hundred bytes.
 const MAX_SMALL: u64 = 64 * 1024;
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 
@@ -63,7 +63,7 @@ impl Agent for Qwen {
             add(runtime, Some("QWEN_RUNTIME_DIR"), &[]);
         }
         let base = home.as_deref().unwrap_or(&default);
-        // The settings lead the client there by themselves, if no variable leads it elsewhere.
+        // The settings lead the client there by themselves, if no variable selects another directory.
         if let Some(set) = runtime_of_settings(base, env) {
             add(&set, Some("QWEN_RUNTIME_DIR"), &[]);
         }
@@ -80,7 +80,7 @@ impl Agent for Qwen {
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
-        // Running clients are registered beside the settings, wherever the conversations are kept.
+        // Running clients are registered next to the settings, independent of the location of the conversations.
         let home = env.agent_variable("QWEN_HOME").map(|dir| env.absolute(Path::new(dir)));
         let mut roots = vec![store.root.clone(), home.unwrap_or_else(|| env.home.join(".qwen"))];
         roots.dedup();
@@ -88,7 +88,7 @@ impl Agent for Qwen {
         for root in roots {
             let mut found = Found::default();
             found.each_json(&root.join("sessions"), MAX_SMALL, |_, bytes| {
-                // A client may be writing it just now; then it says nothing.
+                // A registration that a client is just writing is ignored.
                 if let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) {
                     note_registration(&mut notes, &registration, boot.as_deref());
                 }
@@ -131,7 +131,7 @@ impl Agent for Qwen {
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
-        // It names the directory as the system does. Only a path that exists can be asked for.
+        // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
         names::is_either(dir, encodes)
     }
 
@@ -151,7 +151,7 @@ impl Agent for Qwen {
             _ => {}
         }
         if !is_uuid(&copy.place.id) {
-            // Anything else is taken for a title.
+            // Anything else is taken as a title.
             return Err("its id is not a UUID".to_owned());
         }
         Ok(Command::new(&["qwen", "--resume", &copy.place.id], as_prompt_option(prompt)))
@@ -209,11 +209,11 @@ fn find(store: &Arc<Store>, id: &str) -> Found {
     })
 }
 
-/// Finds what belongs to a copy; its neighbours are listed once for all of a project.
+/// Finds the files that belong to a copy; the neighbouring files are listed once per project.
 fn belongings(place: &Located, listings: &Listings) -> Belongings {
     let mut own = vec![place.path.to_path_buf()];
     let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
-    // Whatever else is kept of one transcript begins with its name: the runtime, the ledger, the worktree.
+    // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
     let beside = listings.of(chats);
     let is_file = |path: &PathBuf| links::is_file(path);
     own.extend(beside.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
@@ -223,7 +223,7 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
         root.join("debug").join(format!("{id}.txt")),
         root.join("todos").join(format!("{id}.json")),
     ];
-    // Active and archived transcripts of one id have the same sub-agents.
+    // Active and archived transcripts with one id have the same sub-agents.
     shared.extend(place.side_dir.clone());
     shared.retain(|path| !place.is_subagent && is_there(path));
     Belongings { own, shared }
@@ -246,12 +246,12 @@ fn is_session_id(text: &str) -> bool {
     (32..=36).contains(&text.len()) && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
-/// Returns where the settings say that conversations are kept.
+/// Returns the directory of conversations in the settings.
 fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
     let bytes = fsio::read_if_present(&base.join("settings.json"), MAX_SETTINGS).ok().flatten()?;
     let settings = serde_json::from_slice(&bytes).ok()?;
     let dir = text_in(member(settings, "advanced"), "runtimeOutputDir");
-    // One that is relative to each project is no single place.
+    // A path relative to each project is not a single directory.
     Some(env.expand(Path::new(dir.filled()?))).filter(|dir| dir.is_absolute())
 }
 
@@ -259,7 +259,7 @@ fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, bo
     let Some((id, pid)) = registration.session_id.filled().zip(registration.pid.pid()) else { return };
     let start = registration.proc_start.get().and_then(|start| start.rsplit_once(':'));
     if start.zip(boot).is_some_and(|((then, _), now)| then != now) {
-        // The machine was started anew since.
+        // The machine was restarted since.
         return;
     }
     if registration.pid_ns.0.zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
@@ -271,12 +271,12 @@ fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, bo
     notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, started, state: None });
 }
 
-/// Returns the file that names the client which used a transcript last.
+/// Returns the file with the last client that used a transcript.
 fn runtime(place: &Located) -> Option<Vec<u8>> {
     fsio::read_if_present(&place.path.with_extension("runtime.json"), MAX_SMALL).ok().flatten()
 }
 
-/// Judges the registrations or, in a store without them, the file beside the transcript.
+/// Determines the liveness from the registrations or, in a store without them, from the file next to the transcript.
 fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime<'_>>) -> Liveness {
     let registered = claude::liveness(context.notes.live.get(&place.id).map_or(&[], Vec::as_slice));
     if registered != Liveness::Idle {
@@ -288,7 +288,7 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     let Some(runtime) = runtime.filter(|_| reach::is_dir(&place.store.root.join("sessions")) == Some(false)) else {
         return Liveness::Idle;
     };
-    // It tells no start time, so the process may be another one by now.
+    // The file has no start time, so the id may belong to another process now.
     let is_here = runtime.hostname.get().is_none_or(|host| host == context.env.hostname);
     match runtime.pid.pid().filter(|pid| is_here && process::exists(*pid)) {
         Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still be running") },
@@ -296,10 +296,10 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     }
 }
 
-/// Adds the directories that a session records: the first decides, the others help where it is filed elsewhere.
+/// Adds the directories that a session records: the first one decides, the others help if it is filed elsewhere.
 fn add_evidence(copy: &mut Copy, runtime: Option<&Runtime<'_>>) {
     let start = copy.start_dir.as_ref().map(|fact| fact.value.clone());
-    // What a client did in a worktree of its own is filed under the repository (sessionService.ts).
+    // Sessions in a worktree that the client created are filed under the repository (sessionService.ts).
     let repository = start.as_ref().and_then(|dir| dir.to_str()).and_then(|dir| {
         let (repository, _) = dir.rsplit_once("/.qwen/worktrees/")?;
         recorded::dir(repository)

@@ -1,8 +1,8 @@
-//! What Qwen Code needs to find a session from another directory: everything of it in that directory's project, and the
-//! directory in its records.
+//! The changes that let Qwen Code find a session from another directory: all its files move to that directory's
+//! project, and the records name the directory.
 //!
-//! Measured on 0.24.4: the directory that the records name decides, for several directories share a project. The records of
-//! sub-agents, which nobody resumes, are left as they are.
+//! Measured on 0.24.4: the directory in the records decides, because several directories share a project. The records
+//! in sub-agents' files, which cannot be resumed, are not changed.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
     })
 }
 
-/// Finds the directories in the records of a transcript that have moved.
+/// Returns the edits of moved directories in the records of a transcript.
 fn directories(path: &Path, mapping: &Mapping) -> Result<Vec<Edit>, String> {
     let mut edits = Vec::new();
     let file = Jsonl::open(path).map_err(|error| error.to_string())?;

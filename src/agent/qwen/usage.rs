@@ -1,4 +1,4 @@
-//! What the replies of a transcript took (0.24.4). What a model thought is counted beside what it said.
+//! The tokens of a transcript's replies (0.24.4). Thinking tokens are added to the output tokens.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Vibe.
+//! The description of Vibe in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
@@ -17,7 +17,7 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "measured on 3.0.2; mistralai/mistral-vibe session_logger.py (025ba238), session_lease.py (503a4dcb)",
     is_state: |name| matches!(name, "meta.json" | "scheduled-loops.json"),
-    // On leaving, the client prints its own command with so much of the id.
+    // On exit, the client prints its own resume command with this prefix of the id.
     printed_id: Some(super::PRINTED_ID),
     new_session: NewSession::NONE.in_terminal(&["vibe"], &[]).without_terminal(&["vibe"], &["-p"]),
     ..About::NONE

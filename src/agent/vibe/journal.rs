@@ -1,4 +1,4 @@
-//! The journal of Vibe's unified store: what was said after the newest generation was written (3.0.2).
+//! The journal of Vibe's unified store: changes since the newest generation was written (3.0.2).
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,27 +8,27 @@ use crate::agent::vibe::records::{Entry, EntryKind, entries, history};
 use crate::format::content::plain_text;
 use crate::format::json::{Flag, Text, inner, list, members, record};
 
-/// A record of the journal, as far as the conversation goes.
+/// A record of the journal, as far as it affects the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// A prompt was taken, though it may not have been put into the conversation yet.
+    /// A prompt was accepted, but may not be part of the conversation yet.
     Reserved(String),
     /// An entry was added.
     Append(Entry),
-    /// The first entry of this id became another.
+    /// The first entry with this id was replaced.
     Replace(String, Entry),
-    /// Every entry of this id was taken out.
+    /// Every entry with this id was removed.
     Remove(String),
-    /// The whole conversation became this.
+    /// The whole conversation was replaced.
     Reset(Vec<Entry>),
 }
 
-/// Reads a line of the journal; `None` when it is no record.
+/// Parses a line of the journal; `None` if it is not a record.
 pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
     let [kind, payload] = members(Some(record(line)?), ["type", "payload"]);
     let kind: Text<'_> = inner(kind);
     let kind = kind.get();
-    // Most bytes of a journal are requests to the model, which need no second look.
+    // Most bytes of a journal are requests to the model, which are skipped early.
     if !matches!(kind, Some("command_reserved" | "projection_delta" | "projection_advanced")) {
         return Some(Vec::new());
     }
@@ -68,10 +68,10 @@ fn reserved(raw: &RawValue) -> Option<String> {
     [plain_text(message)].into_iter().chain(queued).find(|text| !text.trim().is_empty())
 }
 
-/// The whole journal: how it changes the entries of the generation before it.
+/// The whole journal: the changes to the entries of the generation before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
-    /// Whether nothing of the generation is left.
+    /// Set if nothing of the generation is left.
     pub is_reset: bool,
     replaced: HashMap<String, Entry>,
     removed: HashSet<String>,
@@ -80,7 +80,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Takes the next change.
+    /// Applies the next change.
     pub(crate) fn apply(&mut self, change: Change) {
         match change {
             Change::Reserved(prompt) => self.reserved.push(prompt),
@@ -109,14 +109,14 @@ impl Journal {
         }
     }
 
-    /// A prompt that is in the conversation is no longer only announced.
+    /// Removes the prompt of an entry from the accepted prompts, because it is now part of the conversation.
     fn settle(&mut self, entry: &Entry) {
         if let Some(at) = entry.prompt().and_then(|prompt| self.reserved.iter().position(|text| text == prompt)) {
             self.reserved.remove(at);
         }
     }
 
-    /// Returns what became of an entry of the generation.
+    /// Returns an entry of the generation after all changes; `None` if it was removed.
     pub(crate) fn revise(&mut self, entry: Entry) -> Option<Entry> {
         if self.removed.contains(&entry.id) {
             return None;
@@ -124,7 +124,7 @@ impl Journal {
         Some(self.replaced.remove(&entry.id).unwrap_or(entry))
     }
 
-    /// Returns what comes after the generation: new entries, then prompts that were taken and not yet put there.
+    /// Returns the part after the generation: new entries, then accepted prompts that are not entries yet.
     pub(crate) fn rest(self) -> impl Iterator<Item = Entry> {
         let announced = |text| Entry { id: String::new(), said: Some((EntryKind::Prompt, text)), at: None };
         self.appended.into_iter().chain(self.reserved.into_iter().map(announced))

@@ -37,11 +37,11 @@ use crate::system::links;
 use crate::system::process::{self, Lock, Locks};
 use records::{Meta, Runtime, id_in_head, save_dir};
 
-/// `meta.json` of an older directory holds the system prompt and every tool.
+/// Maximum size of the `meta.json` of an older directory, which contains the system prompt and every tool.
 const MAX_META: u64 = 16 * 1024 * 1024;
-/// How much of a `meta.json` is searched for the id, which comes first.
+/// Number of bytes of a `meta.json` that are searched for the id, which is the first member.
 const ID_WINDOW: u64 = 4 * 1024;
-/// How much of an id the client prints, and older directories hold in their names.
+/// Length of the prefix of an id that the client prints, and that the names of older directories contain.
 const PRINTED_ID: usize = 8;
 const MAX_CONFIG: u64 = 1024 * 1024;
 const MAX_LEASE: u64 = 64 * 1024;
@@ -53,12 +53,12 @@ impl Agent for Vibe {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = stores::by_variables(AgentKind::Vibe, &[("VIBE_HOME", None)], env.home.join(".vibe"), env);
         for Store { root: home, .. } in &mut stores {
-            // Its own settings may put the sessions elsewhere.
+            // Vibe's own settings may select another directory.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
             let dir = config.and_then(|bytes| save_dir(&String::from_utf8_lossy(&bytes)));
             *home = dir.map_or_else(|| home.join("logs/session"), |dir| env.absolute(Path::new(&dir)));
         }
-        // Both may put them into one place.
+        // Both may select the same directory.
         stores.dedup_by(|usual, chosen| usual.root == chosen.root);
         stores
     }
@@ -106,7 +106,7 @@ impl Agent for Vibe {
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
         let mut found = Found::default();
-        // The system's table is read only if there is a lock at all.
+        // The system's table is read only if there is a lock file.
         let mut table = None;
         for (entry, kind) in found.entries(&store.root.join("active")) {
             let name = entry.file_name();
@@ -151,7 +151,7 @@ impl Agent for Vibe {
     }
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        // The two stores write the same conversation differently, so what is said is what is compared.
+        // The two stores have different formats for the same conversation, so the texts are compared.
         let words = |copy: &Copy| {
             let mut words = Vec::new();
             self.messages(copy, &mut |message| {
@@ -200,7 +200,7 @@ impl Agent for Vibe {
             _ if !is_id(&copy.place.id) => return Err("its id is not one that Vibe creates".to_owned()),
             _ => {}
         }
-        // The beginning of the id would do for Vibe, but may be another session's.
+        // Vibe would accept a prefix of the id, but that may be ambiguous.
         Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
     }
 }
@@ -210,7 +210,7 @@ fn is_id(name: &str) -> bool {
     is_word_with(name, b"-_")
 }
 
-/// Returns the beginning of the id in the name of an older directory: `<prefix>_<date>_<time>_<8 characters>`.
+/// Returns the prefix of the id in the name of an older directory: `<prefix>_<date>_<time>_<8 characters>`.
 fn beginning_in_name(name: &str) -> Option<&str> {
     let mut parts = name.rsplitn(4, '_');
     let beginning = parts.next().filter(|part| part.len() == PRINTED_ID && is_id(part))?;
@@ -220,7 +220,7 @@ fn beginning_in_name(name: &str) -> Option<&str> {
     (is_time && is_date && parts.next().is_some()).then_some(beginning)
 }
 
-/// Adds an older directory, whose name holds only the beginning of the id.
+/// Adds an older directory, whose name contains only a prefix of the id.
 fn add_old(found: &mut Found, store: &Arc<Store>, path: PathBuf) {
     let meta = path.join("meta.json");
     let read = fsio::open_regular(&meta).and_then(|(file, _)| {
@@ -244,7 +244,7 @@ fn is_unified(place: &Located) -> bool {
     place.path.parent() == Some(&place.store.root.join("unified"))
 }
 
-/// Reads `meta.json`, which both stores have, and returns whether it could be read.
+/// Reads `meta.json`, which both stores have. Returns whether it was readable.
 fn read_meta(copy: &mut Copy, env: &Env) -> bool {
     let bytes = match fsio::read_if_present(&copy.place.path.join("meta.json"), MAX_META) {
         Ok(Some(bytes)) => bytes,
@@ -268,7 +268,7 @@ fn read_meta(copy: &mut Copy, env: &Env) -> bool {
     if meta.is_archived() {
         copy.kind = SessionKind::Archived;
     } else if copy.parent_id.is_some() && !is_unified(&copy.place) {
-        // A fork, or what went on after a compaction; sub-agents of these versions have no directory here.
+        // A fork, or the continuation after a compaction; sub-agents of these versions have no directory here.
         copy.kind = SessionKind::Fork;
     }
     if let Some(dir) = meta.working_directory() {
@@ -286,7 +286,7 @@ fn add_dir(copy: &mut Copy, dir: &str, source: &'static str, file: &'static str,
     copy.evidence.push(Evidence { dir: dir.into(), source, detail: file.into(), counts: true });
 }
 
-/// Takes what `runtime-state.json` says, which is more than `meta.json` does of where a session comes from.
+/// Adds the facts in `runtime-state.json`, which contains more about the origin of a session than `meta.json`.
 fn take_runtime(copy: &mut Copy, runtime: Runtime, has_meta: bool, env: &Env) {
     match runtime.kind.as_deref() {
         Some("subagent") => copy.kind = SessionKind::Subagent,
@@ -302,13 +302,13 @@ fn take_runtime(copy: &mut Copy, runtime: Runtime, has_meta: bool, env: &Env) {
     }
 }
 
-/// Returns the lock that a client holds while it has a session open, and the note that says which client it is.
+/// Returns the lock that a client holds while it has a session open, and the note with the identity of that client.
 fn lease_paths(place: &Located) -> [PathBuf; 2] {
     let dir = place.store.root.join("active");
     [dir.join(format!("{}.lock", place.id)), dir.join(format!("{}.lock.json", place.id))]
 }
 
-/// Returns who holds the lock of a session; both files stay behind when a client is killed.
+/// Returns the liveness by the lock of a session; both files remain after a client was killed.
 fn liveness(lock: Lock, note: &Path) -> Liveness {
     #[derive(Default, Deserialize)]
     struct Lease {
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_older_directories_are_told_by_their_names() {
+    fn ids_and_older_directories_are_recognized_by_their_names() {
         for id in ["9dd6408d-a996-f1b2-6b70-6aed9447a130", "a", "A_1"] {
             assert!(is_id(id), "{id}");
         }

@@ -1,4 +1,4 @@
-//! The older directories: `meta.json` and `messages.jsonl`, a message a line without a time.
+//! The older directories: `meta.json` and `messages.jsonl`, with one message per line and no times.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(super) fn messages_path(place: &Located) -> PathBuf {
     place.path.join("messages.jsonl")
 }
 
-/// Reads the two ends of the messages, and returns their file's time where nothing else tells one.
+/// Reads the two ends of the messages. Returns the time of their file, for sessions without any other time.
 pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError> {
     let path = messages_path(&copy.place);
     let mut prompt = None;
@@ -39,7 +39,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
             true
         })?;
         if is_torn {
-            // Vibe hides a session with a line that it cannot read.
+            // Vibe hides a session with an unreadable line.
             copy.health.insert(Health::TornTranscript);
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
     Ok(modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime")))
 }
 
-/// Counts prompts and replies, and returns whether a line cannot be read.
+/// Counts prompts and replies, and returns whether there is an unreadable line.
 pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
     let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
     each_line(&messages_path(place), &mut |line| {

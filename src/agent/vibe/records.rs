@@ -11,10 +11,10 @@ use crate::format::json::{Flag, Text, epoch, inner, list, member, members, recor
 use crate::format::toml::Settings;
 use crate::session::{Message, Role};
 
-/// The format that is understood, as `CURRENT` names it.
+/// The known format, as `CURRENT` names it.
 pub(crate) const STORE_FORMAT: &str = "mistral.vibe.unified-session-store/v1";
 
-/// `CURRENT`: which generation counts.
+/// `CURRENT`: the current generation.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Current<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct Current<'a> {
 }
 
 impl Current<'_> {
-    /// Returns the generation, if it can be the name of a directory of them.
+    /// Returns the generation, if it is a valid directory name.
     pub(crate) fn generation(&self) -> Option<&str> {
         self.generation.get().filter(|name| is_number(name))
     }
@@ -35,17 +35,17 @@ pub(crate) fn is_number(name: &str) -> bool {
     name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `manifest.json` of a generation: where its conversation is.
+/// `manifest.json` of a generation: the locations of its conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// The files in `chunks/` that hold the entries, in order; `None` where `projection-state.json` holds them.
+    /// The files in `chunks/` with the entries, in order; `None` if `projection-state.json` contains the entries.
     pub chunks: Option<Vec<String>>,
     /// The first segment of the journal that is not part of the generation.
     pub journal: Option<String>,
 }
 
 impl Manifest {
-    /// Reads a manifest; names that lead elsewhere are left out.
+    /// Parses a manifest; names that would lead elsewhere are ignored.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [projection, segment] = members(Some(record(bytes)?), ["projection_state", "recovery_journal_segment"]);
         let names = member(projection, "chunks").map(|names| {
@@ -65,39 +65,39 @@ impl Manifest {
 pub(crate) struct Meta<'a> {
     /// The full id.
     pub session_id: Text<'a>,
-    /// The session that it came from.
+    /// The session from which it was started or forked.
     pub parent_session_id: Text<'a>,
     start_time: Text<'a>,
     end_time: Text<'a>,
     bumped_at: Text<'a>,
     archived_at: Text<'a>,
-    /// The branch that was checked out.
+    /// The git branch that was checked out.
     pub git_branch: Text<'a>,
-    /// The name that a person gave or the model found.
+    /// The title that the user gave or the model generated.
     pub title: Text<'a>,
-    /// Where it was started.
+    /// The directory of the start.
     pub origin_directory: Text<'a>,
     environment: Option<&'a RawValue>,
     config: Option<&'a RawValue>,
 }
 
 impl Meta<'_> {
-    /// Returns when it was started.
+    /// Returns the time of the start.
     pub(crate) fn started_at(&self) -> Option<Timestamp> {
         self.start_time.instant()
     }
 
-    /// Returns when something was last said.
+    /// Returns the time of the last activity.
     pub(crate) fn active_at(&self) -> Option<Timestamp> {
         self.end_time.instant().max(self.bumped_at.instant())
     }
 
-    /// Returns whether it was put aside.
+    /// Returns whether the session was archived.
     pub(crate) fn is_archived(&self) -> bool {
         self.archived_at.filled().is_some()
     }
 
-    /// Returns where it works; a session that is moved gets another, and keeps its origin.
+    /// Returns the working directory; a move changes it and keeps the origin.
     pub(crate) fn working_directory(&self) -> Option<String> {
         text_in(self.environment, "working_directory").filled().map(str::to_owned)
     }
@@ -109,7 +109,7 @@ impl Meta<'_> {
     }
 }
 
-/// Returns the id that the beginning of a `meta.json` names; it comes first.
+/// Returns the id at the beginning of a `meta.json`, of which it is the first member.
 pub(crate) fn id_in_head(head: &[u8]) -> Option<String> {
     let key = b"\"session_id\"";
     let rest = &head[memchr::memmem::find(head, key)? + key.len()..];
@@ -117,21 +117,21 @@ pub(crate) fn id_in_head(head: &[u8]) -> Option<String> {
     serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok()
 }
 
-/// What `runtime-state.json` says of a session; sub-agents have no `meta.json`.
+/// The contents of `runtime-state.json`; sub-agents have no `meta.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runtime {
     /// `root`, `fork` or `subagent`.
     pub kind: Option<String>,
-    /// The session that it came from.
+    /// The session from which it was started or forked.
     pub parent_id: Option<String>,
-    /// Where it works.
+    /// The working directory.
     pub cwd: Option<String>,
     /// The model.
     pub model: Option<String>,
 }
 
 impl Runtime {
-    /// Reads the few fields that matter of a large file.
+    /// Parses the few relevant fields of a large file.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [identity, metadata] = members(Some(record(bytes)?), ["identity", "session_metadata"]);
         let [kind, parent_id] = texts_in(identity, ["kind", "parent_session_id"]);
@@ -151,20 +151,20 @@ impl Runtime {
 pub(crate) struct Entry {
     /// Its id, by which the journal replaces it.
     pub id: String,
-    /// What a person typed, what the model said, or a tool's call and its outcome; `None` for what is not shown.
+    /// A prompt, a reply, or a tool call with its outcome; `None` if it is not shown.
     pub said: Option<(EntryKind, String)>,
-    /// When it was last changed.
+    /// The time of its last change.
     pub at: Option<Timestamp>,
 }
 
-/// What sort of entry it is.
+/// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryKind {
-    /// A person typed it.
+    /// A prompt of the user.
     Prompt,
-    /// The model said it.
+    /// A reply of the model.
     Reply,
-    /// A tool was called.
+    /// A tool call.
     Tool,
 }
 
@@ -184,13 +184,13 @@ struct RawEntry<'a> {
 }
 
 impl Entry {
-    /// Reads an entry; `None` if it is not one.
+    /// Parses an entry; `None` if it is not one.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let raw: RawEntry<'_> = serde_json::from_slice(bytes).ok()?;
         let at = epoch(raw.updated_at, 1000).or_else(|| epoch(raw.created_at, 1000));
         let said = match (raw.kind.get(), raw.role.get()) {
             (Some("message"), Some("user")) => {
-                // What was typed may differ from what was made of it for the model.
+                // The typed text may differ from the text for the model.
                 let typed = raw.user_display_content.and_then(display);
                 Some((EntryKind::Prompt, typed.unwrap_or_else(|| plain_text(raw.content))))
             }
@@ -206,17 +206,17 @@ impl Entry {
         Some(Self { id: raw.id.get().unwrap_or_default().to_owned(), said, at })
     }
 
-    /// Returns what a person typed.
+    /// Returns the text that the user typed.
     pub(crate) fn prompt(&self) -> Option<&str> {
         self.said.as_ref().filter(|(kind, _)| *kind == EntryKind::Prompt).map(|(_, text)| text.as_str())
     }
 
-    /// Returns whether the model says something.
+    /// Returns whether the entry is a reply with a text.
     pub(crate) fn is_reply(&self) -> bool {
         self.said.as_ref().is_some_and(|(kind, _)| *kind == EntryKind::Reply)
     }
 
-    /// Puts the entry in words.
+    /// Formats the entry as a message.
     pub(crate) fn message(self) -> Option<Message> {
         let at = self.at;
         let role = |kind| match kind {
@@ -232,7 +232,7 @@ fn display(raw: &RawValue) -> Option<String> {
     Some(plain_text(member(Some(raw), "content"))).filter(|text| !text.trim().is_empty())
 }
 
-/// Reads the entries that a document holds itself: `snapshot.history.entries`.
+/// Parses the entries inside a document: `snapshot.history.entries`.
 pub(crate) fn inline_entries(bytes: &[u8]) -> Option<Vec<Entry>> {
     Some(member(Some(record(bytes)?), "snapshot").map(history).unwrap_or_default())
 }
@@ -258,20 +258,20 @@ pub(crate) struct OldMessage<'a> {
 }
 
 impl OldMessage<'_> {
-    /// Returns what a person typed.
+    /// Returns the text that the user typed.
     pub(crate) fn prompt(&self) -> Option<String> {
         (self.role.get() == Some("user") && !self.injected.0)
             .then(|| plain_text(self.content))
             .filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns whether the model says or calls something.
+    /// Returns whether the message is a reply with a text or a call.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
             && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())
     }
 
-    /// Puts the message in words: what is said first, then each call.
+    /// Formats the message: the text first, then each call.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let text = plain_text(self.content);
         let said = match self.role.get() {
@@ -286,7 +286,7 @@ impl OldMessage<'_> {
     }
 }
 
-/// Reads where `config.toml` puts the sessions: `save_dir` in the table `session_logging`.
+/// Returns the directory of sessions in `config.toml`: `save_dir` in the table `session_logging`.
 pub(crate) fn save_dir(config: &str) -> Option<String> {
     Settings::parse(config).text("session_logging", "save_dir")
 }

@@ -1,14 +1,14 @@
-//! What Vibe needs to find a session from another directory: the directory in its meta.json.
+//! The change that lets Vibe find a session from another directory: the directory in its meta.json.
 //!
-//! Measured on 3.0.2: it resumes from anywhere, and lists by that directory. The journal, whose lines are chained by their
-//! digests, is left alone.
+//! Measured on 3.0.2: it resumes from anywhere, and lists by that directory. The journal is not changed, because its
+//! lines are chained by their digests.
 
 use super::MAX_META;
 use crate::agent::relocation::{Act, Moved, Relocation, small};
 use crate::format::edit::{Edit, json_string};
 use crate::session::mapping::Mapping;
 
-/// Where meta.json names directories.
+/// The paths of the keys in meta.json that contain directories.
 const PLACES: [&[&str]; 2] = [&["environment", "working_directory"], &["origin_directory"]];
 
 pub(super) fn relocation(mapping: &Mapping) -> Relocation<'_> {

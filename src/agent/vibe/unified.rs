@@ -1,5 +1,5 @@
-//! The unified store: `CURRENT` names a generation, whose manifest names the chunks of the conversation and the
-//! journal that goes on after it. A client that was killed leaves its last turn in the journal alone.
+//! The unified store: `CURRENT` names a generation, whose manifest names the chunks of the conversation and the journal
+//! that continues it. The last turn of a killed client is only in the journal.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,27 +18,28 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
 
-/// What a person sees of the session, as the agent keeps it.
+/// The visible part of the session, as the agent stores it.
 const PROJECTION: &str = "projection-state.json";
 const MAX_CURRENT: u64 = 64 * 1024;
-/// Manifests and states, which hold names and settings; early versions kept the conversation in one of them.
+/// Maximum size of manifests and states, which contain names and settings; early versions stored the conversation in
+/// one of them.
 const MAX_STATE: u64 = 16 * 1024 * 1024;
-/// How much of a conversation a list looks through for its first prompt.
+/// Number of bytes of a conversation that a list searches for its first prompt.
 const GLANCE: u64 = 1024 * 1024;
-/// How many records near the end of a journal are read for a time.
+/// Number of records near the end of a journal that are read for a time.
 const LAST_RECORDS: u32 = 16;
 
-/// Where a conversation is.
+/// The files of a conversation.
 struct Parts {
-    /// The generation's own directory.
+    /// The directory of the current generation.
     generation: Option<PathBuf>,
     manifest: Manifest,
     chunks: Vec<PathBuf>,
-    /// The segments of the journal that no generation holds, in order.
+    /// The segments of the journal that no generation includes, in order.
     journal: Vec<PathBuf>,
-    /// Whether a newer version wrote it.
+    /// Set if a newer version wrote it.
     is_newer: bool,
-    /// What is missing.
+    /// The missing part.
     problem: Option<&'static str>,
 }
 
@@ -67,14 +68,14 @@ impl Parts {
         Self { generation, manifest, chunks, journal, is_newer, problem }
     }
 
-    /// Returns the state that holds the entries itself, as it does where the manifest names no chunks.
+    /// Returns the state that contains the entries itself, which is the case if the manifest names no chunks.
     fn inline(&self) -> Option<PathBuf> {
         let generation = self.generation.as_ref().filter(|_| self.manifest.chunks.is_none())?;
         Some(generation.join(PROJECTION))
     }
 
-    /// Shows the entries of the generation until `see` breaks or the budget is used up; returns whether some of them
-    /// could not be read.
+    /// Calls `see` with the entries of the generation until it breaks or the budget is exhausted. Also returns whether
+    /// some entries were unreadable.
     fn each_entry(&self, mut budget: u64, see: &mut dyn FnMut(Entry) -> ControlFlow<()>) -> (ControlFlow<()>, bool) {
         let mut has_bad = false;
         if let Some(path) = self.inline() {
@@ -95,21 +96,21 @@ impl Parts {
             match end {
                 Ok(End::Whole) => {}
                 Ok(End::Stopped) => return (ControlFlow::Break(()), has_bad),
-                // One chunk that is gone must not hide the others.
+                // A missing chunk must not hide the others.
                 Ok(End::Broken) | Err(_) => has_bad = true,
             }
         }
         (ControlFlow::Continue(()), has_bad)
     }
 
-    /// Reads the whole journal; the second is whether a line cannot be read.
+    /// Reads the whole journal. Also returns whether it has an unreadable line.
     fn journal(&self) -> Result<(Journal, bool), PathError> {
         let (mut journal, mut has_bad) = (Journal::default(), false);
         for segment in &self.journal {
             each_line(segment, &mut |line| {
                 match line.map(changes) {
                     Some(Some(changes)) => changes.into_iter().for_each(|change| journal.apply(change)),
-                    // Requests to the model can be longer than the longest line that is read.
+                    // Requests to the model can exceed the maximum length of a line.
                     None => {}
                     Some(None) => has_bad = true,
                 }
@@ -119,7 +120,7 @@ impl Parts {
         Ok((journal, has_bad))
     }
 
-    /// Shows the conversation as it is now, and returns whether some of it could not be read.
+    /// Calls `see` with the current conversation until it breaks. Returns whether a part of it was unreadable.
     fn conversation(&self, see: &mut dyn FnMut(Entry) -> ControlFlow<()>) -> Result<bool, PathError> {
         let (mut journal, mut has_bad) = self.journal()?;
         if !journal.is_reset {
@@ -150,7 +151,7 @@ fn numbers(dir: &Path, ending: &str) -> Vec<String> {
     names
 }
 
-/// Reads the start of the conversation and the end of the journal, whose time it returns.
+/// Reads the start of the conversation and the end of the journal. Returns the time of the journal.
 pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
     let parts = Parts::of(&copy.place);
     if parts.is_newer {
@@ -236,7 +237,7 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
     Ok(newest.or_else(|| modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime"))))
 }
 
-/// Counts prompts and replies, and returns whether something cannot be read.
+/// Counts prompts and replies, and returns whether a part is unreadable.
 pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
     let (mut prompts, mut replies) = (0, 0);
     let has_bad = Parts::of(place).conversation(&mut |entry| {
@@ -252,19 +253,19 @@ pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlF
     parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
 }
 
-/// Returns whether a line of the journal announces a turn that a program began.
+/// Returns whether a line of the journal announces a turn that a program started.
 pub(super) fn is_injected_turn(line: &[u8]) -> bool {
     let Ok(line) = serde_json::from_slice::<serde_json::Value>(line) else { return false };
     line["type"] == "command_reserved" && line.pointer("/payload/params/injected").is_some_and(|flag| *flag == true)
 }
 
-/// Returns the files that hold the conversation as it is now.
+/// Returns the files of the current conversation.
 pub(super) fn conversation_files(place: &Located) -> Vec<PathBuf> {
     let parts = Parts::of(place);
     parts.inline().into_iter().chain(parts.chunks).chain(parts.journal).collect()
 }
 
-/// Returns what grows or is replaced while a session goes on.
+/// Returns the files that grow or are replaced while a session continues.
 pub(super) fn written(place: &Located) -> Vec<PathBuf> {
     let segments = numbers(&place.path.join("journal"), ".jsonl").into_iter();
     let segments = segments.map(|name| place.path.join("journal").join(format!("{name}.jsonl")));

@@ -1,4 +1,4 @@
-//! A whole file, one line at a time, in the memory of one line.
+//! Streams a whole file line by line, with one line in memory.
 
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
@@ -12,12 +12,12 @@ use crate::error::PathError;
 use crate::session::{Message, Role};
 use crate::system::fsio::BufReader;
 
-/// How much of the end of a file is searched for its last messages at a time at most.
+/// Maximum number of bytes from the end of a file that are searched for its last messages.
 const REACH_OF_LAST: usize = 16 * 1024 * 1024;
 
-/// Shows each line of a file until `see` breaks; `None` stands for one that is too long to look into.
+/// Calls `see` with each line of a file until it breaks; `None` represents a line that is too long to load.
 ///
-/// A file that is not there has no lines.
+/// A missing file has no lines.
 pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(()) };
     let mut lines = file.into_lines()?;
@@ -29,7 +29,8 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> Contr
     Ok(())
 }
 
-/// Shows the messages of each line until `see` breaks, and in place of a line that is too long to look into, that it is.
+/// Calls `see` with the messages of each line until it breaks, and with a placeholder for a line that is too long to
+/// load.
 pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
     path: &Path,
     see: &mut dyn FnMut(Message) -> ControlFlow<()>,
@@ -41,15 +42,15 @@ pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
     })
 }
 
-/// Returns the last messages of a file in which each line stands for itself, without reading what comes before them; `None`
-/// where its end does not hold so many.
+/// Returns the last `count` messages of a file whose lines are independent, without reading from the start. `None` if
+/// the end of the file holds fewer.
 pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     path: &Path,
     count: usize,
     mut messages: impl FnMut(&[u8]) -> Option<M>,
 ) -> Result<Option<Vec<Message>>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(None) };
-    // The last comes first.
+    // In reverse order.
     let mut last: Vec<Message> = Vec::new();
     file.with_reach(REACH_OF_LAST).lines_backward(|line, _| {
         let start = last.len();
@@ -67,13 +68,13 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     Ok(is_enough.then_some(last))
 }
 
-/// Returns what stands for the messages of a line that is too long to look into.
+/// Returns the placeholder message for a line that is too long to load.
 pub(crate) fn too_long() -> Message {
     let text = format!("[a record of more than {} MiB, which is left out]", MAX_LINE >> 20);
     Message::new(Role::System, text, None)
 }
 
-/// Shows the lines of a file in which some bytes are; so most need not be parsed.
+/// Calls `see` with the lines of a file that contain `bytes`, so that most lines need no parsing.
 pub(crate) fn each_line_with(path: &Path, bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<(), PathError> {
     let finder = memmem::Finder::new(bytes);
     each_line(path, &mut |line| {
@@ -82,7 +83,7 @@ pub(crate) fn each_line_with(path: &Path, bytes: &[u8], see: &mut dyn FnMut(&[u8
     })
 }
 
-/// A whole file, one line at a time; it holds one line at most.
+/// A line-by-line reader of a whole file; holds at most one line in memory.
 #[derive(Debug)]
 pub(crate) struct Lines {
     path: PathBuf,
@@ -98,11 +99,12 @@ pub(crate) struct Lines {
 pub(crate) struct Line<'a> {
     /// Counted from 1.
     pub number: u64,
-    /// Where it begins in the file, in bytes.
+    /// Offset of the first byte in the file, in bytes.
     pub start: u64,
-    /// Its bytes without the newline; `None` when it is longer than [`MAX_LINE`], or than the limit of [`Lines::up_to`].
+    /// The bytes without the newline; `None` if the line is longer than [`MAX_LINE`], or than the limit of
+    /// [`Lines::up_to`].
     pub bytes: Option<&'a [u8]>,
-    /// Whether a newline ended it.
+    /// Set if the line ends with a newline.
     pub is_ended: bool,
 }
 
@@ -112,7 +114,7 @@ impl Lines {
         Self { path, reader, line: Vec::new(), max_line: MAX_LINE, number: 0, offset: 0 }
     }
 
-    /// Sets the length of the longest line that is read.
+    /// Sets the maximum length of a line; longer lines are skipped.
     pub(crate) fn up_to(self, max_line: usize) -> Self {
         Self { max_line, ..self }
     }

@@ -1,11 +1,11 @@
-//! Line-wise JSON files, read in windows from both ends or streamed whole, in bounded memory.
+//! Reads line-wise JSON files in bounded memory: in windows from both ends, or streamed whole.
 //!
-//! A transcript can be 10 GB and one of its lines 200 MB. `list` needs a few fields near the two
-//! ends, so it looks through windows that grow until the fields are seen. Lines end at `\n`
-//! bytes only: transcripts hold U+2028 and its like raw inside strings.
+//! A transcript can be 10 GB and one of its lines 200 MB. `list` needs a few fields near the two ends, so it reads
+//! windows that grow until the fields are found. Lines end at `\n` bytes only: transcripts hold U+2028 and similar
+//! characters unescaped inside strings.
 //!
-//! A file whose name ends in `.zst` is unpacked on the way (Codex packs cold sessions). It can only be read from its
-//! start, so what lies between its two ends is unpacked too, but not kept.
+//! A file whose name ends in `.zst` is decompressed on the fly (Codex compresses cold sessions). It can only be read
+//! from its start, so the part between its two ends is decompressed too, but not kept.
 
 mod lines;
 #[cfg(test)]
@@ -26,18 +26,19 @@ pub(crate) use lines::{Line, Lines, each_line, each_line_with, each_message, las
 use unpacked::{Source, Unpacked};
 use window::Window;
 
-/// The first look from either end, unless more of the end is wanted.
+/// Initial window size at either end in bytes, unless more of the end is requested.
 const FIRST_WINDOW: usize = 8 * 1024;
-/// How far a window grows at most; what is not seen in it is not known.
+/// Maximum window size in bytes; fields outside the window are unknown.
 const LAST_WINDOW: usize = 1024 * 1024;
-/// How much a window grows at a time.
+/// Factor by which a window grows.
 const GROWTH: usize = 8;
-/// The longest line that is read when a file is streamed.
+/// Maximum length in bytes of a line that is read when a file is streamed.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
-/// How the name of a packed file ends.
+/// File name suffix of a compressed file.
 const PACKED: &str = ".zst";
 
-/// Returns a line without the NUL bytes around it: a file system that lost power leaves them for what was never written.
+/// Strips NUL bytes from both ends of a line: after a power loss, file systems leave them for data that was never
+/// written.
 pub(crate) fn without_nul(line: &[u8]) -> &[u8] {
     let is_nul = |byte: &u8| *byte == 0;
     match (line.first().is_some_and(is_nul), line.last().is_some_and(is_nul)) {
@@ -50,7 +51,7 @@ pub(crate) fn without_nul(line: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns whether a file is packed, by its name.
+/// Returns whether a file is compressed, by its name.
 pub(crate) fn is_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes())
 }
@@ -60,11 +61,11 @@ pub(crate) fn is_packed(path: &Path) -> bool {
 pub(crate) struct Jsonl {
     path: PathBuf,
     file: File,
-    /// What was unpacked of a packed file.
+    /// Both ends of a decompressed file; `None` for a plain one.
     unpacked: Option<Unpacked>,
     /// The size on disk.
     len: u64,
-    /// Where the content ends, which is further for a packed file.
+    /// Length of the content, which is larger for a compressed file.
     end: u64,
     modified: Option<Timestamp>,
     changed: Option<Timestamp>,
@@ -100,7 +101,7 @@ impl Jsonl {
         })
     }
 
-    /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
+    /// Opens a file like [`Jsonl::open`]; `None` if it does not exist.
     pub(crate) fn open_if_present(path: &Path) -> Result<Option<Self>, PathError> {
         match Self::open(path) {
             Ok(file) => Ok(Some(file)),
@@ -109,13 +110,13 @@ impl Jsonl {
         }
     }
 
-    /// Says how much of the end will be looked at in any case: it is then read at once, and with it the
-    /// whole of a file that is no larger.
+    /// Sets the number of bytes at the end that are read in any case: they are read in one call, and a file of this
+    /// size or less is read whole.
     pub(crate) fn with_tail(self, tail: usize) -> Self {
         Self { tail, ..self }
     }
 
-    /// Says how large the windows from the end grow at most.
+    /// Sets the maximum size of the windows from the end.
     fn with_reach(self, reach: usize) -> Self {
         Self { reach, ..self }
     }
@@ -130,7 +131,7 @@ impl Jsonl {
         self.len == 0
     }
 
-    /// Returns what [`Jsonl::lines_forward`] has looked at: lines, and most often the beginning of another one.
+    /// Returns the bytes that [`Jsonl::lines_forward`] read: lines, and usually the beginning of another one.
     pub(crate) fn beginning(&self) -> &[u8] {
         &self.head
     }
@@ -140,12 +141,12 @@ impl Jsonl {
         self.modified
     }
 
-    /// Returns when it was last changed, so that nothing in it can be later.
+    /// Returns the time of the last change; no record of the file can be newer.
     pub(crate) fn changed(&self) -> Option<Timestamp> {
         self.changed
     }
 
-    /// Reads the whole file at once, for one that is known to be small.
+    /// Reads the whole file at once, for a file that is known to be small.
     pub(crate) fn whole(&mut self) -> Result<&[u8], PathError> {
         let wanted = self.in_memory(self.end)?;
         if self.head.len() < wanted {
@@ -154,7 +155,7 @@ impl Jsonl {
         Ok(&self.head)
     }
 
-    /// Shows lines from the start until `see` returns `true` or the window is at its limit.
+    /// Calls `see` with lines from the start until it returns `true` or the window is at its limit.
     ///
     /// Returns whether every line of the file was shown.
     pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
@@ -184,9 +185,9 @@ impl Jsonl {
         }
     }
 
-    /// Shows lines from the end backwards until `see` returns `true` or the window is at its limit.
+    /// Calls `see` with lines from the end backwards until it returns `true` or the window is at its limit.
     ///
-    /// The second argument of `see` is whether the line ends with a newline.
+    /// The second argument of `see` is `true` if the line ends with a newline.
     pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> Result<(), PathError> {
         if self.is_cut() {
             return Ok(());
@@ -222,7 +223,7 @@ impl Jsonl {
             if width >= self.reach {
                 return Ok(());
             }
-            // Only the line that the old window cut is kept; what was shown is not held on to.
+            // Only the line that the old window cut is kept; lines that were shown are dropped.
             width = (width * GROWTH).min(self.reach);
             let earlier = start.saturating_sub(width as u64);
             let mut longer = Window::new(self.in_memory(start - earlier)? + rest.len(), earlier);
@@ -233,13 +234,13 @@ impl Jsonl {
         }
     }
 
-    /// Returns the last line that holds some bytes, where the windows from the end did not reach it: it looks at no
-    /// more than `limit` bytes of the end, and finds no line of more than 128 KiB.
+    /// Returns the last line that contains `bytes`, for a line that the windows from the end did not reach. Reads at
+    /// most `limit` bytes of the end, and finds no line of more than 128 KiB.
     pub(crate) fn last_line_with(&self, bytes: &[u8], limit: u64) -> Result<Option<Vec<u8>>, PathError> {
         let (lowest, reach) = (self.end.saturating_sub(limit), 64 * 1024);
         let mut start = self.end;
         while start > lowest && self.unpacked.is_none() {
-            // Windows overlap, so that bytes across an edge are found too.
+            // Windows overlap, so that a match across a boundary is found too.
             let end = (start + bytes.len() as u64).min(self.end);
             start = start.saturating_sub(LAST_WINDOW as u64).max(lowest);
             let Some(found) = memmem::rfind(&self.read_range(start, end)?, bytes) else { continue };
@@ -254,12 +255,12 @@ impl Jsonl {
         Ok(None)
     }
 
-    /// Turns to reading the whole file from its start, line by line.
+    /// Streams the whole file from its start, line by line.
     pub(crate) fn into_lines(self) -> Result<Lines, PathError> {
         self.lines_within(u64::MAX)
     }
 
-    /// Reads the file from its start, line by line, but no more bytes than `limit`.
+    /// Streams the file from its start, line by line, but at most `limit` bytes.
     pub(crate) fn lines_within(&self, limit: u64) -> Result<Lines, PathError> {
         let source = Source::of(&self.file, self.unpacked.is_some()).map_err(|error| self.fail(error))?;
         Ok(Lines::new(self.path.clone(), source, limit))
@@ -273,7 +274,7 @@ impl Jsonl {
         usize::try_from(length).map_err(|error| self.fail(io::Error::other(error)))
     }
 
-    /// Returns the bytes of a line that [`Lines`] showed before; fewer when the file shrank since.
+    /// Returns the bytes of a line that [`Lines`] showed before; fewer if the file shrank since.
     pub(crate) fn again(&self, start: u64, length: usize) -> Result<Vec<u8>, PathError> {
         Ok(self.read_range(start, start.saturating_add(length as u64))?.to_vec())
     }
@@ -289,7 +290,7 @@ impl Jsonl {
         self.read_onto(&mut longer, before as u64, end)?;
         self.head = longer;
         if self.head.len() == before {
-            // The file shrank while it was read: what is there is all there is.
+            // The file shrank during the read: use the bytes that exist.
             self.end = before as u64;
         }
         Ok(())
@@ -301,7 +302,7 @@ impl Jsonl {
         Ok(window)
     }
 
-    /// Adds a range to what is there; fewer bytes when the file shrank.
+    /// Appends a range of the file to the window; fewer bytes if the file shrank.
     fn read_onto(&self, window: &mut Window, start: u64, end: u64) -> Result<(), PathError> {
         match &self.unpacked {
             Some(unpacked) => window.extend(unpacked.range(start, end)),

@@ -1,4 +1,4 @@
-//! Both ends of a file show the same lines, plain or packed, however long they are.
+//! Both ends of a file give the same lines, plain or compressed, whatever their length.
 
 #![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 
@@ -64,7 +64,7 @@ fn lines_across_the_edges_of_windows_are_whole() {
 }
 
 #[test]
-fn how_much_of_the_end_is_read_at_once_changes_nothing_in_what_is_shown() {
+fn the_size_of_the_first_tail_does_not_change_the_lines() {
     let text: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
     for length in [10, 1000, 5000, text.len()] {
         let (_dir, path) = file(&text.as_bytes()[..length]);
@@ -102,7 +102,7 @@ fn unicode_line_separators_do_not_end_a_line() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
+fn a_line_that_is_too_long_is_skipped() {
     let mut text = b"one\n".to_vec();
     text.resize(text.len() + MAX_LINE + 1, b'x');
     text.extend_from_slice(b"\nthree");
@@ -153,8 +153,8 @@ fn a_packed_file_shows_the_same_lines_as_a_plain_one() {
 }
 
 #[test]
-fn a_packed_file_that_was_cut_off_ends_where_it_can_be_unpacked() {
-    // Numbers without a pattern, so that packing makes more than one block of them.
+fn a_truncated_packed_file_ends_after_its_readable_part() {
+    // Numbers without a pattern, so that compression makes more than one block of them.
     let text: String =
         (0_u64..300_000).map(|number| format!("{:016x}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     let packed = zstd::encode_all(text.as_bytes(), 3).expect("a packed file");
@@ -168,7 +168,7 @@ fn a_packed_file_that_was_cut_off_ends_where_it_can_be_unpacked() {
 }
 
 #[test]
-fn the_end_of_a_packed_file_is_not_looked_for_without_limit() {
+fn the_search_for_the_end_of_a_packed_file_is_bounded() {
     let (dir, _) = file(b"");
     let path = dir.path().join("x.jsonl.zst");
     let lines = io::repeat(b'x').take(MAX_UNPACKED).chain(&b"\nlast\n"[..]);
@@ -186,7 +186,7 @@ fn the_end_of_a_packed_file_is_not_looked_for_without_limit() {
 }
 
 #[test]
-fn a_line_that_the_windows_do_not_reach_is_found_by_what_it_holds() {
+fn a_line_beyond_the_windows_is_found_by_its_content() {
     for filling in [0, 10, LAST_WINDOW - 12, LAST_WINDOW - 6, LAST_WINDOW, 3 * LAST_WINDOW + 5] {
         let text = format!("first wanted\n{{a wanted one}}\n{}\n", "x".repeat(filling));
         let (_dir, path) = file(text.as_bytes());
@@ -203,7 +203,7 @@ fn a_line_that_the_windows_do_not_reach_is_found_by_what_it_holds() {
 }
 
 #[test]
-fn what_lies_beyond_the_widest_window_is_not_looked_at() {
+fn lines_beyond_the_widest_window_are_not_read() {
     let mut text = vec![b'x'; 3 * LAST_WINDOW];
     text.extend_from_slice(b"\nlast\n");
     let (_dir, path) = file(&text);
@@ -221,7 +221,7 @@ fn what_lies_beyond_the_widest_window_is_not_looked_at() {
 }
 
 #[test]
-fn the_last_messages_are_those_that_come_last_of_all() {
+fn last_messages_returns_the_last_messages_in_order() {
     let line = |number: usize| "x".repeat(number * 37 % 9_000) + &format!(" {number}\n");
     let text: String = (0..2_000).map(line).collect();
     let (_dir, path) = file(text.as_bytes());

@@ -1,4 +1,4 @@
-//! A packed file. It can only be read from its start, so what is kept of it are both ends.
+//! A compressed file. It can only be read from its start, so both ends of the content are kept.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _};
@@ -7,19 +7,19 @@ use zstd::Decoder;
 
 use super::LAST_WINDOW;
 
-/// How far a packed file is unpacked for a look at its end; the end of a larger one is not known.
+/// Maximum number of bytes that are decompressed to reach the end; the end of a larger file is unknown.
 pub(super) const MAX_UNPACKED: u64 = 64 * 1024 * 1024;
-/// What is kept of the end of a packed file: no series of windows reaches further back.
+/// Number of bytes kept of the end: no series of windows reaches further back.
 const KEPT_END: usize = 2 * LAST_WINDOW;
 
-/// The two ends of a packed file.
+/// The two ends of a compressed file.
 #[derive(Debug, Default)]
 pub(super) struct Unpacked {
     first: Vec<u8>,
     last: Vec<u8>,
-    /// How long all of it is that was unpacked.
+    /// Number of bytes that were decompressed.
     pub(super) len: u64,
-    /// Whether more follows that was not unpacked.
+    /// Set if the content continues after the part that was decompressed.
     pub(super) is_cut: bool,
 }
 
@@ -31,7 +31,7 @@ impl Unpacked {
             let count = match source.read(&mut part) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A packed file that was cut off is as a plain one that was: what is there is all there is.
+                // A truncated compressed file is treated like a truncated plain file: use the part that decompressed.
                 Err(_) if unpacked.len > 0 => 0,
                 Err(error) => return Err(error),
             };
@@ -54,7 +54,7 @@ impl Unpacked {
         self.len += part.len() as u64;
     }
 
-    /// Returns a range that lies near the start, or else near the end.
+    /// Returns a range near the start or near the end; empty if neither end contains it.
     pub(super) fn range(&self, start: u64, end: u64) -> &[u8] {
         let of = |bytes: &'_ [u8], offset: u64| -> Option<(usize, usize)> {
             let at = |position: u64| usize::try_from(position.checked_sub(offset)?).ok();
@@ -69,7 +69,7 @@ impl Unpacked {
     }
 }
 
-/// Where lines are streamed from.
+/// The source of a stream of lines.
 pub(super) enum Source {
     Plain(File),
     Packed(Decoder<'static, BufReader<File>>),

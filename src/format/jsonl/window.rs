@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::system::fsio::{Buffer, PAGE};
 
-/// Bytes of a file that follow one another, as far into their page as they are in the file.
+/// Consecutive bytes of a file, at the same offset within a page as in the file.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     buffer: Buffer,
@@ -17,13 +17,13 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Makes room for bytes from a place in a file.
+    /// Reserves room for bytes from an offset in a file.
     pub(super) fn new(length: usize, offset: u64) -> Self {
         let start = usize::try_from(offset % PAGE as u64).unwrap_or_default();
         Self { buffer: Buffer::new(start + length), start, end: start }
     }
 
-    /// Adds what a file has from a place on; fewer bytes than are wanted when it shrank.
+    /// Appends `length` bytes of the file from `offset`; fewer if the file shrank.
     pub(super) fn read(&mut self, file: &File, mut offset: u64, length: usize) -> io::Result<()> {
         self.make_room(length);
         let wanted = self.end + length;
@@ -41,7 +41,7 @@ impl Window {
         Ok(())
     }
 
-    /// Adds bytes that follow.
+    /// Appends bytes.
     pub(super) fn extend(&mut self, bytes: &[u8]) {
         self.make_room(bytes.len());
         self.buffer[self.end..self.end + bytes.len()].copy_from_slice(bytes);
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_lie_as_far_into_their_page_as_in_the_file() {
+    fn bytes_have_the_same_offset_in_their_page_as_in_the_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("transcript");
         let contents: Vec<u8> = (0..60_000_u32).map(|n| n.to_le_bytes()[usize::from(n % 3 == 0)]).collect();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_added() {
+    fn following_bytes_are_appended() {
         let mut window = Window::new(3, 5000);
         window.extend(b"abc");
         window.extend(&[b'd'; 40_000]);

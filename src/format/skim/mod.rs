@@ -1,8 +1,8 @@
-//! Finds the members of an object of JSON, and passes over their values without parsing them.
+//! Finds the members of a JSON object and skips their values without parsing them.
 //!
-//! Most bytes of a record are texts that nobody asked for. Where an object is not plainly one, nothing is found, and the
-//! parser has the say. Nobody reads the texts that are passed over, so a record with anything wrong inside of one is found by
-//! [`members`], and is a bad line to whoever reads all of it, or looks with [`sound_members`].
+//! Most bytes of a record are texts that no caller needs. If an object is not trivially well-formed, nothing is found
+//! and the caller falls back to the parser. Skipped texts are not validated, so [`members`] accepts a record with an
+//! error inside of one, which a full parse or [`sound_members`] rejects.
 
 mod quotes;
 mod raw;
@@ -14,12 +14,12 @@ use quotes::{Quotes, QuotesBack, Texts};
 pub(crate) use raw::Raw;
 use values::{blank, blank_before, name, plain_before, string_before, token, token_before, value};
 
-/// Shows each member of an object; `None` if the bytes are not plainly one, or if a name is escaped.
+/// Calls `see` with each member of an object; `None` if the bytes are not plainly an object, or if a name is escaped.
 pub(crate) fn members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
     members_with(bytes, Texts::Ends, see)
 }
 
-/// Finds members of an object; `None` as with [`members`], and if one is there twice.
+/// Returns members of an object; `None` as for [`members`], and if one of them occurs twice.
 pub(crate) fn single_members<'a, const N: usize>(bytes: &'a [u8], names: [&str; N]) -> Option<[Raw<'a>; N]> {
     let (mut found, mut is_plain) = ([Raw::default(); N], true);
     members(bytes, |name, value| {
@@ -30,8 +30,8 @@ pub(crate) fn single_members<'a, const N: usize>(bytes: &'a [u8], names: [&str; 
     is_plain.then_some(found)
 }
 
-/// Shows each member of an object in which a parser finds nothing wrong that passes over all values; `None` where it takes
-/// one to know.
+/// Calls `see` with each member of an object that a parser which ignores all values would accept; `None` if only a
+/// parser can decide that.
 pub(crate) fn sound_members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
     members_with(bytes, Texts::Sound, see)
 }
@@ -56,7 +56,7 @@ fn members_with<'a>(bytes: &'a [u8], texts: Texts, mut see: impl FnMut(&'a [u8],
     }
 }
 
-/// Shows each element of a list; `None` if the bytes are not plainly one.
+/// Calls `see` with each element of a list; `None` if the bytes are not plainly a list.
 pub(crate) fn elements<'a>(bytes: &'a [u8], mut see: impl FnMut(Raw<'a>)) -> Option<()> {
     let mut at = token(bytes, 0, b'[')?;
     if token(bytes, at, b']').is_some_and(|end| blank(bytes, end) == bytes.len()) {
@@ -74,9 +74,9 @@ pub(crate) fn elements<'a>(bytes: &'a [u8], mut see: impl FnMut(Raw<'a>)) -> Opt
     }
 }
 
-/// Shows the members of an object before the first list or object in it, and those behind the last, so that most of a long
-/// record is not even passed over; returns the name of the first of these, and the bytes from there on. `None` if the bytes
-/// are not plainly an object with one in it.
+/// Calls `see` with the members before the first list or object in an object, and after the last one, so that most of a
+/// long record is not even skimmed. Returns the name of the first list or object, and the bytes from its value on.
+/// `None` if the bytes are not plainly an object with a list or object in it.
 pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<(&'a [u8], &'a [u8])> {
     let (name, rest) = start(bytes, &mut |name, value| {
         see(name, value);
@@ -90,8 +90,8 @@ pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) 
     Some((name, rest))
 }
 
-/// Shows the last members of an object whose end is left out, the last one first, as far as the last list or object, or
-/// until `see` breaks; `None` if these are not plainly members.
+/// Calls `see` with the last members of an object without its closing brace, the last one first, back to the last list
+/// or object, or until `see` breaks; `None` if these are not plainly members.
 pub(crate) fn last_members<'a>(
     bytes: &'a [u8],
     mut see: impl FnMut(&'a [u8], Raw<'a>) -> ControlFlow<()>,
@@ -114,8 +114,8 @@ pub(crate) fn last_members<'a>(
     }
 }
 
-/// Returns a member of an object that stands before the first list or object in it, the first of that name; the bytes may go
-/// on behind it.
+/// Returns the first member of this name before the first list or object in an object. The bytes may continue after the
+/// object.
 pub(crate) fn member_near_start<'a>(bytes: &'a [u8], name: &str) -> Raw<'a> {
     let mut found = Raw::default();
     start(bytes, &mut |key, value| {
@@ -128,13 +128,13 @@ pub(crate) fn member_near_start<'a>(bytes: &'a [u8], name: &str) -> Raw<'a> {
     found
 }
 
-/// Returns what the first list or object in an object is called, and the bytes from there on.
+/// Returns the name of the first list or object in an object, and the bytes from its value on.
 pub(crate) fn first_nested(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     start(bytes, &mut |_, _| ControlFlow::Continue(()))
 }
 
-/// Shows the members of an object before the first list or object in it, until `see` breaks; returns the name of that, and
-/// the bytes from there on.
+/// Calls `see` with the members before the first list or object in an object, until it breaks. Returns the name of that
+/// list or object, and the bytes from its value on.
 fn start<'a>(
     bytes: &'a [u8],
     see: &mut impl FnMut(&'a [u8], Raw<'a>) -> ControlFlow<()>,
@@ -195,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_skimmed_is_what_a_parser_reads(
+        fn skimmed_members_equal_parsed_members(
             object in prop::collection::vec((name(), json()), 0..6),
             is_spaced: bool,
             cut: prop::sample::Index,
@@ -204,7 +204,7 @@ mod tests {
             let text = if is_spaced { serde_json::to_string_pretty(&object) } else { serde_json::to_string(&object) };
             let text = text.expect("JSON");
             prop_assert_eq!(skimmed(text.as_bytes()), Some(object.clone()));
-            // What was cut off is no object any more.
+            // A truncated object is rejected.
             prop_assert_eq!(skimmed(&text.as_bytes()[..cut.index(text.len())]), None);
             members(text.as_bytes(), |name, value| {
                 let name = std::str::from_utf8(name).expect("a name");
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sound_is_what_a_parser_passes_over(
+        fn sound_members_accepts_only_objects_valid_for_a_parser(
             object in prop::collection::vec((name(), json()), 0..4),
             places in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, r#"[ -~]|\\[a-z"\\]|\\u[0-9a-g]{4}|\n|\u{e9}"#), 0..3),
         ) {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_object_is_left_to_the_parser() {
+    fn an_unusual_object_is_left_to_the_parser() {
         for text in [
             "",
             "{",

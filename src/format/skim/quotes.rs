@@ -1,32 +1,32 @@
-//! Where the quotes of some JSON are, from its start on or from its end back, and whether its texts are sound.
+//! Finds the quotes in JSON, forwards or backwards, and checks whether its strings are valid.
 
 use memchr::{memchr, memrchr};
 use wide::u8x16;
 
-/// How many bytes are looked at together, a bit for each.
+/// Number of bytes scanned at once, one bit each.
 const PIECE: usize = u64::BITS as usize;
 
-/// How closely texts are looked at that are passed over.
+/// The checks for strings that are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
-    /// For their end.
+    /// Finds their ends only.
     Ends,
-    /// For whatever a parser would not accept in them.
+    /// Rejects anything in them that a parser would reject.
     Sound,
 }
 
-/// The quotes from the first on, but for those that stand for themselves in a string. Most strings are ids, times and short
-/// names, so that several end in one piece.
+/// The unescaped quotes, from the first one on. Most strings are ids, times and short names, so several end in one
+/// piece.
 pub(super) struct Quotes<'a> {
     bytes: &'a [u8],
     texts: Texts,
-    /// Where the piece begins that is looked at, and where it ends.
+    /// Start and end of the current piece.
     start: usize,
     end: usize,
-    /// The quotes in it that were not shown yet.
+    /// The quotes in the piece that were not returned yet.
     quotes: u64,
     backslashes: u64,
-    /// Whether a backslash at its end belongs to the byte behind it.
+    /// Set if a backslash at the end of the piece escapes the next byte.
     is_next_escaped: bool,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Quotes<'a> {
         Self { bytes, texts, start: 0, end: 0, quotes: 0, backslashes: 0, is_next_escaped: false }
     }
 
-    /// Returns where the next one is; `None` as well behind what is wrong with a text.
+    /// Returns the position of the next quote; `None` at the end, and after an invalid string.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<usize> {
         if self.quotes == 0 {
@@ -46,7 +46,7 @@ impl<'a> Quotes<'a> {
         Some(at)
     }
 
-    /// Returns whether a backslash stands between two places, and the later one is that of the quote that was shown last.
+    /// Returns whether a backslash is between two positions, of which `to` is the quote that was returned last.
     #[inline(always)]
     pub(super) fn has_backslash(&self, from: usize, to: usize) -> bool {
         match from.checked_sub(self.start) {
@@ -85,19 +85,20 @@ impl<'a> Quotes<'a> {
         self.quotes = marked(piece, |part| part.simd_eq(u8x16::splat(b'"'))) & !escaped;
         let is_sound = || !has_control(piece) && (escaped == 0 || self.are_escapes(escaped));
         if self.texts == Texts::Sound && !is_sound() {
-            // Nothing is shown from there on.
+            // Return nothing from here on.
             (self.quotes, self.end) = (0, usize::MAX);
             return None;
         }
         Some(())
     }
 
-    /// Sets the bit of each byte that stands behind a backslash that stands for no other.
+    /// Returns the bit of each byte after a backslash that is not escaped itself.
     #[inline(always)]
     fn escaped(&mut self) -> u64 {
         const EVEN: u64 = u64::MAX / 3;
         let carried = u64::from(self.is_next_escaped);
-        // Each second one in a row is escaped itself. Adding up carries from the first one of a row to the bit behind its last.
+        // Every second backslash of a run is escaped itself. The addition carries from the first one of a run to the
+        // bit after its last.
         let backslashes = self.backslashes & !carried;
         let behind = backslashes << 1 | carried;
         let odd_starts = backslashes & !EVEN & !behind;
@@ -106,7 +107,7 @@ impl<'a> Quotes<'a> {
         (EVEN ^ sum << 1) & behind
     }
 
-    /// Returns whether each of these bytes makes an escape with the backslash before it that a parser passes over.
+    /// Returns whether each of these bytes and the backslash before it form an escape that a parser accepts.
     fn are_escapes(&self, mut escaped: u64) -> bool {
         while escaped != 0 {
             let at = self.start + escaped.trailing_zeros() as usize;
@@ -127,13 +128,13 @@ impl<'a> Quotes<'a> {
     }
 }
 
-/// The quotes from the last one back.
+/// The quotes, from the last one backwards.
 pub(super) struct QuotesBack<'a> {
     bytes: &'a [u8],
-    /// Where the piece ends that is looked at, and where it begins.
+    /// End and start of the current piece.
     end: usize,
     start: usize,
-    /// The quotes in it that were not shown yet; the last one is the highest bit.
+    /// The quotes in the piece that were not returned yet; the last one is the highest bit.
     quotes: u64,
 }
 
@@ -142,7 +143,7 @@ impl<'a> QuotesBack<'a> {
         Self { bytes, end: bytes.len(), start: bytes.len(), quotes: 0 }
     }
 
-    /// Returns where the one before is, escaped or not.
+    /// Returns the position of the previous quote, escaped or not.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<usize> {
         if self.quotes == 0 {
@@ -153,7 +154,7 @@ impl<'a> QuotesBack<'a> {
         Some(self.end - 1 - from_end)
     }
 
-    /// Returns where the one before is that begins a string.
+    /// Returns the position of the previous quote that begins a string.
     #[inline(always)]
     pub(super) fn next_start(&mut self) -> Option<usize> {
         let at = self.next()?;
@@ -186,7 +187,7 @@ impl<'a> QuotesBack<'a> {
     }
 }
 
-/// Makes a whole piece of fewer bytes.
+/// Pads fewer bytes to a whole piece.
 #[inline(never)]
 fn padded(bytes: &[u8], start: usize) -> [u8; PIECE] {
     let mut piece = [b' '; PIECE];
@@ -194,7 +195,7 @@ fn padded(bytes: &[u8], start: usize) -> [u8; PIECE] {
     piece
 }
 
-/// Returns whether a byte of a piece is less than a blank, as none in a text may be.
+/// Returns whether a byte of a piece is below the blank, which no string may contain.
 #[inline(always)]
 fn has_control(piece: &[u8; PIECE]) -> bool {
     let (parts, _) = piece.as_chunks();
@@ -203,7 +204,7 @@ fn has_control(piece: &[u8; PIECE]) -> bool {
     least.min(u8x16::splat(b' ' - 1)).simd_eq(least).to_bitmask() & 0xffff != 0
 }
 
-/// Sets the bit of each byte that is marked in its part.
+/// Returns the bits of the bytes that `mark` marks.
 #[inline(always)]
 fn marked(piece: &[u8; PIECE], mark: impl Fn(u8x16) -> u8x16) -> u64 {
     let (parts, _) = piece.as_chunks();
@@ -211,7 +212,7 @@ fn marked(piece: &[u8; PIECE], mark: impl Fn(u8x16) -> u8x16) -> u64 {
     bits(0) | bits(1) << 16 | bits(2) << 32 | bits(3) << 48
 }
 
-/// Returns whether a quote stands for itself in a string.
+/// Returns whether a quote is escaped.
 fn is_escaped(bytes: &[u8], quote: usize) -> bool {
     bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
@@ -243,7 +244,7 @@ mod tests {
                 last = *at;
             }
             prop_assert_eq!(quotes.next(), None);
-            // A backslash before a blank, or at the end of the text, escapes nothing.
+            // A backslash before a blank, or at the end of the text, is not a valid escape.
             let mut sound = Quotes::new(bytes, Texts::Sound);
             let shown: Vec<usize> = std::iter::from_fn(|| sound.next()).collect();
             prop_assert!(expected.starts_with(&shown));

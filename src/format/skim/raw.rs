@@ -1,4 +1,4 @@
-//! A value as it stands in a record.
+//! An unparsed value of a record.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use serde_json::value::RawValue;
 use super::{ends, members};
 use crate::format::json::{Flag, Text, text_in};
 
-/// A value as it stands in a record, read when somebody asks for it.
+/// An unparsed value of a record; `None` if it is absent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Raw<'a>(pub(super) Option<&'a [u8]>);
 
 impl<'a> Raw<'a> {
-    /// Reads it; what is not of that sort counts as what is there by default.
+    /// Parses the value; a value of another type gives the default.
     pub(crate) fn read<T: Default + Deserialize<'a>>(self) -> T {
         self.0.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
-    /// Reads the text that is a member of it.
+    /// Returns the string member `name` of the value.
     pub(crate) fn text_in(self, name: &str) -> Text<'a> {
         let mut found = Raw::default();
         let see = |key: &[u8], value| {
@@ -31,7 +31,7 @@ impl<'a> Raw<'a> {
         skimmed.and_then(|()| found.text()).unwrap_or_else(|| text_in(self.read(), name))
     }
 
-    /// Does the same, and looks at the members between the first and the last list or object only if it stands nowhere else.
+    /// Like [`Raw::text_in`], but skims the members between the first and the last list or object only as a fallback.
     pub(crate) fn text_near_ends(self, name: &str) -> Text<'a> {
         let mut found = Raw::default();
         let see = |key: &[u8], value| {
@@ -43,7 +43,7 @@ impl<'a> Raw<'a> {
         skimmed.and(found.0).and_then(|_| found.text()).unwrap_or_else(|| self.text_in(name))
     }
 
-    /// Returns the text that it is; `None` if that takes a parser.
+    /// Returns the value if it is a string, or an empty `Text` if it is not; `None` if only a parser can decode it.
     pub(crate) fn text(self) -> Option<Text<'a>> {
         let inner = match self.0 {
             Some([b'"', inner @ .., b'"']) => inner,
@@ -55,7 +55,7 @@ impl<'a> Raw<'a> {
         std::str::from_utf8(inner).ok().map(Text::from)
     }
 
-    /// Returns the text that it is, or none of `null`; `None` if it takes a parser to know what that makes of it.
+    /// Like [`Raw::text`], but `None` for every value other than a string or `null`, which a parser has to judge.
     pub(crate) fn text_or_null(self) -> Option<Text<'a>> {
         match self.0 {
             None | Some(b"null" | [b'"', ..]) => self.text(),
@@ -63,12 +63,12 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Returns the text that it is; whatever else is there, or wrong with it, is none.
+    /// Returns the value if it is a valid string, or else an empty `Text`.
     pub(crate) fn lenient_text(self) -> Text<'a> {
         self.text().unwrap_or_default()
     }
 
-    /// Returns the text that it is, if it is one and not blank.
+    /// Returns the value if it is a string that is not blank.
     #[inline]
     pub(crate) fn filled(self) -> Option<String> {
         self.0.and_then(|_| self.filled_text())
@@ -78,11 +78,11 @@ impl<'a> Raw<'a> {
         self.text()?.filled().map(str::to_owned)
     }
 
-    /// Returns whether it is this text.
+    /// Returns whether the value is this string.
     pub(crate) fn is(self, text: &str) -> bool {
         match self.0 {
             Some([b'"', inner @ .., b'"']) if inner == text.as_bytes() => true,
-            // An escape is longer than what it stands for.
+            // An escape is longer than its character.
             Some([b'"', inner @ .., b'"']) if inner.len() > text.len() && inner.contains(&b'\\') => {
                 self.lenient_text().get() == Some(text)
             }
@@ -90,28 +90,28 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Returns whether it is a text.
+    /// Returns whether the value is a string.
     pub(crate) fn is_text(self) -> bool {
         matches!(self.0, Some([b'"', ..]))
     }
 
-    /// Returns it as it was written; nothing where it is `null`.
+    /// Returns the value as it was written; `None` for `null`.
     pub(crate) fn source(self) -> Option<Cow<'a, str>> {
         self.0.filter(|bytes| *bytes != b"null").map(String::from_utf8_lossy)
     }
 
-    /// Returns its bytes.
+    /// Returns the bytes of the value.
     pub(crate) fn bytes(self) -> Option<&'a [u8]> {
         self.0
     }
 
-    /// Returns where it begins in the line that it was found in.
+    /// Returns the offset of the value in the line in which it was found.
     pub(crate) fn offset_in(self, line: &[u8]) -> Option<usize> {
         let at = self.0?.as_ptr().addr().checked_sub(line.as_ptr().addr())?;
         (at < line.len()).then_some(at)
     }
 
-    /// Returns whether it is `true`.
+    /// Returns whether the value is `true`.
     pub(crate) fn flag(self) -> Flag {
         Flag(self.0 == Some(b"true"))
     }
@@ -136,7 +136,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
-/// Puts the characters in place that escapes of two bytes stand for; `None` where there are others, or where the text is none.
+/// Decodes the two-byte escapes of a string; `None` if there are other escapes, or the string is invalid.
 fn unescaped(mut rest: &[u8]) -> Option<String> {
     let mut text = Vec::with_capacity(rest.len());
     loop {

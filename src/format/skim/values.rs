@@ -1,13 +1,13 @@
-//! Where the values of JSON begin and end, without parsing them.
+//! Finds where JSON values begin and end, without parsing them.
 
 use serde::de::IgnoredAny;
 
 use super::quotes::{Quotes, QuotesBack};
 
-/// How deep lists and objects may lie in each other, a bit each.
+/// Maximum depth of nested lists and objects, one bit each.
 const MAX_DEPTH: u32 = 64;
 
-/// Returns the name of a member, and where its value begins; `None` if the name is escaped.
+/// Returns the name of a member and the start of its value; `None` if the name is escaped.
 #[inline(always)]
 pub(super) fn name<'a>(bytes: &'a [u8], at: usize, quotes: &mut Quotes<'a>) -> Option<(&'a [u8], usize)> {
     let start = token(bytes, at, b'"')?;
@@ -19,17 +19,17 @@ pub(super) fn name<'a>(bytes: &'a [u8], at: usize, quotes: &mut Quotes<'a>) -> O
     Some((&bytes[start..end], blank(bytes, token(bytes, end + 1, b':')?)))
 }
 
-/// Returns where a sign ends that stands there, blanks before it or not.
+/// Returns the position after `sign`, which may follow blanks; `None` if another byte follows.
 #[inline(always)]
 pub(super) fn token(bytes: &[u8], at: usize, sign: u8) -> Option<usize> {
     let at = blank(bytes, at);
     (bytes.get(at) == Some(&sign)).then_some(at + 1)
 }
 
-/// Returns where blanks end.
+/// Returns the end of a run of blanks.
 #[inline(always)]
 pub(super) fn blank(bytes: &[u8], at: usize) -> usize {
-    // Most often there are none.
+    // Usually there are none.
     if bytes.get(at).is_some_and(|byte| *byte > b' ') { at } else { behind_blanks(bytes, at) }
 }
 
@@ -38,7 +38,7 @@ fn behind_blanks(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
 }
 
-/// Returns where a value ends. No quote before it is left to be shown, and none in it then.
+/// Returns the end of a value. `quotes` must have no quote before the value left, and has none inside of it afterwards.
 #[inline(always)]
 pub(super) fn value(bytes: &[u8], at: usize, quotes: &mut Quotes<'_>) -> Option<usize> {
     match bytes.get(at)? {
@@ -48,14 +48,14 @@ pub(super) fn value(bytes: &[u8], at: usize, quotes: &mut Quotes<'_>) -> Option<
     }
 }
 
-/// Returns where a string ends that begins with the next quote.
+/// Returns the end of the string that begins with the next quote.
 #[inline(always)]
 fn string(quotes: &mut Quotes<'_>) -> Option<usize> {
     quotes.next();
     Some(quotes.next()? + 1)
 }
 
-/// Returns where a string begins that ends there.
+/// Returns the start of the string that ends at `stop`.
 #[inline(always)]
 pub(super) fn string_before(bytes: &[u8], stop: usize, quotes: &mut QuotesBack<'_>) -> Option<usize> {
     bytes[..stop].last().filter(|last| **last == b'"')?;
@@ -63,29 +63,29 @@ pub(super) fn string_before(bytes: &[u8], stop: usize, quotes: &mut QuotesBack<'
     quotes.next_start()
 }
 
-/// Returns where a sign is that stands before there, blanks between or not.
+/// Returns the position of `sign` before `stop`, with optional blanks in between.
 #[inline]
 pub(super) fn token_before(bytes: &[u8], stop: usize, sign: u8) -> Option<usize> {
     blank_before(bytes, stop).checked_sub(1).filter(|at| bytes[*at] == sign)
 }
 
-/// Returns where the blanks begin that end there.
+/// Returns the start of the run of blanks that ends at `stop`.
 #[inline]
 pub(super) fn blank_before(bytes: &[u8], stop: usize) -> usize {
-    // Most often there are none.
+    // Usually there are none.
     match bytes[..stop].last() {
         Some(byte) if *byte > b' ' => stop,
         _ => bytes[..stop].trim_ascii_end().len(),
     }
 }
 
-/// Returns where a number, `true`, `false` or `null` begins that ends there.
+/// Returns the start of the number, `true`, `false` or `null` that ends at `stop`.
 pub(super) fn plain_before(bytes: &[u8], stop: usize) -> Option<usize> {
     let start = stop - bytes[..stop].iter().rev().take_while(|byte| is_plain(**byte)).count();
     plain(bytes, start).filter(|end| *end == stop).map(|_| start)
 }
 
-/// Returns where a list or an object ends.
+/// Returns the end of a list or an object.
 #[inline(never)]
 fn nested(bytes: &[u8], mut at: usize, quotes: &mut Quotes<'_>) -> Option<usize> {
     let (mut objects, mut depth) = (0_u64, 0);
@@ -136,13 +136,13 @@ fn nested(bytes: &[u8], mut at: usize, quotes: &mut Quotes<'_>) -> Option<usize>
     }
 }
 
-/// Returns where the value of a member begins whose name is there.
+/// Returns the start of the value of the member whose name is at `at`.
 fn key(bytes: &[u8], at: usize, quotes: &mut Quotes<'_>) -> Option<usize> {
     token(bytes, at, b'"')?;
     token(bytes, string(quotes)?, b':')
 }
 
-/// Returns where a number, `true`, `false` or `null` ends.
+/// Returns the end of a number, `true`, `false` or `null`.
 fn plain(bytes: &[u8], at: usize) -> Option<usize> {
     let word = &bytes[at..at + bytes[at..].iter().take_while(|byte| is_plain(**byte)).count()];
     let is_known = match word {

@@ -1,4 +1,4 @@
-//! Stands in for SQLite where rejoin was built without it: nothing can be opened.
+//! A stub for builds without SQLite: nothing can be opened.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use super::{OpenMode, Owner, QueryError, Value};
 
-/// A database; there is none.
+/// A database; never constructed.
 #[derive(Debug)]
 pub(crate) struct Db(Infallible);
 
-/// A row; there is none.
+/// A row; never constructed.
 #[derive(Debug)]
 pub(crate) struct Row<'a>(Infallible, PhantomData<&'a ()>);
 
@@ -40,23 +40,23 @@ impl Db {
         match self.0 {}
     }
 
-    /// Shows the rows that a query gives.
+    /// Calls a function with each row of a query.
     pub(crate) fn query(&self, _: &str, _: &[&str], _: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
         match self.0 {}
     }
 
-    /// Makes a query that is asked many times.
+    /// Prepares a query that is run repeatedly.
     pub(crate) fn prepare(&self, _: &str) -> Result<Query<'_>, QueryError> {
         match self.0 {}
     }
 }
 
-/// A query; there is none.
+/// A query; never constructed.
 #[derive(Debug)]
 pub(crate) struct Query<'a>(Infallible, PhantomData<&'a ()>);
 
 impl Query<'_> {
-    /// Shows the rows that it gives.
+    /// Calls a function with each row of the query.
     pub(crate) fn rows(&mut self, _: &[&str], _: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
         match self.0 {}
     }
@@ -78,13 +78,13 @@ impl Row<'_> {
         match self.0 {}
     }
 
-    /// Returns a whole number.
+    /// Returns an integer.
     pub(crate) fn int(&self, _: usize) -> Option<i64> {
         match self.0 {}
     }
 }
 
-/// A database that is made anew; none can be.
+/// A new database; never constructed.
 #[derive(Debug)]
 pub(crate) struct Fresh(Infallible);
 

@@ -1,4 +1,4 @@
-//! A connection that reads, with a bound on the time and memory that a hostile database can take.
+//! A read connection that bounds the time and memory that a hostile database can take.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -13,14 +13,14 @@ use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
 
 use super::{OpenMode, Owner, QueryError, Value};
 
-/// How long a reader waits for a lock.
+/// Maximum time to wait for a lock.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// A title, a directory or a time that takes more bytes is none.
+/// Maximum size in bytes of a title, a directory or a time; longer values count as absent.
 const MAX_FIELD: u32 = 1024 * 1024;
 
-/// SQLite may take so many steps for a database, and so many for each byte of it: enough to read all of it a few
-/// times over. A tree whose pages lead to each other again and again would otherwise be walked for ever.
+/// Limits on SQLite's steps, per database and per byte of it: enough to read everything a few times. A tree whose pages
+/// link to each other in a cycle would otherwise be walked forever.
 const STEPS: u64 = 20_000_000;
 const STEPS_PER_BYTE: u64 = 32;
 const STEPS_AT_ONCE: i32 = 1000;
@@ -35,9 +35,9 @@ impl Db {
         let vfs = if way == OpenMode::Locked { c"unix" } else { c"unix-none" };
         let mut connection = Connection::open_with_flags_and_vfs(uri(path, way), flags, vfs)?;
         connection.busy_timeout(BUSY)?;
-        // What is in the file is no program: neither its views nor its triggers get to call anything.
+        // The schema is untrusted: views and triggers must not call functions.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        // The log is its owner's to move into the database.
+        // Moving the log into the database is up to its owner.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let size = [path.to_owned(), super::with_suffix(path, "-wal")];
         let size: u64 = size.iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum();
@@ -48,19 +48,19 @@ impl Db {
         };
         connection.progress_handler(STEPS_AT_ONCE, Some(is_spent))?;
         if way == OpenMode::WithLog {
-            // Set before the first read, this makes SQLite keep the index of the log in its own memory; this VFS
-            // has no locks, so nobody is locked out.
+            // Set before the first read, this makes SQLite keep the index of the log in private memory. This VFS has no
+            // locks, so no other process is locked out.
             connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         }
         Ok(Self(connection))
     }
 
-    /// Opens the log and fixes the moment to which all that is read belongs.
+    /// Opens the log and starts the snapshot in which everything is read.
     pub(super) fn begin(&self) -> Result<(), QueryError> {
         Ok(self.0.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1")?)
     }
 
-    /// Returns the names of a table's columns; none when there is no such table.
+    /// Returns the names of a table's columns; empty if there is no such table.
     pub(crate) fn columns(&self, table: &str) -> Result<HashSet<String>, QueryError> {
         let sql = "SELECT info.name FROM sqlite_schema, pragma_table_info(sqlite_schema.name) AS info \
                    WHERE sqlite_schema.type = 'table' AND sqlite_schema.name = ?1";
@@ -69,7 +69,7 @@ impl Db {
         Ok(names.collect::<Result<_, _>>()?)
     }
 
-    /// Checks that a table has these columns, without which nothing can be said.
+    /// Checks that a table has these columns, without which it cannot be interpreted.
     pub(crate) fn require(&self, table: &str, columns: &[&str]) -> Result<(), QueryError> {
         let known = self.columns(table)?;
         if known.is_empty() {
@@ -81,7 +81,7 @@ impl Db {
         }
     }
 
-    /// Returns columns for a query, each with a prefix such as `t.`; one that the table lacks is `NULL`.
+    /// Returns a column list for a query, each column with a prefix such as `t.`; a missing column becomes `NULL`.
     pub(crate) fn column_list(&self, table: &str, prefix: &str, columns: &[&str]) -> Result<String, QueryError> {
         let known = self.columns(table)?;
         let column = |name: &&str| {
@@ -94,23 +94,23 @@ impl Db {
         Ok(columns.iter().map(column).collect::<Vec<_>>().join(", "))
     }
 
-    /// Shows the rows that a query gives.
+    /// Calls `see` with each row of a query.
     pub(crate) fn query(&self, sql: &str, values: &[&str], see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
         self.prepare(sql)?.rows(values, see)
     }
 
-    /// Makes a query that is asked many times.
+    /// Prepares a query that is run repeatedly.
     pub(crate) fn prepare(&self, sql: &str) -> Result<Query<'_>, QueryError> {
         Ok(Query(self.0.prepare(sql)?))
     }
 }
 
-/// A query, made once and asked with values.
+/// A prepared query.
 #[derive(Debug)]
 pub(crate) struct Query<'a>(Statement<'a>);
 
 impl Query<'_> {
-    /// Shows the rows that it gives for these values.
+    /// Calls `see` with each row for these values.
     pub(crate) fn rows(&mut self, values: &[&str], mut see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
         let mut rows = self.0.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {
@@ -120,7 +120,7 @@ impl Query<'_> {
     }
 }
 
-/// Returns a path as SQLite's URI, in which every byte that could mean something else is spelt out.
+/// Returns a path as an SQLite URI, with every special byte percent-encoded.
 fn uri(path: &Path, way: OpenMode) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -137,12 +137,12 @@ fn uri(path: &Path, way: OpenMode) -> String {
     }
 }
 
-/// One row of an answer; a value of another type than the wanted one counts as absent.
+/// One row of an answer; a value of another type than requested counts as absent.
 #[derive(Debug)]
 pub(crate) struct Row<'a>(&'a rusqlite::Row<'a>);
 
 impl Row<'_> {
-    /// Returns a text, whose bytes that are no UTF-8 are replaced.
+    /// Returns a text; bytes that are not UTF-8 are replaced.
     pub(crate) fn text(&self, at: usize) -> Option<String> {
         match self.0.get_ref(at).ok()? {
             ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
@@ -150,7 +150,7 @@ impl Row<'_> {
         }
     }
 
-    /// Returns a value as it is stored; one that is not there is none.
+    /// Returns a value as it is stored; `Null` if there is none.
     pub(crate) fn value(&self, at: usize) -> Value<'_> {
         match self.0.get_ref(at) {
             Ok(ValueRef::Integer(number)) => Value::Integer(number),
@@ -166,7 +166,7 @@ impl Row<'_> {
         self.text(at).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns a whole number, which a writer may have stored as another type.
+    /// Returns an integer, which a writer may have stored as another type.
     pub(crate) fn int(&self, at: usize) -> Option<i64> {
         match self.0.get_ref(at).ok()? {
             ValueRef::Integer(value) => Some(value),
@@ -178,27 +178,27 @@ impl Row<'_> {
     }
 }
 
-/// A database that is made anew, in a private directory of this program.
+/// A new database in a private directory of rejoin.
 #[derive(Debug)]
 pub(crate) struct Fresh {
     connection: Connection,
-    /// The statement that adds a row to the table at hand, with its number and without.
+    /// The statements that insert a row into the current table, with its row number and without.
     insert: [String; 2],
     indexed: Vec<(String, String)>,
 }
 
 impl Fresh {
-    /// Makes a database where nothing is.
+    /// Creates a database at a free path.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| failed(&error))?;
-        // It is gone when this program is.
+        // A temporary database needs no durability.
         let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN";
         connection.execute_batch(settings).map_err(|error| failed(&error))?;
         Ok(Self { connection, insert: Default::default(), indexed: Vec::new() })
     }
 
-    /// Makes a table that takes every value as it is.
+    /// Creates a table whose columns have no type, so that values are stored unchanged.
     pub(super) fn make_table(&mut self, table: &str, columns: &[String]) -> io::Result<()> {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let names = columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
@@ -213,13 +213,13 @@ impl Fresh {
             format!("INSERT INTO {table} ({number}, {names}) VALUES (?, {places})"),
             format!("INSERT INTO {table} ({names}) VALUES ({places})"),
         ];
-        // What a reader looks for.
+        // The columns that readers search.
         let keys = columns.iter().filter(|column| *column == "id" || column.ends_with("_id"));
         self.indexed.extend(keys.map(|column| (table.clone(), quoted(column))));
         Ok(())
     }
 
-    /// Adds a row to the table that was made last.
+    /// Inserts a row into the table that was created last.
     pub(super) fn insert(&mut self, rowid: Option<i64>, values: Vec<Owner>) -> io::Result<()> {
         let sql = &self.insert[usize::from(rowid.is_none())];
         let mut statement = self.connection.prepare(sql).map_err(|error| failed(&error))?;
@@ -228,7 +228,7 @@ impl Fresh {
         Ok(())
     }
 
-    /// Completes it.
+    /// Creates the indexes and commits.
     pub(super) fn finish(self) -> io::Result<()> {
         for (at, (table, column)) in self.indexed.iter().enumerate() {
             let sql = format!("CREATE INDEX index_{at} ON {table} ({column})");

@@ -1,10 +1,10 @@
-//! Databases of other programs: read as they are at one moment, while their owners go on writing.
+//! Reads snapshots of other programs' databases while their owners continue to write.
 //!
-//! A plain read-only connection is not enough. It makes `-wal` and `-shm` where there are none and leaves them, rebuilds
-//! a `-shm` that nobody uses, and keeps the owner from tidying up if it ends in that moment. So a database is read
-//! without locks and without its shared memory, its log indexed in our own, and looked at before and after: if it was
-//! changed meanwhile in a way that could be seen, what was read is dropped and read again. Only a database that changes
-//! all the time is read under SQLite's own locks. Measured with SQLite 3.53; file formats: sqlite.org/walformat.html.
+//! A plain read-only connection is not enough. It creates missing `-wal` and `-shm` files and leaves them, rebuilds an
+//! unused `-shm`, and keeps the owner from cleaning up if the owner ends at that moment. So a database is read without
+//! locks and without its shared memory, with its log indexed in our own memory, and checked before and after: if a
+//! change meanwhile was visible, the result is dropped and the read is repeated. Only a database that changes all the
+//! time is read under SQLite's own locks. Measured with SQLite 3.53; file formats: sqlite.org/walformat.html.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,16 +25,16 @@ pub(crate) mod rows;
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests;
 
-/// How often a database that is changed while it is read is read again, and how often of these without locks.
+/// Maximum number of reads of a database that changes during each read, and how many of these are without locks.
 const TRIES: usize = 300;
 const TRIES_WITHOUT_LOCKS: usize = 30;
 const TRIES_WITHOUT_PAUSE: usize = 5;
 
-/// How long its writer gets between two tries, after the first few.
+/// Pause between two tries, after the first few, for the writer to finish.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Held for writing while SQLite's locks are: the system gives all locks of a process on a file back as soon as any
-/// part of the process closes that file.
+/// Locked exclusively while SQLite's locks are used: the system releases all locks of a process on a file as soon as
+/// any part of the process closes that file.
 static LOCKS: RwLock<()> = RwLock::new(());
 
 /// A value in a row, as it is stored.
@@ -44,44 +44,44 @@ pub(crate) enum Value<'a> {
     Null,
     Integer(i64),
     Real(f64),
-    /// It need not be UTF-8.
+    /// May be invalid UTF-8.
     Text(&'a [u8]),
     Blob(&'a [u8]),
 }
 
-/// A value with its own memory.
+/// An owned value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Owner {
     /// Nothing.
     Null,
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// Another number.
+    /// A floating-point number.
     Real(f64),
-    /// A text, which need not be UTF-8.
+    /// A text, which may be invalid UTF-8.
     Text(Vec<u8>),
     /// Bytes.
     Blob(Vec<u8>),
 }
 
-/// Why a query gave nothing.
+/// The reason why a query failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QueryError {
-    /// The database lacks what this program needs to understand it.
+    /// The database lacks a table or column that rejoin needs to interpret it.
     #[error("{0}, so it is of a version that rejoin does not know")]
     Unknown(String),
-    /// Nothing can be opened.
+    /// This build has no SQLite.
     #[error("rejoin was built without SQLite")]
     #[cfg(not(feature = "sqlite"))]
     BuiltWithout,
-    /// SQLite's own word.
+    /// An error from SQLite.
     #[error("{}", explain(.0))]
     #[cfg(feature = "sqlite")]
     Sqlite(#[from] rusqlite::Error),
 }
 
 impl QueryError {
-    /// Returns whether somebody else kept the database locked for as long as a reader waits.
+    /// Returns whether another process kept the database locked for the maximum waiting time.
     fn is_lock(&self) -> bool {
         #[cfg(feature = "sqlite")]
         if let Self::Sqlite(error) = self {
@@ -91,12 +91,13 @@ impl QueryError {
         false
     }
 
-    /// Returns whether a part of the database cannot be read, though the rest may be sound.
+    /// Returns whether a part of the database is unreadable, though the rest may be sound.
     pub(crate) fn is_damage(&self) -> bool {
         !matches!(self, Self::Unknown(_)) && !self.is_lock() && !self.is_refused_write()
     }
 
-    /// Returns whether a reader would have had to write: its owner is just making the shared memory, or never will.
+    /// Returns whether the read would have required a write: the owner is just creating the shared memory, or never
+    /// will.
     fn is_refused_write(&self) -> bool {
         #[cfg(feature = "sqlite")]
         if let Self::Sqlite(error) = self {
@@ -107,13 +108,13 @@ impl QueryError {
     }
 }
 
-/// Reads a database of another program at one moment; leaves no file behind and blocks nobody.
+/// Reads a snapshot of another program's database. Leaves no file behind and blocks no other process.
 ///
-/// `look` is called again if the database was changed while it looked, so it must begin afresh each time.
+/// `look` is called again if the database changed during the read, so it must start over each time.
 ///
 /// # Errors
 ///
-/// The file cannot be opened, is no database, is damaged, is of an unknown shape, or stays locked.
+/// The file cannot be opened, is not a database, is damaged, has an unknown schema, or stays locked.
 pub(crate) fn read<T>(path: &Path, look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
     read_opened(path, Db::open, look)
 }
@@ -134,7 +135,7 @@ fn read_opened<T>(
         let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
         let before = Footprint::of(path)?;
         if real.is_none() && path.is_symlink() {
-            // Its log lies beside the file itself, not beside a link to that.
+            // The log is next to the file itself, not next to a link to it.
             real = Some(links::follow(path).map_err(|error| PathError::new("read", path, error))?.0);
             continue;
         }
@@ -147,8 +148,8 @@ fn read_opened<T>(
             _ => (Some(others), None),
         };
         let db = open(path, way);
-        // SQLite makes a log that it does not find, so what it is told to find is looked at right before it reads. A
-        // file that nobody should change has the size that it was opened with: grown since, it would seem damaged.
+        // SQLite creates a log that it does not find, so check for one right before the read. In mode `Alone` the size
+        // is fixed at opening: a file that grew since would seem damaged.
         let opened = Footprint::of(path)?;
         let is_as_opened = if way == OpenMode::Locked { opened.way(is_restless) == way } else { opened == before };
         if !is_as_opened {
@@ -157,11 +158,12 @@ fn read_opened<T>(
         let found = db.and_then(|db| db.begin().and_then(|()| look(&db)));
         let is_settled = Footprint::of(path)? == opened;
         match found {
-            // What is read under locks belongs together, whatever else has changed.
+            // Everything read under locks is one snapshot, whatever else has changed.
             Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
-            // Shared memory that is half made looks the same before and after, and is whole a moment later.
+            // Half-initialized shared memory looks the same before and after, and is complete a moment later.
             Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
-            // Without a change the next try would fail too; with one, the log may have gone before it was opened.
+            // Without a change the next try would fail too; with one, the log may have been removed before it was
+            // opened.
             Err(error) if is_settled || error.is_lock() => return Err(fail(error.to_string())),
             _ => {}
         }
@@ -169,29 +171,29 @@ fn read_opened<T>(
     Err(fail("it is changed too fast to be read".to_owned()))
 }
 
-/// How a database is opened.
+/// The way to open a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenMode {
-    /// As a file that nobody changes: it has no log.
+    /// As an immutable file: it has no log.
     Alone,
-    /// With its log, which is indexed in memory of our own.
+    /// With its log, which is indexed in private memory.
     WithLog,
-    /// As any reader does, but never as one that makes or changes shared memory.
+    /// As any reader, but never creating or changing shared memory.
     Locked,
 }
 
-/// What can be seen of a database when it is changed.
+/// The properties of a database that a change affects.
 #[derive(PartialEq, Eq)]
 struct Footprint {
     /// Device, inode, size, and time of modification.
     file: [i128; 4],
-    /// Its first bytes, among them the counter of changes.
+    /// The first bytes, which include the change counter.
     header: Vec<u8>,
-    /// The log's inode and first bytes; these change when the log is begun anew, not when it grows.
+    /// Inode and first bytes of the log; these change when the log restarts, not when it grows.
     log: Option<(u64, Vec<u8>)>,
-    /// How much of the log was moved into the database, from the shared memory.
+    /// The part of the log that was moved into the database, from the shared memory.
     moved: Option<Vec<u8>>,
-    /// Whether a change that began in the old way, with a journal, has not ended.
+    /// Set if a change with a rollback journal has not ended.
     has_journal: bool,
 }
 
@@ -204,14 +206,14 @@ impl Footprint {
             bytes.truncate(count);
             bytes
         };
-        // One that is missing is none, but a link or a FIFO must not get into SQLite's hands.
+        // A missing file is fine, but SQLite must not open a link or a FIFO.
         let beside = |suffix: &str| match fsio::open_regular(&with_suffix(path, suffix)) {
             Ok(opened) => Ok(Some(opened)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
         let modified = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-        // nBackfill and nBackfillAttempted; the marks of readers in between do not matter.
+        // nBackfill and nBackfillAttempted; the read marks in between do not matter.
         let moved = beside("-shm")?.map(|(memory, _)| [header(&memory, 4, 96), header(&memory, 4, 128)].concat());
         let has_journal =
             beside("-journal")?.is_some_and(|(file, _)| header(&file, 1, 0).iter().any(|byte| *byte != 0));
@@ -225,10 +227,11 @@ impl Footprint {
         })
     }
 
-    /// Returns how to read it, without locks as far as that goes.
+    /// Returns the mode to read the database in, without locks if possible.
     fn way(&self, is_restless: bool) -> OpenMode {
         if self.has_journal {
-            // Only the locks tell whether the journal is that of a change under way; nothing is made for them here.
+            // Only the locks show whether the journal belongs to a change in progress. Nothing is created for them
+            // here.
             OpenMode::Locked
         } else if is_restless && self.log.is_some() && self.moved.is_some() {
             OpenMode::Locked
@@ -246,7 +249,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Says in words what SQLite reports as a code.
+/// Describes an SQLite error code.
 #[cfg(feature = "sqlite")]
 fn explain(error: &rusqlite::Error) -> String {
     use rusqlite::ErrorCode;

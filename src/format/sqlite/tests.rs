@@ -1,4 +1,4 @@
-//! Databases while their owners write, end and are killed.
+//! Reads databases while their owners write, end and are killed.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ fn picture(dir: &Path) -> BTreeMap<OsString, (std::time::SystemTime, Vec<u8>)> {
         .collect()
 }
 
-/// Copies a database as a process that was killed leaves it.
+/// Copies a database in the state that a killed process leaves.
 fn left_by_a_kill(path: &Path, suffixes: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
     let copy = dir.path().join("copy.db");
@@ -53,7 +53,7 @@ fn left_by_a_kill(path: &Path, suffixes: &[&str]) -> (tempfile::TempDir, PathBuf
 }
 
 #[test]
-fn reading_a_database_that_nobody_has_open_changes_no_file() {
+fn reading_an_unused_database_changes_no_file() {
     for mode in ["WAL", "DELETE", "PERSIST", "TRUNCATE"] {
         let (dir, path, connection) = database(mode);
         insert(&connection, "two");
@@ -65,7 +65,7 @@ fn reading_a_database_that_nobody_has_open_changes_no_file() {
 }
 
 #[test]
-fn a_log_is_read_whether_its_writer_runs_or_was_killed_and_no_file_is_changed() {
+fn the_log_of_a_running_or_killed_writer_is_read_unchanged() {
     let (dir, path, connection) = database("WAL");
     insert(&connection, "two");
     for (_kept, dir, path) in [
@@ -98,7 +98,7 @@ fn a_log_without_any_record_does_no_harm() {
 }
 
 #[test]
-fn a_change_that_is_not_committed_is_neither_seen_nor_held_up() {
+fn an_uncommitted_change_is_neither_seen_nor_delayed() {
     for mode in ["WAL", "DELETE"] {
         let (_dir, path, connection) = database(mode);
         connection.execute_batch("BEGIN IMMEDIATE").expect("a transaction");
@@ -111,7 +111,7 @@ fn a_change_that_is_not_committed_is_neither_seen_nor_held_up() {
 }
 
 #[test]
-fn what_was_read_while_the_log_was_moved_is_read_again() {
+fn a_read_is_repeated_if_the_log_was_moved_meanwhile() {
     let (_dir, path, connection) = database("WAL");
     let mut looks = 0;
     let count = read(&path, |db| {
@@ -128,7 +128,7 @@ fn what_was_read_while_the_log_was_moved_is_read_again() {
 }
 
 #[test]
-fn a_database_that_grows_while_it_is_opened_is_opened_again_and_not_taken_for_damaged() {
+fn a_database_growing_during_the_opening_is_opened_again() {
     for mode in ["DELETE", "WAL"] {
         let (_dir, path, connection) = database(mode);
         let opened = Cell::new(0);
@@ -152,7 +152,7 @@ fn a_database_that_grows_while_it_is_opened_is_opened_again_and_not_taken_for_da
 }
 
 #[test]
-fn what_changes_each_time_it_is_read_is_read_under_locks_in_the_end() {
+fn a_constantly_changing_database_is_finally_read_under_locks() {
     let (_dir, path, connection) = database("WAL");
     let mut looks = 0;
     let count = read(&path, |db| {
@@ -167,7 +167,7 @@ fn what_changes_each_time_it_is_read_is_read_under_locks_in_the_end() {
 }
 
 #[test]
-fn a_writer_that_never_rests_is_neither_blocked_nor_misread() {
+fn a_constant_writer_is_neither_blocked_nor_misread() {
     let (dir, path, connection) = database("WAL");
     connection.execute_batch("CREATE TABLE pair (a, b, filling); INSERT INTO pair VALUES (0, 0, '')").expect("ok");
     drop(connection);
@@ -180,7 +180,7 @@ fn a_writer_that_never_rests_is_neither_blocked_nor_misread() {
             writer.execute(sql, [n]).expect("a writer that nobody blocks");
         }
     };
-    /// Tells the writer to end, also when the test fails.
+    /// Signals the writer to stop, also when the test fails.
     struct StopOnDrop<'a>(&'a AtomicBool);
     impl Drop for StopOnDrop<'_> {
         fn drop(&mut self) {
@@ -191,7 +191,7 @@ fn a_writer_that_never_rests_is_neither_blocked_nor_misread() {
     std::thread::scope(|scope| {
         let _stop = StopOnDrop(&is_done);
         scope.spawn(|| {
-            // Opened and closed each time, so that log and shared memory come and go.
+            // Opened and closed each time, so that the log and the shared memory appear and disappear.
             let mut rounds = (0..).take_while(|_| !is_done.load(Ordering::Relaxed));
             rounds.by_ref().for_each(|n| write(n * 20..n * 20 + 20));
         });
@@ -211,7 +211,7 @@ fn a_writer_that_never_rests_is_neither_blocked_nor_misread() {
 }
 
 #[test]
-fn a_writer_that_ends_while_it_is_read_tidies_up_as_if_it_were_alone() {
+fn a_writer_ending_during_a_read_removes_its_files() {
     let (dir, path, connection) = database("WAL");
     let mut writer = Some(connection);
     let count = read(&path, |db| {
@@ -226,7 +226,7 @@ fn a_writer_that_ends_while_it_is_read_tidies_up_as_if_it_were_alone() {
 }
 
 #[test]
-fn what_is_no_sound_database_is_an_error_with_a_reason() {
+fn a_damaged_or_foreign_file_is_an_error_with_a_reason() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("x.db");
     assert_eq!(ids(&path), Err("no such file or directory".to_owned()));
@@ -245,7 +245,7 @@ fn what_is_no_sound_database_is_an_error_with_a_reason() {
         let mut damaged = bytes.clone();
         damaged[at..at + 80].fill(with);
         std::fs::write(&path, &damaged).expect("a file");
-        // Damage may hit what is not read; what must not happen is a panic.
+        // The damage may be in a part that is not read; only a panic is a failure.
         let _ = ids(&path);
         std::fs::write(&path, &damaged[..damaged.len() / 3]).expect("a file");
         assert!(ids(&path).is_err(), "cut off, and {with:#x} at {at}");
@@ -293,7 +293,7 @@ fn a_missing_column_is_null_and_a_needed_one_is_named() {
     }
 }
 
-/// A database whose session `s` has values of every type in several tables, beside another session.
+/// A database whose session `s` has values of every type in several tables, next to another session.
 fn sessions() -> (tempfile::TempDir, PathBuf, Connection) {
     let (dir, path, connection) = database("WAL");
     let tables = "
@@ -352,7 +352,7 @@ fn contents(lines: &[String], with_numbers: bool) -> Vec<String> {
 }
 
 #[test]
-fn every_row_of_a_session_is_kept_with_every_value_and_nothing_of_another() {
+fn capture_keeps_every_row_and_value_of_one_session_only() {
     let (dir, path, connection) = sessions();
     let before = picture(dir.path());
     let lines = captured(&path, "s");
@@ -362,7 +362,7 @@ fn every_row_of_a_session_is_kept_with_every_value_and_nothing_of_another() {
     assert!(!all.contains("not yours") && !all.contains("theirs"), "{all}");
     assert!(all.contains("CREATE TABLE") && all.contains("9007199254740993"), "{all}");
 
-    // What was kept is a database again, with every value of the same type.
+    // The captured rows can be rebuilt into a database, with every value of the same type.
     let copy = dir.path().join("copy.db");
     rows::rebuild(lines.concat().as_bytes(), &copy).expect("a database");
     let rebuilt = Connection::open(&copy).expect("a database");
@@ -381,7 +381,7 @@ fn every_row_of_a_session_is_kept_with_every_value_and_nothing_of_another() {
         assert_eq!(values(&rebuilt, sql), expected, "{sql}");
     }
 
-    // The statements put the session back where it is missing, and change nothing where it is not.
+    // The statements restore the session if it is missing, and change nothing if it is not.
     let mut script = Vec::new();
     rows::script(lines.concat().as_bytes(), &mut script).expect("a script");
     let script = String::from_utf8(script).expect("a text").replace(".bail on\n", "");

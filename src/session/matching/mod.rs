@@ -1,4 +1,4 @@
-//! Matches sessions with what a user typed: words, and filters such as `agent:claude`. Pure.
+//! Matches sessions with the user's query: words, and filters such as `agent:claude`. Pure.
 
 use jiff::Timestamp;
 use memchr::memmem::Finder;
@@ -12,10 +12,10 @@ use crate::session::{AgentKind, Session, marks};
 
 /// Characters of a first prompt that are searched.
 const PROMPT: usize = 2000;
-/// Fewest letters of a loose match and of the beginning of an id; fewer would be found everywhere.
+/// Minimum number of letters of a loose match and of a prefix of an id; fewer would match everywhere.
 const SHORTEST: usize = 3;
-/// Least worth of each letter of a loose match. The matcher gives 16 for a letter, more at the beginning of a word
-/// or right behind the letter before it, and takes away for letters between two.
+/// Minimum score per letter of a loose match. The matcher gives 16 for a letter, more at the beginning of a word or
+/// directly after the previous letter, and subtracts for letters in between.
 const LEAST_SCORE: usize = 18;
 
 /// Quality of the match of a session, the best first.
@@ -35,7 +35,7 @@ pub(crate) enum Quality {
     Form,
     /// As a part of a word.
     Part,
-    /// Its letters are there in order, close together, but with others between them.
+    /// Its letters occur in order and close together, but with others between them.
     Loose,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Place {
 }
 
 impl Quality {
-    /// Returns the quality of a match of this worth.
+    /// Returns the quality of a match with this weight.
     pub(crate) fn of(weight: f32) -> Self {
         match weight {
             weight if weight >= words::WORD => Self::Whole,
@@ -59,7 +59,7 @@ impl Quality {
     }
 }
 
-/// Folds a text character by character, so that places in it stay the same.
+/// Folds a text character by character, so that positions in it stay valid.
 fn folded_in_place(text: &str) -> String {
     text.chars().map(|c| to_lower_case(normalize(c))).collect()
 }
@@ -81,7 +81,7 @@ impl Text {
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     agent: AgentKind,
-    /// Beside the agent itself, those whose pointers name the session.
+    /// In addition to `agent`, those whose pointers name the session.
     agents: Vec<AgentKind>,
     active_at: Option<Timestamp>,
     title: Text,
@@ -99,7 +99,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Gathers what is compared; title and directory are given as they are shown, so that hits can be shown in them.
+    /// Collects the texts. Title and directory are given as displayed, so that hits can be highlighted in them.
     pub(crate) fn of(session: &Session, title: &str, dir: &str, marks: &[String]) -> Self {
         let copy = session.copy();
         let prompt = copy.first_prompt.as_ref().map(|prompt| &*prompt.value).unwrap_or_default();
@@ -140,13 +140,13 @@ impl Subject {
         self.tags = tags(marks);
     }
 
-    /// Returns what names it.
+    /// Returns the texts that name the session.
     fn named(&self) -> [&Text; 3] {
         [&self.title, &self.dir, &self.labels]
     }
 }
 
-/// A word, in the ways that it is looked for.
+/// A word, prepared for each kind of match.
 #[derive(Clone, Debug)]
 struct Word {
     text: String,
@@ -171,14 +171,14 @@ impl Word {
         }
     }
 
-    /// Returns how well it matches a text, if it is in there.
+    /// Returns the quality of the match in a text; `None` without a match.
     fn quality_in(&self, text: &Text) -> Option<Quality> {
         let weight = self.any_form.weight_in(&text.text, &text.folded);
         let is_part = || self.part.find(text.folded.as_bytes()).is_some();
         weight.map(Quality::of).or_else(|| is_part().then_some(Quality::Part))
     }
 
-    /// Returns the best place of a session in which it is.
+    /// Returns the rank of the best match in a session.
     fn best_in(&self, subject: &Subject) -> Option<Rank> {
         let named = subject.named().into_iter().filter_map(|text| self.quality_in(text)).min();
         let named = if self.begins(&subject.id) { Some(Quality::Whole) } else { named };
@@ -190,7 +190,7 @@ impl Word {
         }
     }
 
-    /// Returns whether a session has it in any form.
+    /// Returns whether a session contains the word in any form.
     fn is_in(&self, subject: &Subject) -> bool {
         let texts = subject.named().into_iter().chain([&subject.prompt]);
         let mut weights = texts.filter_map(|text| self.any_form.weight_in(&text.text, &text.folded));
@@ -202,7 +202,7 @@ impl Word {
     }
 }
 
-/// Returns whether a text has the letters of a word in order, within `most` characters.
+/// Returns whether a text contains the letters of a word in order, within `most` characters.
 fn are_within(word: &str, text: &str, most: usize) -> bool {
     let mut letters = word.chars();
     let Some(first) = letters.next() else { return true };
@@ -212,7 +212,7 @@ fn are_within(word: &str, text: &str, most: usize) -> bool {
     })
 }
 
-/// Compares; it keeps the memory that this takes.
+/// A matcher that reuses its memory.
 #[derive(Debug)]
 pub(crate) struct Matching {
     matcher: Matcher,
@@ -227,7 +227,7 @@ impl Default for Matching {
 }
 
 impl Matching {
-    /// Returns how well a session matches; `None` if it does not.
+    /// Returns the rank of a session; `None` if it does not match.
     pub(crate) fn rank(&mut self, query: &Query, subject: &Subject) -> Option<Rank> {
         if !query.lets_pass(subject) {
             return None;
@@ -244,10 +244,11 @@ impl Matching {
         word.best_in(subject).or_else(|| self.is_loosely_in(word, &subject.title.folded).then_some(loose))
     }
 
-    /// Returns whether the letters of a word stand in a text close enough together; which ones is in `found` then.
+    /// Returns whether a text contains the letters of a word close enough together; their positions are then in
+    /// `found`.
     fn is_loosely_in(&mut self, word: &Word, folded: &str) -> bool {
         let most = 2 * word.letters + 4;
-        // The matcher takes far longer to find that they stand too far apart.
+        // Checked first, because the matcher takes far longer to find that the letters are too far apart.
         if word.letters < SHORTEST || !are_within(&word.folded, folded, most) {
             return false;
         }
@@ -262,7 +263,7 @@ impl Matching {
         usize::try_from(span).is_ok_and(|span| span <= most)
     }
 
-    /// Returns the places of the characters of a text that the words match, in order.
+    /// Returns the positions of the characters of a text that the words match, in order.
     pub(crate) fn places(&mut self, query: &Query, text: &str) -> Vec<usize> {
         let (folded, mut places) = (folded_in_place(text), Vec::new());
         for word in &query.words {

@@ -8,7 +8,7 @@ use crate::session::AgentKind;
 use crate::session::marks::{self, Mark};
 use crate::session::words::fold::folded;
 
-/// Words, phrases in quotation marks, words that must not be there (`-word`, `!word`), and filters.
+/// Words, quoted phrases, excluded words (`-word`, `!word`), and filters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
     pub(super) words: Vec<Word>,
@@ -17,12 +17,12 @@ pub(crate) struct Query {
     dirs: Vec<String>,
     since: Option<Timestamp>,
     before: Option<Timestamp>,
-    /// Names of marks, as [`marks::names`] gives them.
+    /// Names of marks, as returned by [`marks::names`].
     marks: Vec<String>,
     tags: Vec<String>,
-    /// If set, the beginning of a tag is enough, because the user still types.
+    /// Set while the user types, so that a prefix of a tag is enough.
     is_being_typed: bool,
-    /// A filter that is not understood, for the user; it filters nothing.
+    /// An invalid filter, for a message to the user; it filters nothing.
     pub problem: Option<String>,
 }
 
@@ -30,15 +30,15 @@ pub(crate) struct Query {
 const FILTERS: [&str; 6] = ["agent", "dir", "since", "before", "is", "tag"];
 
 impl Query {
-    /// Parses a text; `time` reads an age or a date.
+    /// Parses a text; `time` parses an age or a date.
     pub(crate) fn parse(text: &str, time: impl Fn(&str) -> Option<Timestamp>) -> Self {
         let mut query = Self::default();
         parts(text).iter().for_each(|part| query.add(part, &time));
         query
     }
 
-    /// Parses the arguments of a command: an argument is a filter, whose value may have blanks, or a text as for [`Query::parse`].
-    /// `agent:claude fix` is such a text, because no agent has that name.
+    /// Parses the arguments of a command: an argument is a filter, whose value may contain blanks, or a text as for
+    /// [`Query::parse`]. `agent:claude fix` is such a text, because no agent has that name.
     pub(crate) fn from_arguments(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> Self {
         let mut query = Self::default();
         for text in texts {
@@ -48,7 +48,7 @@ impl Query {
         query
     }
 
-    /// Parses the arguments of a command that are filters, and returns the other ones.
+    /// Parses the arguments of a command that are filters, and returns the others.
     pub(crate) fn split_filters(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> (Self, Vec<String>) {
         let (filters, others) = texts.iter().cloned().partition::<Vec<_>, _>(|text| is_filter(text, &time));
         (Self::from_arguments(&filters, time), others)
@@ -63,7 +63,7 @@ impl Query {
             return;
         };
         match name {
-            // A filter that is still being typed filters nothing yet.
+            // A filter without a value is still being typed and filters nothing.
             _ if value.is_empty() => {}
             "agent" => {
                 let mut agents: Vec<AgentKind> = value.split(',').flat_map(agents_called).collect();
@@ -95,18 +95,18 @@ impl Query {
         self.words.iter().map(|word| word.text.as_str())
     }
 
-    /// Returns the words, and the excluded ones behind a hyphen.
+    /// Returns the words, and the excluded ones with a hyphen in front.
     pub(crate) fn texts(&self) -> Vec<String> {
         let excluded = self.excluded.iter().map(|word| format!("-{}", word.text));
         self.words().map(str::to_owned).chain(excluded).collect()
     }
 
-    /// Returns whether every session answers it.
+    /// Returns whether every session matches.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty() && self.excluded.is_empty() && !self.has_filters()
     }
 
-    /// Returns whether it names no session, and only excludes some.
+    /// Returns whether it only excludes sessions.
     pub(crate) fn only_excludes(&self) -> bool {
         self.words.is_empty() && !self.excluded.is_empty() && !self.has_filters()
     }
@@ -121,17 +121,17 @@ impl Query {
         !self.marks.is_empty() || !self.tags.is_empty()
     }
 
-    /// Lets the beginning of a tag be enough.
+    /// Accepts a prefix of a tag.
     pub(crate) fn while_typing(self) -> Self {
         Self { is_being_typed: true, ..self }
     }
 
-    /// Returns whether a session passes the filters, and has every word somewhere.
+    /// Returns whether a session passes the filters and contains every word.
     pub(crate) fn is_answered_by(&self, subject: &Subject) -> bool {
         self.lets_pass(subject) && self.words.iter().all(|word| word.best_in(subject).is_some())
     }
 
-    /// Returns whether a session passes the filters and has no excluded word, whatever the other words are.
+    /// Returns whether a session passes the filters and contains no excluded word; other words are not checked.
     pub(crate) fn lets_pass(&self, subject: &Subject) -> bool {
         let at = subject.active_at;
         let is_of = |agents: &Vec<AgentKind>| {
@@ -151,7 +151,7 @@ impl Query {
     }
 }
 
-/// Returns whether an argument is one filter, and not a text with blanks that begins with one.
+/// Returns whether an argument is a single filter, and not a text with blanks that begins with one.
 fn is_filter(text: &str, time: &impl Fn(&str) -> Option<Timestamp>) -> bool {
     let mut alone = Query::default();
     alone.add(text, time);
@@ -168,7 +168,7 @@ pub(crate) fn is_filter_name(name: &str) -> bool {
     FILTERS.contains(&name)
 }
 
-/// Splits at blanks, but not between quotation marks; those that are still open end with the text.
+/// Splits at blanks outside of quotation marks; an unclosed quotation ends with the text.
 fn parts(text: &str) -> Vec<String> {
     let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
     for c in text.chars() {
@@ -183,7 +183,7 @@ fn parts(text: &str) -> Vec<String> {
     parts
 }
 
-/// Returns the agent with a name, or else those whose names begin with it.
+/// Returns the agent with this name, or else those whose names begin with it.
 fn agents_called(name: &str) -> Vec<AgentKind> {
     let name = name.to_lowercase();
     let all = AgentKind::value_variants().iter().copied();

@@ -1,4 +1,4 @@
-//! Which sessions a listing shows: those of some agents, directories, times and kinds.
+//! Filters the sessions of a listing by agent, directory, time and kind.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,36 +8,36 @@ use jiff::Timestamp;
 use crate::session::recorded;
 use crate::session::{AgentKind, Copy, Kin, Session};
 
-/// Which sessions a listing shows.
+/// The filter of a listing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
-    /// Of these agents; of all when empty.
+    /// Only these agents; all agents if empty.
     pub agents: Vec<AgentKind>,
     /// The sessions with the requested tags; `None` without such a filter.
     pub tagged: Option<BTreeSet<(AgentKind, String)>>,
-    /// With a recorded directory at or below one of these, which are names of one directory.
+    /// Only sessions with a recorded directory at or below one of these, which are names of one directory.
     pub dirs: Vec<PathBuf>,
-    /// Directories that hold the same work as those, and are asked for with them.
+    /// Directories with the same work, which are requested together with those.
     pub kin: Vec<(PathBuf, Kin)>,
-    /// Returns whether a path lies in a directory that is spelled otherwise; without it the spelling decides.
+    /// Returns whether a path is in a differently spelled directory; `None` compares the spelling only.
     pub is_respelled: Option<fn(&Path, &Path) -> bool>,
     /// Active at this time or later.
     pub since: Option<Timestamp>,
-    /// Active before this time, and perhaps later, too.
+    /// Active before this time, and possibly also later.
     pub until: Option<Timestamp>,
     /// Last active before this time.
     pub before: Option<Timestamp>,
-    /// Sub-agents, archived and empty ones too.
+    /// Includes sub-agents, archived and empty sessions.
     pub all: bool,
 }
 
 impl Filter {
-    /// Makes the filter that every session of these agents passes, or of all agents if none is named.
+    /// Creates the filter that accepts all sessions of these agents, or of all agents if none is named.
     pub(crate) fn of_agents(agents: &[AgentKind]) -> Self {
         Self { agents: agents.to_vec(), all: true, ..Self::default() }
     }
 
-    /// Returns whether it asks for more than agents, so that a session must be read to know whether it passes.
+    /// Returns whether it has conditions other than agents, so that a session must be read to apply it.
     pub(crate) fn is_narrow(&self) -> bool {
         !self.dirs.is_empty() || self.tagged.is_some() || self.has_times()
     }
@@ -56,15 +56,15 @@ impl Filter {
         self.since.is_some() || self.until.is_some() || self.before.is_some()
     }
 
-    /// Returns the times between which a session must have been active, if it was active before and after them: then only its
-    /// records show it.
+    /// Returns the period in which a session must have been active, if it was active before and after that period: then
+    /// only its records can show it.
     pub(crate) fn gap(&self, session: &Session) -> Option<(Timestamp, Timestamp)> {
         let (since, until) = self.since.zip(self.until)?;
         let spans = first_time(session)? < since && session.active_at()? >= until;
         spans.then_some((since, until))
     }
 
-    /// Returns whether a session passes but for its kind.
+    /// Returns whether a session passes, apart from its kind.
     pub(crate) fn matches(&self, session: &Session) -> bool {
         let is_of_agent = self.has_agent(session.agent)
             || session.pointers.iter().any(|pointer| self.agents.contains(&pointer.agent));
@@ -79,7 +79,7 @@ impl Filter {
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
 
-    /// Returns whether a pointer of this agent is shown if its session cannot be found, and so has no place and no time.
+    /// Returns whether a dangling pointer of this agent is shown, whose session has no known place and time.
     pub(crate) fn shows_dangling(&self, agent: AgentKind) -> bool {
         self.has_agent(agent) && !self.is_narrow()
     }
@@ -95,7 +95,8 @@ impl Filter {
         self.dirs.iter().any(|dir| recorded::starts_with(path, dir) || is_respelled(dir))
     }
 
-    /// Returns what the directory of a session is to those that were asked for, where it is at or below none of them.
+    /// Returns the relation of a session's directory to the requested ones; `None` if it is at or below one of them, or
+    /// unrelated.
     pub(crate) fn kin_of(&self, session: &Session) -> Option<Kin> {
         if self.kin.is_empty() || session.copies.iter().any(|copy| self.is_in_dirs(copy)) {
             return None;
@@ -109,7 +110,7 @@ impl Filter {
     }
 }
 
-/// Returns when a session began, or else its last activity.
+/// Returns the start of a session, or else its last activity.
 fn first_time(session: &Session) -> Option<Timestamp> {
     session.copy().created_at.as_ref().map(|at| at.value).or_else(|| session.active_at())
 }

@@ -1,30 +1,30 @@
-//! What an id, the beginning of one, a title or a number means among the sessions that there are.
+//! Resolves an id, a prefix of one, a title or a number to sessions.
 
 use crate::session::{AgentKind, Session};
 
-/// What an id or a prefix means among what there is.
+/// The result of resolving an id or a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resolution {
-    /// No session.
+    /// No session matches.
     None,
-    /// Just one session, which may have several copies.
+    /// Exactly one session, which may have several copies.
     One(AgentKind, String),
-    /// Several, in order of agent and id.
+    /// Several sessions, ordered by agent and id.
     Many(Vec<(AgentKind, String)>),
 }
 
-/// A session's name, for resolving.
+/// The name of a session, for resolving.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name<'a> {
     /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-    /// Whether it is a sub-agent's, which a prefix means only when nothing else matches.
+    /// Set for a sub-agent, which a prefix resolves to only if nothing else matches.
     pub is_subagent: bool,
 }
 
-/// Resolves an id: the exact one wins, then the unique beginning, sub-agents last.
+/// Resolves an id: an exact match wins, then a unique prefix, sub-agents last.
 pub(crate) fn resolve<'a>(
     agent: Option<AgentKind>,
     text: &str,
@@ -36,7 +36,7 @@ pub(crate) fn resolve<'a>(
         return from_matches(exact);
     }
     let beginning = names.filter(|name| name.id.starts_with(text));
-    // Older sub-sessions carry their parent's whole id in front of their own.
+    // Older sub-sessions have their parent's whole id as a prefix.
     let sessions = distinct(beginning.clone().filter(|name| !name.is_subagent));
     from_matches(if sessions.is_empty() { distinct(beginning) } else { sessions })
 }
@@ -56,9 +56,9 @@ fn from_matches(mut keys: Vec<(AgentKind, String)>) -> Resolution {
     }
 }
 
-/// Finds sessions by title, as a table shows it: the exact one wins, then the only one that contains the text.
+/// Finds sessions by the title that a table shows: an exact match wins, then the only title that contains the text.
 ///
-/// Returns the places of all that match equally well. Sub-agents and empty sessions have no title to be meant by.
+/// Returns the indices of all equally good matches. Sub-agents and empty sessions have no title and never match.
 pub(crate) fn by_title(text: &str, sessions: &[Session]) -> Vec<usize> {
     let titled = |is_match: &dyn Fn(&str) -> bool| -> Vec<usize> {
         let is_meant = |session: &Session| {
@@ -74,7 +74,7 @@ pub(crate) fn by_title(text: &str, sessions: &[Session]) -> Vec<usize> {
     titled(&|label| label.to_lowercase().contains(&lower))
 }
 
-/// Reads a place in a listing, counted from 1: up to three digits, for longer ones are the beginnings of ids.
+/// Parses a position in a listing, counted from 1: up to three digits, because longer numbers are prefixes of ids.
 pub(crate) fn list_number(text: &str) -> Option<usize> {
     let is_number = (1..=3).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten().filter(|number| *number > 0)
@@ -103,7 +103,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_title_is_meant_by_all_of_it_or_by_a_part_that_no_other_has() {
+    fn a_title_resolves_by_its_whole_text_or_a_unique_part() {
         let titled = |id: &str, title: &str| {
             let mut copy = crate::session::tests::copy(id);
             copy.title = Some(crate::session::Fact::new(title.to_owned(), "custom-title"));
@@ -117,7 +117,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn short_numbers_are_places_in_the_list_and_long_ones_beginnings_of_ids() {
+    fn short_numbers_are_list_positions_and_long_ones_are_prefixes() {
         assert_eq!(list_number("1"), Some(1));
         assert_eq!(list_number("120"), Some(120));
         for other in ["0", "0000", "12345678", "1a", "-1", "", "٣"] {
@@ -132,7 +132,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_id_of_two_agents_is_several_sessions_until_an_agent_is_named() {
+    fn an_id_of_two_agents_is_ambiguous_without_an_agent() {
         let both = [
             Name { agent: AgentKind::Claude, id: "abc", is_subagent: false },
             Name { agent: AgentKind::Amplifier, id: "abc", is_subagent: false },

@@ -1,4 +1,4 @@
-//! Which sessions are meant: selectors, prefixes, filters and order. Pure: everything it needs is an argument.
+//! Selects sessions: selectors, prefixes, filters and order. Pure: everything needed is an argument.
 
 mod filter;
 mod id;

@@ -1,4 +1,4 @@
-//! What comes first in a listing.
+//! The order of a listing.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -26,10 +26,10 @@ pub(crate) enum SortKey {
     Agent,
 }
 
-/// A session's place in an order: the lowest comes first. Only those of one key can be compared.
+/// A session's sort key; the lowest comes first. Only ranks of the same key can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// By a time, where it can be true; none comes with the oldest that there are.
+    /// By a time, and whether it is plausible; a missing time sorts as the oldest.
     Time(Reverse<(bool, Timestamp)>),
     /// By size.
     Size(Reverse<u64>),
@@ -58,12 +58,12 @@ impl Rank {
 }
 
 impl Rank {
-    /// Ranks by a time, and by whether that can be true; it takes as few bytes as can be, for there may be very many.
+    /// Ranks by a time, and by whether it is plausible; compact, because there may be very many.
     pub(crate) fn when(is_dated: bool, at: Option<Timestamp>) -> Reverse<(bool, Timestamp)> {
         Reverse((is_dated, at.unwrap_or(Timestamp::MIN)))
     }
 
-    /// Returns the time that it is by, if that can be true.
+    /// Returns the time of the rank, if it is plausible.
     pub(crate) fn believable_time(&self) -> Option<Timestamp> {
         match self {
             Self::Time(Reverse((true, at))) => Some(*at).filter(|at| *at > Timestamp::MIN),
@@ -72,7 +72,7 @@ impl Rank {
     }
 }
 
-/// Orders sessions; equal ones keep the order of agent and id, so the order is the same every time.
+/// Sorts sessions; equal ones keep the order of agent and id, so the order is deterministic.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     sessions.sort_by_cached_key(|session| Rank::of(session, key));
     if reverse {
@@ -80,7 +80,7 @@ pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     }
 }
 
-/// Puts the sessions of one launch directory together; the projects come in the order of their first sessions.
+/// Groups the sessions by launch directory; the projects are in the order of their first sessions.
 pub(crate) fn put_projects_together<S>(sessions: &mut [S], dir: impl Fn(&S) -> Option<PathBuf>) {
     let mut places: HashMap<Option<PathBuf>, usize> = HashMap::new();
     for session in sessions.iter() {

@@ -1,4 +1,4 @@
-//! What a user types to mean one session, or one copy of it.
+//! The user's argument for one session, or one copy of it.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,16 +7,16 @@ use clap::ValueEnum as _;
 
 use crate::session::AgentKind;
 
-/// What a user types to mean one session.
+/// The user's argument for one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selector {
-    /// The one with the newest activity.
+    /// The session with the newest activity.
     Latest,
-    /// A full id or the beginning of one, perhaps of one agent's only.
+    /// A full id or a prefix of one, optionally of one agent only.
     Id {
-        /// Whose it must be.
+        /// The agent, if one is required.
         agent: Option<AgentKind>,
-        /// The id or its beginning.
+        /// The id or its prefix.
         text: String,
     },
     /// A file or directory of a session, or an app's directory with a pointer.
@@ -48,12 +48,12 @@ impl FromStr for Selector {
     }
 }
 
-/// Which copy of a session a user means.
+/// The user's argument for one copy of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CopySelector {
-    /// Its number in the list of candidates, counted from 1.
+    /// The number in the list of candidates, counted from 1.
     Number(usize),
-    /// Its file or directory.
+    /// The file or directory.
     Path(PathBuf),
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors_are_told_apart() {
+    fn selectors_are_distinguished() {
         let id = |agent, text: &str| Selector::Id { agent, text: text.to_owned() };
         for (text, expected) in [
             ("latest", Selector::Latest),

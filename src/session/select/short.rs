@@ -1,19 +1,19 @@
-//! Ids as they are shown: as much of each as tells it from every other.
+//! Short ids: the prefix of each id that distinguishes it from every other.
 
 use std::collections::HashMap;
 
 use super::Name;
 use crate::session::{AgentKind, Session, SessionKind};
 
-/// How many characters of an id are shown at least.
+/// Minimum number of characters of a short id.
 const SHORTEST_ID: usize = 8;
 
-/// How much of each id tells it from every other there is.
+/// The length of the unique prefix of each id.
 #[derive(Debug)]
 pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);
 
 impl ShortIds {
-    /// Learns the ids of all sessions, whether they will be shown or not.
+    /// Computes the prefixes for all sessions, including those that will not be shown.
     pub(crate) fn of(sessions: &[Session]) -> Self {
         let names = sessions.iter().map(|session| {
             let is_subagent = session.copy().kind == SessionKind::Subagent;
@@ -22,22 +22,22 @@ impl ShortIds {
         Self::of_names(&names.collect::<Vec<_>>())
     }
 
-    /// Does the same by names alone.
+    /// Like [`ShortIds::of`], from names alone.
     pub(crate) fn of_names(names: &[Name<'_>]) -> Self {
         let lengths = short_lengths(names);
         Self(names.iter().zip(lengths).map(|(name, length)| ((name.agent, name.id.to_owned()), length)).collect())
     }
 
-    /// Returns the beginning of a session's id that is enough to mean it.
+    /// Returns the unique prefix of a session's id.
     pub(crate) fn get<'s>(&self, session: &'s Session) -> &'s str {
         let length = self.0.get(&(session.agent, session.id().to_owned())).copied();
         &session.id()[..length.unwrap_or(session.id().len())]
     }
 }
 
-/// Returns how many characters of each id tell it from every other; the ids come in any order.
+/// Returns the length of the unique prefix of each id; the ids are in any order.
 ///
-/// Sub-agents do not make a session's own short id longer, since a prefix prefers sessions.
+/// Sub-agents do not make the short id of a session longer, because a prefix prefers sessions.
 fn short_lengths(names: &[Name<'_>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| (names[*at].is_subagent, names[*at].id));
@@ -74,7 +74,7 @@ mod tests {
             for (name, length) in list.iter().zip(short_lengths(&list)) {
                 let short = &name.id[..length];
                 let resolution = resolve(None, short, list.iter().copied());
-                // A sub-agent's id that is the beginning of another's, or a session's, needs its whole length.
+                // A sub-agent's id that is a prefix of another sub-agent's or a session's id needs its whole length.
                 prop_assert!(resolution == one(name.id) || name.is_subagent, "{short} of {ids:?}: {resolution:?}");
             }
         }

@@ -1,10 +1,10 @@
-//! Letters without case and accents, and the words of a text.
+//! Folds case and accents, and splits a text into words.
 
 use std::ops::Range;
 
 use nucleo_matcher::chars::{normalize, to_lower_case};
 
-/// Puts a text in small letters without accents.
+/// Converts a text to lower case without accents.
 pub(crate) fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -39,7 +39,8 @@ pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Returns the parts of an identifier: `retryBudget`, `HTTPServer` and `v4mapped` have two. A word without parts has none.
+/// Returns the parts of an identifier: `retryBudget`, `HTTPServer` and `v4mapped` have two. Empty for a word without
+/// parts.
 pub(crate) fn parts(token: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = token.as_bytes();
     let begins = move |at: usize| {
@@ -59,9 +60,9 @@ pub(crate) fn parts(token: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Finds a folded phrase in a text whose folded form is given.
+/// Finds a folded phrase in a text; `whole` is the folded text.
 pub(super) fn find<'t>(text: &'t str, whole: &'t str, phrase: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-    // Folding may change the length of a letter, so places are counted in letters.
+    // Folding may change the length of a letter, so positions are counted in letters.
     let offsets: Vec<usize> = if text.is_ascii() {
         Vec::new()
     } else {

@@ -1,4 +1,4 @@
-//! Words that a conversation must have, in any form.
+//! Words that a conversation must contain, in any form.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,17 +9,17 @@ use fold::{folded, is_mark, parts, tokens};
 
 pub(crate) mod fold;
 
-/// Most words of a search.
+/// Maximum number of words of a search.
 pub(crate) const MOST: usize = 32;
-/// The word itself.
+/// Weight of the word itself.
 pub(crate) const WORD: f32 = 1.0;
-/// A form of the word, or the word as a part of an identifier.
+/// Weight of a form of the word, or of the word as a part of an identifier.
 pub(crate) const FORM: f32 = 0.95;
-/// A longer word that begins with it.
+/// Weight of a longer word that begins with it.
 pub(crate) const PREFIX: f32 = 0.5;
-/// A word that contains it.
+/// Weight of a word that contains it.
 const INSIDE: f32 = 0.25;
-/// A shorter word is not looked for inside of others.
+/// Minimum length of a word that is searched inside other words.
 const SHORTEST_INSIDE: usize = 3;
 
 /// The words of a search.
@@ -38,7 +38,8 @@ pub(crate) struct Term {
     pub text: String,
     folded: String,
     kind: Kind,
-    /// Other ways to write an identifier: `retryBudget` and `retry-budget` for `retry_budget`. All begin with the same part.
+    /// Other spellings of an identifier: `retryBudget` and `retry-budget` for `retry_budget`. All begin with the same
+    /// part.
     joined: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct Term {
 enum Kind {
     /// A text of letters and digits.
     Word { stem: String, start: usize },
-    /// Text that is found as it is, in any case and with any accents; its beginning of this length is in any way to write it.
+    /// Text that is found literally, ignoring case and accents; all its spellings share the beginning of this length.
     Phrase { start: usize },
 }
 
@@ -55,15 +56,15 @@ enum Kind {
 pub(crate) struct Place {
     /// Number of the term.
     pub term: usize,
-    /// Bytes of the text.
+    /// Byte range in the text.
     pub range: Range<usize>,
-    /// Worth of the match, 1 for the word itself.
+    /// Weight of the match, 1 for the word itself.
     pub weight: f32,
 }
 
 impl Words {
-    /// Parses the texts of a command: a text of letters and digits is a word, any other is a phrase, and one behind `-` or
-    /// `!` must not be there.
+    /// Parses the texts of a command: a text of letters and digits is a word, any other is a phrase, and one after `-`
+    /// or `!` is excluded.
     pub(crate) fn parse(texts: &[String]) -> Self {
         let (mut terms, mut excluded): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
         for text in texts {
@@ -79,20 +80,20 @@ impl Words {
         Self { text: texts.join(" "), terms, excluded }
     }
 
-    /// Returns words that a session must have, and no excluded ones.
+    /// Creates words that a session must contain, without excluded ones.
     pub(crate) fn all_of(terms: Vec<Term>) -> Self {
         let text = terms.iter().map(|term| term.text.as_str()).collect::<Vec<_>>().join(" ");
         Self { text, terms, excluded: Vec::new() }
     }
 
-    /// Returns these words with another in the place of one.
+    /// Returns these words with one of them replaced.
     pub(crate) fn with(&self, term: usize, text: &str) -> Self {
         let mut words = self.clone();
         words.terms[term] = Term::new(text);
         words
     }
 
-    /// Returns the worth of the best match of a single word in a text, if any; `folded` is the same text, folded.
+    /// Returns the weight of the best match of a single word in a text, if any; `folded` is the folded text.
     pub(crate) fn weight_in(&self, text: &str, folded: &str) -> Option<f32> {
         let is_possible = self.terms.iter().all(|term| folded.contains(term.start()));
         let mut best: Option<f32> = None;
@@ -102,12 +103,12 @@ impl Words {
         best
     }
 
-    /// Passes on every place in a text that a term matches, in no particular order.
+    /// Calls `see` with every match of a term in a text, in no particular order.
     pub(crate) fn each_place(&self, text: &str, see: &mut dyn FnMut(Place)) {
         places(&self.terms, text, see);
     }
 
-    /// Returns whether a text has something that must not be there.
+    /// Returns whether a text contains an excluded term.
     pub(crate) fn excludes(&self, text: &str) -> bool {
         let mut is_there = false;
         if !self.excluded.is_empty() {
@@ -116,7 +117,7 @@ impl Words {
         is_there
     }
 
-    /// Returns whether something must not be there.
+    /// Returns whether there are excluded terms.
     pub(crate) fn has_excluded(&self) -> bool {
         !self.excluded.is_empty()
     }
@@ -137,7 +138,7 @@ impl Term {
         Self { text: text.to_owned(), folded, kind, joined }
     }
 
-    /// Returns the beginning that all forms of the word have, or the whole phrase.
+    /// Returns the beginning that all forms of the word share, or the whole phrase.
     pub(crate) fn start(&self) -> &str {
         let (Kind::Word { start, .. } | Kind::Phrase { start }) = &self.kind;
         &self.folded[..*start]
@@ -148,7 +149,7 @@ impl Term {
         matches!(self.kind, Kind::Word { .. }).then_some(self.folded.as_str())
     }
 
-    /// Returns the worth of a word in a text, and the place of the match in it.
+    /// Returns the weight of a match in a word of a text, and its range in that word.
     fn weigh(&self, stem: &str, original: &str, token: &str) -> Option<(f32, Range<usize>)> {
         let whole = 0..original.len();
         if token == self.folded {
@@ -179,7 +180,7 @@ fn places(terms: &[Term], text: &str, see: &mut dyn FnMut(Place)) {
     if wanted.iter().any(|(_, term)| term.word().is_some()) {
         for range in tokens(text) {
             let original = &text[range.clone()];
-            // Folding keeps the places of ASCII.
+            // Folding keeps the positions in ASCII text.
             let token = if text.is_ascii() { Cow::Borrowed(&whole[range.clone()]) } else { folded(original).into() };
             for (number, term) in &wanted {
                 if let Kind::Word { stem, .. } = &term.kind
@@ -202,7 +203,7 @@ fn places(terms: &[Term], text: &str, see: &mut dyn FnMut(Place)) {
     }
 }
 
-/// Returns the other ways to write an identifier, folded, and the length of its first part.
+/// Returns the other spellings of an identifier, folded, and the length of its first part.
 fn joined(text: &str) -> (Vec<String>, Option<usize>) {
     let is_name = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_joint(byte));
     let parts: Vec<&str> = if !is_name {
@@ -230,7 +231,8 @@ pub(crate) fn stem(word: &str) -> String {
     if word.is_ascii() { Stemmer::create(Algorithm::English).stem(word).into_owned() } else { word.to_owned() }
 }
 
-/// Returns the length of the beginning that all words of a stem have. The stemmer changes letters at the end, such as `y` to `i`.
+/// Returns the length of the beginning that all words with a stem share. The stemmer changes final letters, such as `y`
+/// to `i`.
 fn common_start(stem: &str, word: &str) -> usize {
     let stem = if word.is_ascii() { stem.trim_end_matches(['e', 'i', 'y']) } else { stem };
     stem.char_indices()

@@ -55,7 +55,7 @@ fn a_phrase_is_found_as_it_is() {
 }
 
 #[test]
-fn an_identifier_is_found_in_any_way_to_write_it() {
+fn an_identifier_is_found_in_any_spelling() {
     for typed in ["retryBudget", "retry_budget", "retry-budget", "RETRY_BUDGET", "RetryBudget"] {
         for text in ["retryBudget", "retry_budget", "retry-budget", "RETRY_BUDGET"] {
             let found = found(typed, &format!("let {text} = 1"));

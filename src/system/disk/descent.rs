@@ -1,14 +1,14 @@
-//! The way down a tree of any depth, with few directories held open and nothing on the stack.
+//! A walk down a tree of any depth, with few open directories and without recursion.
 
 use std::ffi::OsStr;
 use std::io;
 
 use super::{At, Disk, For, Handle};
 
-/// So many directories are held open; those above them are found again by `..`, and known by their identity.
+/// Maximum number of open directories. Those above are reopened with `..` and checked by their identity.
 const HELD: usize = 16;
 
-/// The directories from a first one down to the one at hand.
+/// The directories from the first one down to the current one.
 #[derive(Debug)]
 pub(crate) struct Descent<'d> {
     disk: &'d dyn Disk,
@@ -27,7 +27,7 @@ impl<'d> Descent<'d> {
         Ok(Self { disk, levels: vec![Level::Open(disk.open(first, For::Dir)?)] })
     }
 
-    /// Returns the directory at hand.
+    /// Returns the current directory.
     pub(crate) fn here(&self) -> io::Result<&Handle> {
         match self.levels.last() {
             Some(Level::Open(handle)) => Ok(handle),
@@ -35,7 +35,7 @@ impl<'d> Descent<'d> {
         }
     }
 
-    /// Goes into a directory.
+    /// Enters a directory.
     pub(crate) fn down(&mut self, name: &OsStr) -> io::Result<()> {
         let next = self.disk.open((self.here()?, name), For::Dir)?;
         self.levels.push(Level::Open(next));
@@ -47,7 +47,7 @@ impl<'d> Descent<'d> {
         Ok(())
     }
 
-    /// Goes back to the directory above, and returns the one that was left.
+    /// Returns to the directory above, and returns the one that was left.
     pub(crate) fn up(&mut self) -> io::Result<Handle> {
         let Some(Level::Open(left)) = self.levels.pop() else {
             return Err(io::Error::other("there is no directory above the first"));

@@ -1,4 +1,4 @@
-//! Faults on purpose: what a test asks for happens right before a system call that changes something.
+//! Injected faults: a test can make a system call that changes something fail, or kill the process before it.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::system::env::Env;
 
-/// How many points this process has passed; a verb may do several things, each with its own lock.
+/// Number of points this process has passed. The counter is global because a command may make several changes.
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
-/// Counts the points that are passed, and fails or dies where that was asked for.
+/// Counts the points that are passed, and fails or kills the process at the requested ones.
 ///
-/// Only builds for development listen. `REJOIN_FAULT` is a list with commas: `kill:N`, `interrupt:N` for a SIGINT that finds
-/// the run waiting, a system's error number and N for an error at this point alone, or `NUMBER:N+` for one at each from there
-/// on.
+/// Only development builds read `REJOIN_FAULT`, a comma-separated list: `kill:N`, `interrupt:N` for a SIGINT while the
+/// run waits, `NUMBER:N` for an error with this system error number at point N only, or `NUMBER:N+` for one at N and
+/// every later point.
 #[derive(Debug, Default)]
 pub(crate) struct Fault {
     wishes: Vec<Wish>,
@@ -46,16 +46,16 @@ impl Wish {
 }
 
 impl Fault {
-    /// Lets everything pass.
+    /// No faults.
     pub(super) const NONE: Self = Self { wishes: Vec::new() };
 
-    /// Reads what a test asks for.
+    /// Parses `REJOIN_FAULT`.
     pub(crate) fn from_env(env: &Env) -> Self {
         let wishes = env.variable("REJOIN_FAULT").filter(|_| cfg!(debug_assertions)).and_then(|wish| wish.to_str());
         Self { wishes: wishes.into_iter().flat_map(|wishes| wishes.split(',')).filter_map(Wish::parse).collect() }
     }
 
-    /// Stands before each system call that changes something.
+    /// Called before each system call that changes something.
     pub(crate) fn point(&self) -> io::Result<()> {
         if self.wishes.is_empty() {
             return Ok(());

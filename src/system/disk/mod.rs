@@ -1,8 +1,8 @@
-//! The file system calls that changes are made of, by handles of directories: on the system's disk, or on one in memory.
+//! The file system calls that changes consist of, on handles of directories: on the system's disk, or on one in memory.
 //!
-//! Whoever changes files is given a [`Disk`]. [`System`] does each call as the system's own. `memory::Memory` keeps to the
-//! rules that file systems really give, and to no more: what was not synced may be lost at a crash, any call may fail,
-//! and somebody else may act between two calls; how it is driven is said there.
+//! Code that changes files gets a [`Disk`]. [`System`] makes the calls of the system. `memory::Memory` gives exactly
+//! the guarantees of real file systems: unsynced data may be lost in a crash, any call may fail, and another process
+//! may act between two calls; its module docs show how to drive it.
 
 mod descent;
 mod fault;
@@ -26,7 +26,7 @@ pub(crate) use saving::{Saving, Update, replace, save, save_new};
 pub(crate) use sparse::Sparse;
 pub(crate) use system::{SYSTEM, System};
 
-/// An open file or directory; it stays what it is, whatever happens to its name.
+/// An open file or directory; it stays the same object, whatever happens to its name.
 #[derive(Debug)]
 pub(crate) enum Handle {
     System(OwnedFd),
@@ -34,98 +34,99 @@ pub(crate) enum Handle {
     Memory(memory::Open),
 }
 
-/// The name of a directory in itself.
+/// The name of a directory inside itself.
 const ITSELF: &str = ".";
 
 /// A name in an open directory.
 pub(crate) type At<'a> = (&'a Handle, &'a OsStr);
 
-/// Times of access and modification, each in seconds since 1970 and nanoseconds.
+/// Access and modification time, each as seconds since 1970 and nanoseconds.
 pub(crate) type Times = ((i64, i64), (i64, i64));
 
-/// Who may use a file or directory that is new; one that is replaced keeps its mode.
+/// Permissions of a new file or directory; a replaced one keeps its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Nobody but its owner.
+    /// Only its owner.
     Private,
-    /// Whom the user's umask lets.
+    /// Those that the user's umask allows.
     Usual,
 }
 
-/// What something is opened for; a link is never followed.
+/// The purpose of opening an entry; a link is never followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum For {
-    /// A directory, for what is in it.
+    /// A directory, to use its entries.
     Dir,
-    /// A regular file, to be read.
+    /// A regular file, for reading.
     Reading,
-    /// A regular file, to be read and added to.
+    /// A regular file, for reading and appending.
     Adding,
-    /// A file that is made where nothing is, to be added to.
+    /// A new file at a free path, for appending.
     New(Access),
-    /// A file that is made where nothing is yet, to be locked, read and added to.
+    /// A file that is created if missing, for locking, reading and appending.
     Locking,
 }
 
-/// What is on a file system, and what can be done with it.
+/// A file system and the operations on it.
 ///
-/// Errors are the system's. Each call that changes something is a point at which it may fail or be the last.
+/// Errors are those of the system. Each call that changes something is a point at which a test can make it fail or be
+/// the last.
 pub(crate) trait Disk: fmt::Debug + Send + Sync {
-    /// Opens a directory by its path, through links.
+    /// Opens a directory by its path, following links.
     fn open_dir(&self, path: &Path) -> io::Result<Handle>;
-    /// Opens a directory by its path, in which nothing may be a link.
+    /// Opens a directory by a path without links.
     fn open_real_dir(&self, path: &Path) -> io::Result<Handle>;
-    /// Returns a path without links that leads to the same.
+    /// Returns the path with all links resolved.
     fn real_path(&self, path: &Path) -> io::Result<PathBuf>;
-    /// Opens something in a directory.
+    /// Opens an entry of a directory.
     fn open(&self, at: At<'_>, purpose: For) -> io::Result<Handle>;
-    /// Looks at something in a directory.
+    /// Reads the metadata of an entry of a directory.
     fn look(&self, at: At<'_>) -> io::Result<Look>;
-    /// Looks at what is open.
+    /// Reads the metadata of an open file or directory.
     fn look_at(&self, open: &Handle) -> io::Result<Look>;
-    /// Returns the names in a directory, in the order of their bytes.
+    /// Returns the names in a directory, in byte order.
     fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>>;
-    /// Returns what a link says.
+    /// Returns the target of a link.
     fn read_link(&self, at: At<'_>) -> io::Result<PathBuf>;
-    /// Reads from a place of a file, and returns how many bytes; 0 at its end.
+    /// Reads from an offset of a file. Returns the number of bytes; 0 at its end.
     fn read_at(&self, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Makes a directory.
     fn make_dir(&self, at: At<'_>, access: Access) -> io::Result<()>;
     /// Makes a symbolic link.
     fn make_link(&self, at: At<'_>, target: &Path) -> io::Result<()>;
-    /// Adds to the end of a file; one that fails may have added a part.
+    /// Appends to a file; a failed call may have appended a part.
     fn add(&self, file: &Handle, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts a file off, or adds a hole to its end, which reads as zeros.
+    /// Truncates a file, or appends a hole, which reads as zeros.
     fn set_length(&self, file: &Handle, length: u64) -> io::Result<()>;
-    /// Gives a file a second name, where nothing may be.
+    /// Gives a file a second name, which must be free.
     fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
-    /// Moves something over what is there.
+    /// Moves an entry, replacing the target.
     fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
-    /// Moves something to where nothing may be.
+    /// Moves an entry to a free name.
     fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
-    /// Puts each in the place of the other.
+    /// Exchanges two entries.
     fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()>;
-    /// Removes a name of what is no directory.
+    /// Removes a name of anything but a directory.
     fn unlink(&self, at: At<'_>) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_dir(&self, at: At<'_>) -> io::Result<()>;
-    /// Gives something away.
+    /// Changes the owner.
     fn set_owner(&self, at: At<'_>, owner: (u32, u32)) -> io::Result<()>;
-    /// Sets the permissions of what is no link.
+    /// Sets the permissions of anything but a link.
     fn set_mode(&self, at: At<'_>, mode: u32) -> io::Result<()>;
-    /// Gives an open file or directory the extended attributes of another, and so on Linux its ACL.
+    /// Copies the extended attributes of an open file or directory to another one; on Linux these include the ACL.
     fn copy_extended(&self, from: &Handle, to: &Handle) -> io::Result<()>;
-    /// Sets the times, of a link its own.
+    /// Sets the times; for a link, those of the link itself.
     fn set_times(&self, at: At<'_>, times: Times) -> io::Result<()>;
-    /// Puts a file's bytes, or a directory's names, on the disk.
+    /// Flushes the bytes of a file, or the names in a directory, to the disk.
     fn sync(&self, open: &Handle) -> io::Result<()>;
-    /// Takes the lock of a file or directory without waiting, and returns whether nobody else has it; it goes with the
-    /// handle.
+    /// Tries to lock a file or directory without waiting. Returns `false` if another handle holds the lock. The lock is
+    /// released with the handle.
     fn lock(&self, open: &Handle) -> io::Result<bool>;
 }
 
-/// Splits a path into the directory, opened, and the name in it.
+/// Splits a path into its parent directory, which is opened, and its last name.
 pub(crate) fn open_parent(disk: &dyn Disk, path: &Path) -> io::Result<(Handle, OsString)> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::other("it has no directory"));
@@ -133,7 +134,7 @@ pub(crate) fn open_parent(disk: &dyn Disk, path: &Path) -> io::Result<(Handle, O
     Ok((disk.open_dir(dir)?, name.to_owned()))
 }
 
-/// Returns the path to a directory without links, as far as there is one.
+/// Returns the path of a directory with links resolved, as far as the path exists.
 pub(crate) fn real_dir(disk: &dyn Disk, path: &Path) -> io::Result<PathBuf> {
     match (disk.real_path(path), path.parent(), path.file_name()) {
         (Err(error), Some(above), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
@@ -143,7 +144,7 @@ pub(crate) fn real_dir(disk: &dyn Disk, path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Looks at something in a directory; `None` when there is nothing.
+/// Reads the metadata of an entry of a directory; `None` if it does not exist.
 pub(crate) fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<Look>> {
     match disk.look(at) {
         Ok(look) => Ok(Some(look)),
@@ -152,8 +153,8 @@ pub(crate) fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<
     }
 }
 
-/// Reads a file that must not be larger than `limit` bytes; `None` if there is nothing at the path. A link is followed to a
-/// file of the same user; one that leads nowhere is an error, because its file may come back.
+/// Reads a file of at most `limit` bytes; `None` if nothing is at the path. A link to a file of the same user is
+/// followed; a dangling one is an error, because its file may come back.
 pub(crate) fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let read = || {
         let (mut dir, mut name) = open_parent(disk, path)?;
@@ -190,12 +191,12 @@ pub(crate) fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::R
     }
 }
 
-/// Makes directories as far as they are missing, puts their names on the disk, and opens the last.
+/// Creates the missing directories of a path, syncs their names, and opens the last one.
 pub(crate) fn make_dirs(disk: &dyn Disk, path: &Path, access: Access) -> io::Result<Handle> {
     make_dirs_below(disk, path, access, &|above| disk.open_dir(above))
 }
 
-/// Does so where `open` opens what is there.
+/// Like [`make_dirs`], but opens existing directories with `open`.
 pub(crate) fn make_dirs_below(
     disk: &dyn Disk,
     path: &Path,
@@ -206,7 +207,7 @@ pub(crate) fn make_dirs_below(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
     }
-    // As deep as a path may be.
+    // A path may be of any depth, so this does not recurse.
     let mut missing = vec![path];
     let above = loop {
         let Some(above) = missing.last().and_then(|path| path.parent()) else {

@@ -1,4 +1,4 @@
-//! Files that are written beside their place, piece by piece, and put there whole.
+//! Writes files in pieces under a temporary name, and renames them into place when they are complete.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -8,27 +8,27 @@ use super::{Access, Disk, For, Handle, ITSELF, look_if_present, open_parent};
 use crate::error::PathError;
 use crate::system::fsio::{Buffer, Kind, Look, PIECE, is_absent};
 
-/// A file in the making: readers see the old one, or none, until it is committed.
+/// A file that is being written: readers see the old one, or none, until it is committed.
 ///
-/// A replaced file keeps its mode and owner, a new one gets the owner of its directory. Links, devices and
-/// directories are not replaced. What is dropped without being committed is removed.
+/// A replaced file keeps its mode and owner, a new one gets the owner of its directory. Links, devices and directories
+/// are not replaced. A file that is dropped without a commit is removed.
 #[derive(Debug)]
 pub(crate) struct Saving<'d> {
     disk: &'d dyn Disk,
     path: PathBuf,
     dir: Handle,
-    /// The directory's metadata before the temporary file was made.
+    /// The directory's metadata before the temporary file was created.
     dir_before: Look,
     name: OsString,
     old: Option<Look>,
     file: Handle,
-    /// The temporary name, until the file has its own.
+    /// The temporary name; `None` after the rename.
     temporary: Option<OsString>,
     pending: Vec<u8>,
 }
 
 impl<'d> Saving<'d> {
-    /// Begins a file; its directory must be there.
+    /// Begins a file; its directory must exist.
     pub(crate) fn begin(disk: &'d dyn Disk, path: &Path, access: Access) -> Result<Self, PathError> {
         let fail = |action| move |error| PathError::new(action, path, error);
         let (dir, name) = open_parent(disk, path).map_err(fail("write"))?;
@@ -41,7 +41,8 @@ impl<'d> Saving<'d> {
         let (file, temporary) = loop {
             let temporary = OsString::from(format!(".rejoin-{}-{number}.tmp", std::process::id()));
             match disk.open((&dir, &temporary), For::New(access)) {
-                // Another thread uses the name, or a killed process with the same number left it, perhaps in another container.
+                // Another thread uses the name, or a killed process with the same pid left it, perhaps in another
+                // container.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 opened => break (opened.map_err(fail("write"))?, temporary),
             }
@@ -50,17 +51,17 @@ impl<'d> Saving<'d> {
         Ok(Self { disk, path, dir, dir_before, name, old, file, temporary, pending: Vec::new() })
     }
 
-    /// Puts the file in its place and waits until the disk has it.
+    /// Moves the file into place and syncs it.
     pub(crate) fn commit(mut self) -> Result<(), PathError> {
         self.finish().and_then(|()| self.put(true)).map_err(|error| self.failed(error))
     }
 
-    /// Puts the file in its place without waiting for the disk: a crash of the whole system may lose it.
+    /// Moves the file into place without syncing it: a crash of the whole system may lose it.
     pub(crate) fn commit_soon(mut self) -> Result<(), PathError> {
         self.finish().and_then(|()| self.put(false)).map_err(|error| self.failed(error))
     }
 
-    /// Puts the file in its place unless there is something, and returns whether it did.
+    /// Moves the file into place if the path is free, syncs it, and returns whether it did.
     pub(crate) fn commit_new(mut self) -> Result<bool, PathError> {
         let put = self.finish().and_then(|()| {
             self.disk.sync(&self.file)?;
@@ -76,14 +77,14 @@ impl<'d> Saving<'d> {
         put.map_err(|error| self.failed(error))
     }
 
-    /// Commits with the times that the old file and the directory had.
+    /// Commits, and restores the times that the old file and the directory had.
     fn commit_with_times(mut self) -> Result<(), PathError> {
         let put = self.finish().and_then(|()| {
             if let (Some(old), Some(temporary)) = (&self.old, &self.temporary) {
                 self.disk.set_times((&self.dir, temporary), (old.accessed, old.modified))?;
             }
             self.put(true)?;
-            // The new file is in place; a directory time that cannot be put back must not make it a failure.
+            // The new file is in place; failing to restore the directory's times is not an error.
             let Look { accessed, modified, .. } = self.dir_before;
             let _ = self.disk.set_times((&self.dir, ITSELF.as_ref()), (accessed, modified));
             Ok(())
@@ -91,13 +92,13 @@ impl<'d> Saving<'d> {
         put.map_err(|error| self.failed(error))
     }
 
-    /// Writes out what is held back, and sets owner, extended attributes and mode.
+    /// Writes the buffered bytes, and sets owner, extended attributes and mode.
     fn finish(&mut self) -> io::Result<()> {
         self.write_out()?;
         let (disk, dir, Some(temporary)) = (self.disk, &self.dir, &self.temporary) else { return Ok(()) };
         let Some(old) = &self.old else { return Ok(()) };
         if disk.look_at(&self.file)?.owner != old.owner {
-            // Only root may give a file away; for anyone else their own file is the best there is.
+            // Only root can change the owner; other users have to keep the file as their own.
             let _ = disk.set_owner((dir, temporary), old.owner);
         }
         disk.copy_extended(&disk.open((dir, &self.name), For::Reading)?, &self.file)?;
@@ -150,37 +151,36 @@ impl Drop for Saving<'_> {
     }
 }
 
-/// Begins a file whose contents are these.
+/// Begins a file and writes its contents.
 fn saving<'d>(disk: &'d dyn Disk, path: &Path, access: Access, contents: &[u8]) -> Result<Saving<'d>, PathError> {
     let mut saving = Saving::begin(disk, path, access)?;
     saving.write_all(contents).map_err(|error| saving.failed(error))?;
     Ok(saving)
 }
 
-/// Puts a file with these contents in its place, and waits until the disk has it.
+/// Writes a file with these contents and syncs it.
 pub(crate) fn save(disk: &dyn Disk, path: &Path, access: Access, contents: &[u8]) -> Result<(), PathError> {
     saving(disk, path, access, contents)?.commit()
 }
 
-/// Puts a private file with these contents where nothing is, and returns whether it did.
+/// Writes a private file with these contents if the path is free, and returns whether it did.
 pub(crate) fn save_new(disk: &dyn Disk, path: &Path, contents: &[u8]) -> Result<bool, PathError> {
     saving(disk, path, Access::Private, contents)?.commit_new()
 }
 
-/// Puts `contents` at `path` so that readers see the old file or the new one, never a part.
+/// Replaces the file at `path`, so that readers see the old contents or the new ones, never a part.
 ///
-/// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its
-/// directory. The directory keeps its modification time, because agents order and clean up
-/// sessions by it: a repair must not make an old session look fresh. What an agent saves itself goes
-/// through [`Saving`].
+/// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its directory. The
+/// directory keeps its modification time, because agents order and clean up sessions by it: a repair must not make an
+/// old session look fresh. Use [`Saving`] for files that an agent saves itself.
 pub(crate) fn replace(disk: &dyn Disk, path: &Path, contents: &[u8]) -> Result<(), PathError> {
     saving(disk, path, Access::Private, contents)?.commit_with_times()
 }
 
-/// A file that is written piece by piece, but only if it comes out different from the one that is there.
+/// A file that is written in pieces, but only if it differs from the existing one.
 ///
-/// As long as the pieces are what the old file holds, nothing is written; at the first difference the part
-/// that is the same is copied. So the memory that it takes does not depend on the file.
+/// As long as the pieces equal the old file, nothing is written; at the first difference the equal part is copied. So
+/// the memory used does not depend on the size of the file.
 #[derive(Debug)]
 pub(crate) struct Update<'d> {
     disk: &'d dyn Disk,
@@ -192,15 +192,15 @@ pub(crate) struct Update<'d> {
 enum State<'d> {
     /// The old file begins with the pieces so far.
     Same(Old),
-    /// The pieces differ from the old file, or there is none.
+    /// The pieces differ from the old file, or there is no old file.
     Different(Box<Saving<'d>>),
 }
 
-/// The file that is there, compared with the pieces.
+/// The existing file, compared with the pieces.
 #[derive(Debug)]
 struct Old {
     file: Handle,
-    /// How many bytes are the same.
+    /// Number of equal bytes.
     bytes: u64,
     /// The next bytes of the file, from `at` to `end`.
     buffer: Buffer,
@@ -209,7 +209,7 @@ struct Old {
 }
 
 impl Old {
-    /// Returns the next bytes; none at the end of the file.
+    /// Returns the next bytes; empty at the end of the file.
     fn next(&mut self, disk: &dyn Disk) -> io::Result<&[u8]> {
         if self.at == self.end {
             (self.at, self.end) = (0, disk.read_at(&self.file, &mut self.buffer, self.bytes)?);
@@ -219,7 +219,7 @@ impl Old {
 }
 
 impl<'d> Update<'d> {
-    /// Begins the new contents of a file; its directory must be there.
+    /// Begins the new contents of a file; its directory must exist.
     pub(crate) fn begin(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
         let opened = open_parent(disk, path).and_then(|(dir, name)| disk.open((&dir, &name), For::Reading));
         let state = match opened {
@@ -232,7 +232,7 @@ impl<'d> Update<'d> {
         Ok(Self { disk, path: path.to_owned(), state })
     }
 
-    /// Adds to the contents.
+    /// Appends to the contents.
     pub(crate) fn write(&mut self, mut piece: &[u8]) -> Result<(), PathError> {
         while !piece.is_empty() {
             match &mut self.state {
@@ -253,7 +253,7 @@ impl<'d> Update<'d> {
         Ok(())
     }
 
-    /// Puts the file in its place if it differs from the one that is there, and returns whether it does.
+    /// Moves the file into place if it differs from the existing one, and returns whether it does.
     pub(crate) fn commit(mut self) -> Result<bool, PathError> {
         if let State::Same(old) = &mut self.state {
             let rest = old.next(self.disk).map_err(|error| PathError::new("read", &self.path, error))?;
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use crate::system::disk::SYSTEM;
 
-    /// Writes contents in pieces of some bytes and returns whether the file was written.
+    /// Writes contents in pieces of `piece` bytes and returns whether the file was written.
     fn update(path: &Path, contents: &[u8], piece: usize) -> bool {
         let mut update = Update::begin(&SYSTEM, path).expect("a beginning");
         contents.chunks(piece).for_each(|piece| update.write(piece).expect("a piece"));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_committed_leaves_the_old_file_and_nothing_else() {
+    fn an_uncommitted_file_leaves_only_the_old_one() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, "old").expect("a file");

@@ -1,18 +1,18 @@
-//! Copies that keep holes.
+//! Copies files and keeps their holes.
 
 use std::io;
 
 use super::{Disk, Handle};
 use crate::system::fsio::PIECE;
 
-/// Writes a new file from its start, with a hole in place of each [`PIECE`] of nothing but zeros.
+/// Writes a new file from its start, with a hole in place of each [`PIECE`] of zeros only.
 ///
-/// It does not ask for the holes of the original, because not every system reports them; a copy may have more of them.
+/// The holes of the original are not queried, because not every system reports them; a copy may have more holes.
 #[derive(Debug)]
 pub(crate) struct Sparse<'a> {
     disk: &'a dyn Disk,
     file: &'a Handle,
-    /// The length so far, with a hole at the end.
+    /// The length so far, including a hole at the end.
     length: u64,
     /// The length on the disk.
     written: u64,
@@ -23,7 +23,7 @@ impl<'a> Sparse<'a> {
         Self { disk, file, length: 0, written: 0 }
     }
 
-    /// Adds bytes to the end.
+    /// Appends bytes.
     pub(crate) fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
         static ZEROS: [u8; PIECE] = [0; PIECE];
         for piece in bytes.chunks(PIECE) {
@@ -37,7 +37,7 @@ impl<'a> Sparse<'a> {
         Ok(())
     }
 
-    /// Gives the file its length if it ends with a hole.
+    /// Extends the file to its full length if it ends with a hole.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         if self.written < self.length {
             self.disk.set_length(self.file, self.length)?;

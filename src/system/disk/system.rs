@@ -1,4 +1,4 @@
-//! The system's own disk.
+//! The real file system.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,23 +14,23 @@ use crate::system::env::Env;
 use crate::system::fsio::{self, Kind, Look};
 use crate::system::reach;
 
-/// The disk of the system; before each call that changes something stands a point at which a test may want a fault.
+/// The real file system. Before each call that changes something, a test can inject a fault.
 #[derive(Debug, Default)]
 pub(crate) struct System {
     fault: Fault,
 }
 
 impl System {
-    /// Returns the disk with the faults that a test asks for.
+    /// Returns the disk with the faults that a test requested.
     pub(crate) fn new(env: &Env) -> Self {
         Self { fault: Fault::from_env(env) }
     }
 }
 
-/// The disk of the system for what is written without the faults that a test asks for.
+/// The real file system without injected faults.
 pub(crate) static SYSTEM: System = System { fault: Fault::NONE };
 
-/// Returns what a directory says that it holds.
+/// Lists the names in a directory.
 #[cfg(target_os = "linux")]
 fn names_in(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
     let mut buffer = [std::mem::MaybeUninit::uninit(); 16 * 1024];
@@ -45,7 +45,7 @@ fn names_in(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Returns what a directory says that it holds.
+/// Lists the names in a directory.
 #[cfg(not(target_os = "linux"))]
 fn names_in(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
     let names = rustix::fs::Dir::read_from(dir)?.map(|entry| Ok(entry?.file_name().to_bytes().to_owned()));
@@ -53,7 +53,7 @@ fn names_in(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
     names.map(|name| name.map(OsString::from_vec)).collect()
 }
 
-/// Sets the mode of a file, without following a link, and without the right to read what is there.
+/// Sets the mode of a file without following a link, and without needing permission to read the file.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 fn change_mode(dir: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()> {
@@ -76,7 +76,7 @@ fn change_mode(dir: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()> {
     Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns the descriptor of a handle, which one disk does not take from another.
+/// Returns the file descriptor of a handle; a handle of another disk is an error.
 fn fd(handle: &Handle) -> io::Result<&OwnedFd> {
     match handle {
         Handle::System(fd) => Ok(fd),
@@ -93,7 +93,7 @@ fn open_real_dir(path: &Path) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     match rustix::fs::openat2(rustix::fs::CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS) {
         Err(Errno::LOOP) => return Err(is_linked()),
-        // Older kernels do not know it, and some sandboxes do not allow it.
+        // Older kernels lack this call, and some sandboxes forbid it.
         Err(Errno::NOSYS | Errno::PERM) => {}
         opened => return Ok(opened?),
     }
@@ -110,7 +110,7 @@ fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
 }
 
-/// Gives what root has made in somebody's directory to whom the directory belongs.
+/// If root created the entry, gives it to the owner of the directory.
 #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 fn inherit_owner(dir: &OwnedFd, name: &OsStr) {
     if rustix::process::geteuid().is_root()
@@ -146,7 +146,7 @@ impl Disk for System {
     fn open(&self, (dir, name): At<'_>, purpose: For) -> io::Result<Handle> {
         let flags = match purpose {
             For::Dir => OFlags::RDONLY | OFlags::DIRECTORY,
-            // What is no regular file must not block, nor become the terminal of this process.
+            // Opening a FIFO or a device must not block, nor make it the controlling terminal.
             For::Reading => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
             For::Adding => OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY,
             For::New(_) => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
@@ -246,7 +246,7 @@ impl Disk for System {
         self.fault.point()?;
         let (from_dir, to_dir) = (fd(from.0)?, fd(to.0)?);
         match rustix::fs::renameat_with(from_dir, from.1, to_dir, to.1, RenameFlags::NOREPLACE) {
-            // Some file systems do not know the flag; then looking first is the best there is.
+            // Some file systems do not support the flag; checking first is the best alternative.
             Err(error) if is_unknown(error) => match rustix::fs::statat(to_dir, to.1, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => Ok(rustix::fs::renameat(from_dir, from.1, to_dir, to.1)?),
                 Ok(_) => Err(Errno::EXIST.into()),
@@ -297,7 +297,7 @@ impl Disk for System {
     fn sync(&self, open: &Handle) -> io::Result<()> {
         self.fault.point()?;
         match fsio::sync(fd(open)?) {
-            // Some file systems cannot sync directories, and need not.
+            // Some file systems cannot sync directories, and do not need it.
             Err(error)
                 if Errno::from_io_error(&error) == Some(Errno::INVAL) && self.look_at(open)?.kind == Kind::Dir =>
             {

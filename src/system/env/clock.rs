@@ -1,4 +1,4 @@
-//! The clock: the time that counts as now, and the zone in which times are shown and read.
+//! The clock: the current time of a run, and the zone in which times are shown and parsed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,22 +14,22 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::when::When;
 use crate::system::reach;
 
-/// Names the zone of times, or the file of one.
+/// The time zone, or its file.
 const ZONE: &str = "TZ";
-/// Sets the time that counts as now.
+/// Overrides the current time.
 const NOW: &str = "REJOIN_NOW";
-/// Largest file of a time zone; those of the system have a few KiB.
+/// Maximum size in bytes of a time zone file; those of the system have a few KiB.
 const MAX_ZONE: u64 = 1 << 20;
 
 /// The time and the zone of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
-    /// The time that counts as now for the whole run.
+    /// The current time, fixed for the whole run.
     pub now: Timestamp,
-    /// Set if `REJOIN_NOW` gives that time, which cannot be compared with the times of files.
+    /// Set if the time comes from `REJOIN_NOW`, so that it cannot be compared with the times of files.
     pub is_set: bool,
-    /// The zone in which times are shown, and in which times without a zone are read.
-    /// It is looked up when it is first used, because the system's list of zones is long.
+    /// The zone in which times are shown, and in which times without a zone are read. Loaded on first use, because the
+    /// system's list of zones is long.
     pub zone: Arc<LazyLock<TimeZone>>,
 }
 
@@ -47,12 +47,12 @@ impl Clock {
         Ok(Self { now: set.unwrap_or_else(Timestamp::now), is_set: set.is_some(), zone })
     }
 
-    /// Returns the time so long after now, or the last one of the calendar.
+    /// Returns the time `duration` after now, or the last one of the calendar.
     pub(crate) fn later(&self, duration: SignedDuration) -> Timestamp {
         self.now.checked_add(duration).unwrap_or(Timestamp::MAX)
     }
 
-    /// Returns the time that a user means, as seen from now.
+    /// Returns the time that a user's expression means, relative to now.
     pub(crate) fn before(&self, when: When) -> Timestamp {
         when.before(self.now, &self.zone)
     }
@@ -62,13 +62,13 @@ impl Clock {
         at.to_zoned(TimeZone::clone(&self.zone))
     }
 
-    /// Returns the text of a time in the user's zone, to the second.
+    /// Formats a time in the user's zone, to the second.
     pub(crate) fn shown(&self, at: Timestamp) -> String {
         strtime::format("%Y-%m-%d %H:%M:%S", &self.local(at)).unwrap_or_else(|_| at.to_string())
     }
 }
 
-/// Refuses a zone's file that has no end.
+/// Refuses a time zone file that cannot be read to its end, such as a device.
 fn check_zone(zone: Option<&OsStr>) -> Result<(), Refusal> {
     let Some(path) = zone.and_then(zone_file) else { return Ok(()) };
     match reach::metadata(path) {
@@ -88,7 +88,7 @@ fn zone_file(zone: &OsStr) -> Option<&Path> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns the zone of TZ, or of the system. A relative value is only a name, never a file below the current directory.
+/// Returns the zone of TZ, or of the system. A relative value is only a name, never a file in the current directory.
 #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
 fn zone() -> TimeZone {
     match std::env::var(ZONE) {

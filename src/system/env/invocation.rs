@@ -1,18 +1,18 @@
-//! The command line of a run, and the home and host that it names.
+//! The command line of a run, and its `--home` and host.
 
 use std::path::PathBuf;
 
 use super::{Variables, value};
 
-/// Names the host that this run answers for, as the caller calls it.
+/// The host that this run answers for, under the name that the caller uses.
 pub(crate) const HOST: &str = "REJOIN_HOST";
 
 /// The command line of a run, for commands that repeat it or continue after it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Invocation {
-    /// The words after the program's name.
+    /// The words after the program name.
     pub words: Vec<String>,
-    /// The home and the host that commands for the user must name.
+    /// The home and the host that suggested commands must name.
     pub elsewhere: Elsewhere,
 }
 
@@ -26,8 +26,8 @@ impl Invocation {
 /// The home and the host that a run reads, if not the user's own home on the user's machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
-    /// The home directory that was named.
+    /// The value of `--home`.
     pub home: Option<PathBuf>,
-    /// The host, as ssh takes it on the user's machine.
+    /// The host, as the user's machine passes it to ssh.
     pub host: Option<String>,
 }

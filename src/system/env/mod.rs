@@ -18,17 +18,17 @@ use paths::UserDirs;
 pub(crate) use program::{Program, own_program};
 pub(crate) use terminal::{ASKED, COLUMNS, FORCE_COLORS, Terminal};
 
-/// The variables of the environment.
+/// The environment variables.
 type Variables = BTreeMap<OsString, OsString>;
 
-/// Everything that a run reads from its surroundings at its start.
+/// Everything that a run reads from its environment at its start.
 #[derive(Clone, Debug)]
 pub(crate) struct Env {
     /// The home directory whose stores are read.
     pub home: PathBuf,
-    /// Whether `--home` named it, so that the agents' own variables do not count.
+    /// Set if `--home` names it, so that the agents' own variables are ignored.
     pub foreign_home: bool,
-    /// The caller's working directory; `None` when it has been deleted.
+    /// The caller's working directory; `None` if it was deleted.
     pub cwd: Option<PathBuf>,
     /// This machine's host name.
     pub hostname: String,
@@ -38,14 +38,14 @@ pub(crate) struct Env {
     pub terminal: Terminal,
     /// The command line of this run.
     pub invocation: Invocation,
-    /// What the config file says; nothing for a verb that does not read it.
+    /// The config file; empty for a command that does not read it.
     pub config: Config,
     dirs: UserDirs,
     variables: Variables,
 }
 
 impl Env {
-    /// Reads the world; `home` is the value of `--home`.
+    /// Reads the environment; `home` is the value of `--home`.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
     pub(crate) fn read(home: Option<&Path>) -> Result<Self, Refusal> {
         let variables: Variables = std::env::vars_os().collect();
@@ -66,17 +66,18 @@ impl Env {
         })
     }
 
-    /// Returns a variable that is set and not empty. A relative directory of XDG is ignored, as its specification says.
+    /// Returns a variable that is set and not empty. A relative XDG directory is ignored, as its specification
+    /// requires.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         value(&self.variables, name).filter(|value| !name.starts_with("XDG_") || Path::new(value).is_absolute())
     }
 
-    /// Returns whether a variable is set to nothing.
+    /// Returns whether a variable is set to an empty value.
     pub(crate) fn is_empty(&self, name: &str) -> bool {
         self.variables.get(OsStr::new(name)).is_some_and(|value| value.is_empty())
     }
 
-    /// Returns an agent's own variable, which does not count for a home that `--home` named.
+    /// Returns a variable of an agent; `None` if `--home` names another home.
     pub(crate) fn agent_variable(&self, name: &str) -> Option<&OsStr> {
         if self.foreign_home { None } else { self.variable(name) }
     }
@@ -87,9 +88,9 @@ fn value<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsStr> {
     variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
 }
 
-/// Returns the directory that Claude Code says it was started in, to a hook that it runs.
+/// Returns the directory in which Claude Code was started, for a hook that it runs.
 ///
-/// For an event that is answered without [`Env`]: that reads the zone's files and needs a home.
+/// For events that are handled without [`Env`], which reads the zone's files and needs a home.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub(crate) fn claude_project_dir() -> Option<PathBuf> {
     std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
@@ -103,7 +104,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A world for unit tests: home `/home/ana`, a fixed clock, no variables.
+    /// An environment for unit tests: home `/home/ana`, a fixed clock, no variables.
     pub(crate) fn fixed() -> Env {
         Env {
             home: PathBuf::from("/home/ana"),
@@ -124,7 +125,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn agents_variables_do_not_count_for_a_home_that_was_named() {
+    fn variables_of_agents_are_ignored_with_home_option() {
         let mut env = fixed();
         env.variables.insert("CLAUDE_CONFIG_DIR".into(), "/elsewhere".into());
         assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_some());

@@ -7,7 +7,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::recorded;
 use crate::system::reach;
 
-/// The directories of the system in which programs keep a user's files; `None` means the usual one below the home.
+/// The XDG directories for a user's files; `None` means the default one below the home.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UserDirs {
     config: Option<PathBuf>,
@@ -16,8 +16,8 @@ pub(super) struct UserDirs {
 }
 
 impl UserDirs {
-    /// Reads them. The XDG variables count on macOS as well, unlike for `dirs`: a home on a shared disk, or in a backup, is
-    /// then the same for both systems.
+    /// Reads the variables. Unlike in the `dirs` crate, the XDG variables count on macOS too: a home on a shared disk,
+    /// or in a backup, is then the same for both systems.
     #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
     pub(super) fn read() -> Self {
         let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
@@ -30,12 +30,12 @@ impl UserDirs {
 }
 
 impl Env {
-    /// Returns the directory for rejoin's state: journals, the trash, pins, launches.
+    /// Returns the directory of rejoin's state: journals, the trash, pins, launches.
     pub(crate) fn state_dir(&self) -> PathBuf {
         self.dirs.state.clone().unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
     }
 
-    /// Returns the directory for rejoin's data: the archive.
+    /// Returns the directory of rejoin's data: the archive.
     pub(crate) fn data_dir(&self) -> PathBuf {
         self.dirs.data.clone().unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
     }
@@ -50,15 +50,16 @@ impl Env {
         self.config_dir().join("rejoin/config.toml")
     }
 
-    /// Returns the system's directory for what is needed for a moment.
+    /// Returns the system's directory for temporary files.
     pub(crate) fn temp_dir(&self) -> PathBuf {
         let chosen = self.variable("TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
         chosen.unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
-    /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.
+    /// Makes a path absolute: `~` is the home that is read, and a relative path starts at the caller's directory.
     ///
-    /// Nothing is resolved on disk, so that a path which does not exist keeps its form. One that is absolute on Windows stays.
+    /// Nothing is resolved on disk, so that a path that does not exist keeps its form. A path that is absolute on
+    /// Windows is kept.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         let path = self.expand(path);
         match &self.cwd {
@@ -67,7 +68,7 @@ impl Env {
         }
     }
 
-    /// Replaces a leading `~` by the home that is looked at.
+    /// Replaces a leading `~` by the home that is read.
     pub(crate) fn expand(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("~") {
             Ok(rest) => self.home.join(rest),
@@ -75,8 +76,8 @@ impl Env {
         }
     }
 
-    /// Resolves a path as Amplifier does: `~` expanded, absolute, links followed as far as the path exists,
-    /// `.` and `..` taken out of the rest.
+    /// Resolves a path as Amplifier does: `~` expanded, absolute, links followed as far as the path exists, `.` and
+    /// `..` removed from the rest.
     pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
         if recorded::is_foreign(path) {
             return path.to_owned();
@@ -102,7 +103,7 @@ impl Env {
         resolved
     }
 
-    /// Shortens a path below home to `~/…` for people to read.
+    /// Shortens a path below the home to `~/…` for display.
     pub(crate) fn tilde(&self, path: &Path) -> String {
         match path.strip_prefix(&self.home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
@@ -116,7 +117,7 @@ impl Env {
 #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
 pub(super) fn user_home() -> Result<PathBuf, Refusal> {
     let (message, hint) = match dirs::home_dir() {
-        // It would mean another directory to every caller: what a repository brings would count as the user's own.
+        // A relative HOME depends on the caller's directory: files of a repository would count as the user's own.
         Some(home) if home.is_relative() => (
             format!("HOME is {}, which is not an absolute path", home.display()),
             "set HOME to your home directory, or name one with --home DIR",
@@ -131,7 +132,7 @@ pub(super) fn user_home() -> Result<PathBuf, Refusal> {
     Err(Refusal::new(Exit::Failure, RefusalCode::NoHome, message).hint(hint))
 }
 
-/// Checks the directory that `--home` names and makes it absolute.
+/// Checks the directory of `--home` and makes it absolute.
 pub(super) fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
     let refuse = |why: String| {
         Refusal::new(
@@ -154,7 +155,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn a_tilde_means_the_home_that_is_looked_at() {
+    fn a_tilde_means_the_home_that_is_read() {
         let env = fixed();
         assert_eq!(env.absolute(Path::new("~/x")), Path::new("/home/ana/x"));
         assert_eq!(env.absolute(Path::new("x/../y")), Path::new("/home/ana/work/x/../y"));

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use super::Env;
 use crate::system::reach;
 
-/// What a search for a program gave.
+/// The result of a search for a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// It can be run.
+    /// The program can be executed.
     Found(PathBuf),
-    /// There is a file of that name, which cannot be run.
+    /// A file of that name exists, but cannot be executed.
     NotExecutable(PathBuf),
-    /// There is none.
+    /// No such file exists.
     Missing,
 }
 
@@ -21,7 +21,7 @@ fn is_executable(path: &Path) -> bool {
 }
 
 impl Env {
-    /// Finds a program as a shell would: by its path, or in the directories of `PATH`.
+    /// Finds a program as a shell does: by its path, or in the directories of `PATH`.
     pub(crate) fn find_program(&self, name: &str) -> Program {
         if name.contains('/') {
             return Program::Found(PathBuf::from(name));
@@ -38,7 +38,7 @@ impl Env {
     }
 }
 
-/// Returns the path of this very program.
+/// Returns the path of the running rejoin executable.
 pub(crate) fn own_program() -> Option<PathBuf> {
     std::env::current_exe().ok()
 }

@@ -5,36 +5,36 @@ use std::io::IsTerminal as _;
 
 use super::{Variables, value};
 
-/// Sets the width of a screen that shows the answer although it goes through a pipe, as with `--host`.
+/// The width of the screen that shows the answer although it goes through a pipe, as with `--host`.
 pub(crate) const COLUMNS: &str = "REJOIN_COLUMNS";
 
-/// Asks for colours although the answer goes through a pipe, as in many other programs.
+/// Requests colours although the answer goes through a pipe, as in many other programs.
 pub(crate) const FORCE_COLORS: &str = "CLICOLOR_FORCE";
 
-/// Says that a person answers questions although no stream is a terminal, as with `--host`.
+/// Set if the user can answer questions although no stream is a terminal, as with `--host`.
 pub(crate) const ASKED: &str = "REJOIN_ASKED";
 
-/// Width of an answer that is not for a terminal.
+/// Width in columns of an answer that is not for a terminal.
 const DEFAULT_WIDTH: u16 = 120;
 
 /// The terminal of a run, or the one that it writes to through another host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terminal {
-    /// The width in columns of the terminal that standard output is, or is said to end at.
+    /// The width in columns of the terminal that standard output is, or ends at according to [`COLUMNS`].
     pub width: Option<u16>,
     /// The height in lines, if standard output is a terminal.
     pub height: Option<u16>,
     /// The width in columns of the terminal that standard error is.
     pub err_width: Option<u16>,
-    /// Set if standard input is a terminal, or if [`ASKED`] says so.
+    /// Set if standard input is a terminal, or by [`ASKED`].
     pub stdin: bool,
-    /// Set if standard output is a terminal, or is said to end at one.
+    /// Set if standard output is a terminal, or ends at one according to [`COLUMNS`].
     pub stdout: bool,
-    /// Set if standard error is a terminal, or if [`ASKED`] says so.
+    /// Set if standard error is a terminal, or by [`ASKED`].
     pub stderr: bool,
     /// Set if the terminal can neither move its cursor nor show colours.
     pub is_dumb: bool,
-    /// Whether the environment asks for colours; `None` if each stream that is a terminal has them.
+    /// The request of the environment for or against colours; `None` if each stream that is a terminal has them.
     pub colors: Option<bool>,
 }
 
@@ -64,17 +64,17 @@ impl Terminal {
         }
     }
 
-    /// Returns whether a person can be asked on standard error and can answer on standard input.
+    /// Returns whether the user can be asked on standard error and can answer on standard input.
     pub(crate) fn can_ask(&self) -> bool {
         self.stdin && self.stderr
     }
 
-    /// Returns the width that an answer has at most.
+    /// Returns the maximum width of an answer.
     pub(crate) fn columns(&self) -> usize {
         self.width.unwrap_or(DEFAULT_WIDTH).into()
     }
 
-    /// Returns the width that a text is cut to; a pipe gets whole texts.
+    /// Returns the width that a text is cut to; in a pipe, texts are not cut.
     pub(crate) fn room(&self, most: usize) -> usize {
         if self.stdout { most } else { usize::MAX }
     }

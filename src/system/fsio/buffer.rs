@@ -1,22 +1,22 @@
-//! Memory that files are read into: where the system copies fast, and used again.
+//! Reusable buffers for reading files, aligned so that the kernel copies fast.
 //!
-//! Linux copies with one instruction, `rep movsb`, where the processor says that this is fast for any length. AMD's Zen 3
-//! and 4 say so, and are five times as slow where the memory lies 1 to 31 bytes further into its page than the bytes do in
-//! theirs: 4.2 µs for 8 KiB, and not 0.8 (EPYC 7003, Linux 6.12, 2026-11). What an allocator gives often lies so: 16 bytes into
-//! a page, from 128 KiB with glibc and from 4 KiB with musl. And musl gives what was freed back to the system at once, which has
-//! to clear it before it is used again.
+//! Linux copies with one instruction, `rep movsb`, if the processor reports that it is fast for any length. AMD's Zen 3
+//! and 4 report that, but are five times slower if the buffer starts 1 to 31 bytes further into its page than the bytes
+//! do in theirs: 4.2 µs for 8 KiB instead of 0.8 (EPYC 7003, Linux 6.12, 2026-11). Allocations often hit this case:
+//! they start 16 bytes into a page, from 128 KiB with glibc and from 4 KiB with musl. musl also returns freed memory to
+//! the system at once, which has to clear it before each reuse.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
 use std::ops::{Deref, DerefMut};
 
-/// What is a page everywhere; where pages are larger, places in them agree all the more.
+/// The smallest page size of all systems; larger pages keep the same alignment.
 pub(crate) const PAGE: usize = 4096;
-/// How much of a file is held at once where it is read piece by piece.
+/// Number of bytes per read of a file that is read in pieces.
 pub(crate) const PIECE: usize = 64 * 1024;
-/// Memory comes in multiples of this, so that one piece does for many lengths.
+/// Buffers are allocated in multiples of this, so that one fits many lengths.
 const UNIT: usize = 16 * 1024;
-/// The longest piece that is kept to be used again, and how many of them a thread keeps.
+/// The largest buffer that is kept for reuse, and the number of buffers kept per thread.
 const LONGEST_KEPT: usize = 256 * 1024;
 const MOST_KEPT: usize = 3;
 
@@ -24,7 +24,7 @@ thread_local! {
     static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// So many bytes to read into, from the start of a page on. Anything may be in them.
+/// A buffer of a given length that starts at a page boundary. Its content is arbitrary.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -37,7 +37,7 @@ impl Buffer {
         let wanted = length + PAGE;
         let kept = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
-            // What was used last is most likely near the processor still.
+            // The last buffer used is most likely still in the processor's cache.
             let fitting = kept.iter().rposition(|bytes| bytes.len() >= wanted)?;
             Some(kept.remove(fitting))
         });
@@ -53,7 +53,7 @@ impl Drop for Buffer {
             return;
         }
         let bytes = std::mem::take(&mut self.bytes);
-        // A thread that ends keeps nothing.
+        // A thread that is ending keeps no buffers.
         let _ = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             kept.push(bytes);
@@ -78,7 +78,7 @@ impl DerefMut for Buffer {
     }
 }
 
-/// What the standard library's reader of this name does, with such a buffer.
+/// Like the standard library's `BufReader`, but with a page-aligned [`Buffer`].
 #[derive(Debug)]
 pub(crate) struct BufReader<R> {
     source: R,
@@ -94,7 +94,7 @@ impl<R> BufReader<R> {
 }
 
 impl<R: Read> BufReader<R> {
-    /// Returns what was read and not used yet, and reads on where that is nothing; no bytes at the end.
+    /// Returns the unused bytes of the buffer, and refills it if there are none; empty at the end.
     pub(crate) fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.at == self.end {
             (self.at, self.end) = (0, 0);
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_begins_with_a_page_and_is_used_again() {
+    fn a_buffer_begins_with_a_page_and_is_reused() {
         let buffers: Vec<Buffer> = (1..40).map(|length| Buffer::new(length * 7777)).collect();
         assert!(buffers.iter().all(|buffer| buffer.as_ptr().addr() % PAGE == 0));
         assert_eq!(buffers[2].len(), 3 * 7777);

@@ -1,4 +1,4 @@
-//! Extended attributes, among which Linux keeps ACLs.
+//! Extended attributes, in which Linux stores ACLs.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -13,9 +13,9 @@ const GONE: Errno = Errno::NOATTR;
 #[cfg(not(target_vendor = "apple"))]
 const GONE: Errno = Errno::NODATA;
 
-/// Gives a file or directory the extended attributes of another, as far as it may have them.
+/// Copies the extended attributes of a file or directory to another one, as far as permitted.
 ///
-/// What only root sets, or what the file system has no place for, is left out.
+/// Attributes that only root may set, or that the file system does not support, are skipped.
 #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 pub(crate) fn copy_extended(from: impl AsFd, to: impl AsFd) -> io::Result<()> {
     for name in names(&from)? {
@@ -41,7 +41,7 @@ fn names(file: impl AsFd) -> io::Result<Vec<CString>> {
     Ok(names.map(CStr::to_owned).collect())
 }
 
-/// Makes as much space as was said to be needed, and has it filled.
+/// Allocates the reported size and fills it.
 fn filled<T>(
     size: rustix::io::Result<usize>,
     fill: impl FnOnce(&mut [MaybeUninit<u8>]) -> rustix::io::Result<T>,
@@ -76,7 +76,7 @@ mod tests {
             let length = fgetxattr(&to, name, &mut copied[..]).expect("an attribute");
             assert_eq!(copied[..length], value, "{name}");
         }
-        // Again, over what is there.
+        // A second copy, over the existing attributes.
         copy_extended(&from, &to).expect("a copy");
     }
 }

@@ -1,4 +1,4 @@
-//! One look at a path, an entry of a directory or what is open, which also shows whether something is mounted there.
+//! The metadata of a path, a directory entry or an open file, including whether something is mounted there.
 
 use std::ffi::CStr;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD};
 use rustix::path::Arg;
 
-/// What something in the file system is.
+/// The type of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A regular file.
@@ -36,29 +36,29 @@ impl Kind {
     }
 }
 
-/// What one look gave; links are not followed.
+/// The metadata of an entry; links are not followed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// What it is.
+    /// The type of the entry.
     pub kind: Kind,
-    /// The device that it lies on, and its number there.
+    /// Device and inode.
     pub identity: (u64, u64),
-    /// Its bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When it was modified, in seconds since 1970 and nanoseconds.
+    /// Time of modification, in seconds since 1970 and nanoseconds.
     pub modified: (i64, i64),
-    /// When it was last read, as far as the system keeps that.
+    /// Time of the last access, as far as the system records it.
     pub accessed: (i64, i64),
     /// Its permissions.
     pub mode: u32,
-    /// Its user and its group.
+    /// User and group.
     pub owner: (u32, u32),
-    /// Whether something is mounted there; since Linux 5.8 also another part of the same file system.
+    /// Set if something is mounted there; since Linux 5.8 also for another part of the same file system.
     pub is_mount_point: bool,
 }
 
 impl Look {
-    /// Looks at a path.
+    /// Reads the metadata of a path.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         Self::of(CWD, path)
     }
@@ -68,7 +68,7 @@ impl Look {
         Self::found(dir, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Looks at what is open.
+    /// Reads the metadata of an open file or directory.
     #[cfg(target_os = "linux")]
     pub(in crate::system) fn open(handle: impl AsFd) -> io::Result<Self> {
         Self::found(handle, c"", AtFlags::EMPTY_PATH)
@@ -105,7 +105,7 @@ impl Look {
         Self::found(&found, dir, &name)
     }
 
-    /// Looks at what is open.
+    /// Reads the metadata of an open file or directory.
     #[cfg(not(target_os = "linux"))]
     pub(in crate::system) fn open(handle: impl AsFd) -> io::Result<Self> {
         Self::found(&rustix::fs::fstat(&handle)?, handle, c"")
@@ -128,9 +128,9 @@ impl Look {
     }
 }
 
-/// Returns whether the directory above a directory lies on another device, and so something is mounted between them.
+/// Returns whether the parent of a directory is on another device, which means that a file system is mounted there.
 ///
-/// The directory that is open goes without a name.
+/// An empty name means the open directory itself.
 fn has_other_device_above(dir: impl AsFd, name: &CStr, device: u64) -> io::Result<bool> {
     let above = if name.is_empty() { b"..".to_vec() } else { [name.to_bytes(), b"/.."].concat() };
     let found = rustix::fs::statat(dir, above, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_point_is_told_by_the_device_above_it() {
+    fn a_mount_point_has_another_device_than_its_parent() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("plain")).expect("a directory");
         let root = std::fs::File::open(dir.path()).expect("a directory");
@@ -157,7 +157,7 @@ mod tests {
             assert!(!is_below(look.identity.0));
             assert!(is_below(look.identity.0 + 1), "as if another device were mounted there");
         }
-        // Every system has one there, but a container may lack it.
+        // Every system has a mount point there, but a container may lack it.
         let device = |path: &str| Path::new(path).metadata().map(|metadata| metadata.dev()).ok();
         if let Some(dev) = device("/dev") {
             assert_eq!(Look::at(Path::new("/dev")).expect("a look").is_mount_point, Some(dev) != device("/"));

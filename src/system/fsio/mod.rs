@@ -1,4 +1,4 @@
-//! The file operations that everything else builds on: opening without surprises, and bounded reading.
+//! File operations for all other rooms: safe opening, and bounded reading.
 
 mod buffer;
 mod extended;
@@ -22,11 +22,11 @@ pub(crate) use extended::copy_extended;
 pub(crate) use look::{Kind, Look};
 pub(crate) use sync::sync;
 
-/// The bit of a mode that lets the owner read (`S_IRUSR`, the same everywhere; its type is not).
+/// The mode bit that lets the owner read (`S_IRUSR`; its value is the same everywhere, its type is not).
 const OWNER_READS: u32 = 0o400;
 
-/// Opens a regular file for reading, through a link where [`links::follow`] allows that. Anything else is refused without
-/// blocking, as a FIFO would.
+/// Opens a regular file for reading, through a link if [`links::follow`] allows that. Anything else, such as a FIFO, is
+/// refused without blocking.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
     let opened = open_itself(path).or_else(|error| match error.raw_os_error() {
         Some(code) if code == Errno::LOOP.raw_os_error() => open_itself(&links::follow(path)?.0),
@@ -41,22 +41,24 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
     Ok((file, metadata))
 }
 
-/// Opens what is at a path, but no link.
+/// Opens the file at a path, but not a link.
 fn open_itself(path: &Path) -> io::Result<File> {
-    // Asked for the directory, once for all files in it.
+    // Checked for the directory, which needs one query for all files in it.
     reach::refuse_silent(path.parent().unwrap_or(path))?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     Ok(rustix::fs::open(path, flags, Mode::empty()).map(File::from)?)
 }
 
-/// Returns when a file was last changed: nothing in it can be later. Its change time counts too, which nobody can set back.
+/// Returns the time of a file's last change: nothing in it can be newer. Its change time counts too, which no program
+/// can set back.
 pub(crate) fn last_change(metadata: &Metadata) -> Option<Timestamp> {
     let changed = (metadata.ctime(), metadata.ctime_nsec());
     let (seconds, nanoseconds) = changed.max((metadata.mtime(), metadata.mtime_nsec()));
     Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok()
 }
 
-/// Returns the same for a path where reading it will not fail: a regular file of this user, which they may read.
+/// Like [`last_change`], for the path of a regular file that belongs to the user and is readable; `None` for any other
+/// path.
 pub(crate) fn last_change_of_own(path: &Path) -> Option<Timestamp> {
     let metadata = reach::symlink_metadata(path).ok()?;
     let is_readable = metadata.is_file()
@@ -65,18 +67,18 @@ pub(crate) fn last_change_of_own(path: &Path) -> Option<Timestamp> {
     last_change(&metadata).filter(|_| is_readable)
 }
 
-/// Returns whether this user may read what is there, which costs less than opening it.
+/// Returns whether the user may read the path, which is cheaper than opening it.
 pub(crate) fn is_readable(path: &Path) -> bool {
     rustix::fs::accessat(rustix::fs::CWD, path, rustix::fs::Access::READ_OK, rustix::fs::AtFlags::EACCESS).is_ok()
 }
 
-/// Reads a regular file that must not be larger than `limit` bytes.
+/// Reads a regular file of at most `limit` bytes.
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
     let (file, metadata) = open_regular(path)?;
     read_opened(file, &metadata, path, limit)
 }
 
-/// Reads a file that [`open_regular`] opened as [`read_bounded`] does.
+/// Reads a file that [`open_regular`] opened, with the limit of [`read_bounded`].
 pub(crate) fn read_opened(mut file: File, metadata: &Metadata, path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
     if metadata.len() > limit {
         return Err(PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes"))));
@@ -84,7 +86,7 @@ pub(crate) fn read_opened(mut file: File, metadata: &Metadata, path: &Path, limi
     let failed = |error| PathError::new("read", path, error);
     let length = usize::try_from(metadata.len()).map_err(|error| failed(io::Error::other(error)))?;
     let (mut bytes, mut piece) = (Vec::with_capacity(length), Buffer::new(length.min(PIECE)));
-    // Its length is known, so its end needs no further read; what is appended later is not wanted.
+    // The length is known, so the end needs no further read; bytes appended later are ignored.
     while bytes.len() < length {
         let wanted = piece.len().min(length - bytes.len());
         match file.read(&mut piece[..wanted]) {
@@ -97,7 +99,7 @@ pub(crate) fn read_opened(mut file: File, metadata: &Metadata, path: &Path, limi
     Ok(bytes)
 }
 
-/// Reads a file as [`read_bounded`] does; `None` when there is none.
+/// Reads a file like [`read_bounded`]; `None` if it does not exist.
 pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PathError> {
     match read_bounded(path, limit) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -106,7 +108,7 @@ pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>
     }
 }
 
-/// Returns whether an error says that there is nothing at a path, and can be nothing: its name may be too long.
+/// Returns whether an error means that nothing is, or can be, at a path: its name may be too long.
 pub(crate) fn is_absent(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
 }

@@ -1,9 +1,9 @@
-//! Waiting until the disk itself has what was written.
+//! Flushes writes to the disk itself.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Puts a file, or the entries of a directory, on the disk, so that it outlives a loss of power.
+/// Flushes a file, or the entries of a directory, to the disk, so that the data survives a power loss.
 pub(crate) fn sync(file: impl AsFd) -> io::Result<()> {
     rustix::io::retry_on_intr(|| flush(file.as_fd())).map_err(io::Error::from)
 }
@@ -13,12 +13,12 @@ fn flush(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     rustix::fs::fsync(file)
 }
 
-/// There `fsync` leaves it in the drive's own memory.
+/// Uses F_FULLFSYNC, because on macOS `fsync` leaves the data in the drive's cache.
 #[cfg(target_vendor = "apple")]
 fn flush(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     use rustix::io::Errno;
     match rustix::fs::fcntl_fullfsync(file) {
-        // What lies on a server, or on a file system of another kind, has nothing stronger.
+        // Network and foreign file systems do not support F_FULLFSYNC; fall back to fsync.
         Err(Errno::NOTSUP | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => rustix::fs::fsync(file),
         outcome => outcome,
     }

@@ -1,4 +1,4 @@
-//! What Linux tells of processes: `/proc`.
+//! Information about processes on Linux, from `/proc`.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -11,19 +11,19 @@ use crate::system::process::pages::{self, Reading};
 use crate::system::process::{Held, LockTable, OpenFile, StartTime, Table};
 use crate::system::reach;
 
-/// The table of locks has a line of some 60 bytes each.
+/// Maximum size in bytes of the lock table, which has a line of about 60 bytes per lock.
 const MAX_LOCKS: usize = 1024 * 1024;
-/// The statistics have a line per processor and a number per interrupt.
+/// Maximum size in bytes of the statistics, which have a line per processor and a number per interrupt.
 const MAX_STAT: u64 = 1024 * 1024;
-/// Everything else is a few lines.
+/// Maximum size in bytes of all other files, which have a few lines.
 const MAX_SMALL: u64 = 4096;
-/// What `open` calls reading and writing, in the flags of `/proc/PID/fdinfo`.
+/// The access mode (reading and writing) in the flags of `/proc/PID/fdinfo`.
 const WRITES: u32 = 0o3;
 
-/// The name space of process ids in which every process of the machine is seen (`PROC_PID_INIT_INO`).
+/// The pid namespace in which every process of the machine is visible (`PROC_PID_INIT_INO`).
 const ALL_PROCESSES: u64 = 0xEFFF_FFFC;
 
-/// A `/proc`, which may be missing or empty.
+/// A `/proc` directory, which may be missing or empty.
 #[derive(Debug)]
 pub(super) struct Proc<'p>(pub &'p Path);
 
@@ -40,10 +40,10 @@ impl Proc<'_> {
         Some(text)
     }
 
-    /// Returns a field of `/proc/PID/stat`, counted from the one after the name of the program.
+    /// Returns a field of `/proc/PID/stat`, counted from the one after the program name.
     fn stat(&self, pid: u32, field: usize) -> Option<String> {
         let stat = self.read(format!("{pid}/stat"), MAX_SMALL)?;
-        // The name is in parentheses, and may hold anything, even `)`.
+        // The name is in parentheses and may contain anything, even `)`.
         stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(field).map(str::to_owned)
     }
 
@@ -67,7 +67,7 @@ impl Table for Proc<'_> {
         let mut text = String::new();
         file.take(MAX_STAT).read_to_string(&mut text).ok()?;
         let seconds = text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok();
-        // Sandboxes without a real `/proc` say 0.
+        // Sandboxes without a real `/proc` report 0.
         seconds.filter(|seconds| *seconds > 0)
     }
 
@@ -83,14 +83,14 @@ impl Table for Proc<'_> {
         let path = self.0.join("locks");
         let read = || Reading::of(fsio::open_regular(&path).ok()?.0, MAX_LOCKS).ok();
         let Some((table, is_settled)) = pages::lines(read) else { return LockTable::default() };
-        // A table that was cut off says nothing of what it lacks.
+        // A truncated table proves nothing about the locks it lacks.
         let is_whole = is_settled && self.pid_namespace() == Some(ALL_PROCESSES) && table.len() < MAX_LOCKS;
         LockTable { locks: String::from_utf8_lossy(&table).lines().filter_map(lock).collect(), is_whole }
     }
 
     #[expect(clippy::disallowed_methods, reason = "the table of processes is no file system of a server")]
     fn open_files(&self, names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
-        // Whoever reads here has a process here, unless nothing is mounted.
+        // This process itself must be listed, unless nothing is mounted.
         self.0.join("self/fd").read_dir().ok()?;
         let names_of = |dir: &Path| dir.read_dir().into_iter().flatten().filter_map(Result::ok);
         let number = |name: &OsStr| name.to_str()?.parse::<u32>().ok();
@@ -101,9 +101,9 @@ impl Table for Proc<'_> {
         };
         let pids = names_of(self.0).filter_map(|entry| number(&entry.file_name()));
         let files = pids.flat_map(|pid| {
-            // Such an entry is a link to what is open; following it opens nothing.
+            // Such an entry is a link to the open file; following it opens nothing.
             names_of(&self.fd_dir(pid)).filter(|open| is_named(&open.path())).filter_map(move |open| {
-                // What is open on a mount that does not answer is none of the files that are looked at.
+                // A file on a mount that does not answer is not one of the files in question.
                 if reach::any_remote() && open.path().read_link().is_ok_and(|target| !reach::answers(&target)) {
                     return None;
                 }
@@ -122,7 +122,7 @@ impl Table for Proc<'_> {
     }
 }
 
-/// Reads `1: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF`; `->` marks one that only waits.
+/// Parses `1: FLOCK ADVISORY WRITE 4193 fd:01:1234567 0 EOF`; `->` marks a lock that is only waited for.
 fn lock(line: &str) -> Option<((u64, u64), Held)> {
     let mut words = line.split_ascii_whitespace().skip(1);
     words.next().filter(|kind| *kind == "FLOCK")?;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_table_tells_nothing_rather_than_that_there_is_nothing() {
+    fn an_empty_proc_directory_means_unknown() {
         let dir = tempfile::tempdir().expect("a directory");
         let table = Proc(dir.path());
         assert_eq!(table.start_time(1), None);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_of_the_machine_is_a_line_among_statistics() {
+    fn the_boot_time_is_a_line_among_statistics() {
         let dir = tempfile::tempdir().expect("a directory");
         let booted_at = |text: &str| {
             std::fs::write(dir.path().join("stat"), text).expect("a file");

@@ -1,4 +1,4 @@
-//! Who holds a lock (`flock`), found without taking it wherever the system tells.
+//! Finds the holder of a lock (`flock`), without taking the lock if the system lists locks.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
@@ -11,33 +11,33 @@ use rustix::io::Errno;
 use crate::system::fsio::open_regular;
 use crate::system::process::{Held, LockTable, Table, exists, identity, native, openers};
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// Nobody does, or there is no such file.
+    /// The lock is free, or the file does not exist.
     Free,
     /// This process.
     HeldBy(u32),
-    /// Some process that cannot be seen from here, such as one in another container.
+    /// A process that is not visible from here, such as one in another container.
     Held,
 }
 
-/// The locks on files that the system knows of, read once.
+/// The locks on files that the system knows, read once.
 ///
-/// Linux has a table, `/proc/locks`. Seen from a container it lacks the locks of processes outside. Seen from the machine
-/// itself it has every lock of the machine; what remains unseen are locks that other machines hold on a network's file
-/// system. macOS has none.
+/// Linux has a table, `/proc/locks`. In a container it lacks the locks of processes outside. On the host it has every
+/// lock of the machine; it lacks the locks that other machines hold on a network file system. macOS has no such table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Locks {
     held: HashMap<(u64, u64), Held>,
-    /// The numbers of the locked files alone: some file systems, such as btrfs, give `stat` another device than the table.
+    /// The inode numbers of the locked files: for some file systems, such as btrfs, `stat` reports another device than
+    /// the table.
     numbers: HashSet<u64>,
-    /// Whether a lock that is not in the table is not held.
+    /// Set if a lock that is missing in the table is certainly not held.
     is_whole: bool,
 }
 
 impl Locks {
-    /// Reads the table; where there is none it is empty, and locks are tried instead.
+    /// Reads the table; without one, the result is empty and locks are tried instead.
     pub(crate) fn read() -> Self {
         let LockTable { locks, is_whole } = native().locks();
         let mut read = Self { is_whole, ..Self::default() };
@@ -51,7 +51,7 @@ impl Locks {
         read
     }
 
-    /// Returns whether a file is locked in any way; `None` if the table does not tell.
+    /// Returns whether a file is locked in any way; `None` if the table cannot show that.
     pub(crate) fn knows(&self, metadata: &Metadata) -> Option<bool> {
         if self.held.contains_key(&identity(metadata)) {
             Some(true)
@@ -60,10 +60,10 @@ impl Locks {
         }
     }
 
-    /// Returns who holds the lock of a file (`flock`); that the file exists says nothing.
+    /// Returns the holder of the lock (`flock`) of a file; the existence of the file proves nothing.
     ///
-    /// The table is asked first, because it names the process. A lock that it does not show is tried only where the
-    /// table may lack it, shared and for an instant; an agent that wants the lock in that instant finds it taken.
+    /// The table is checked first, because it names the process. A lock that is not in the table is tried only if the
+    /// table may lack it: the lock is taken shared for an instant, in which an agent that tries to take it fails.
     pub(crate) fn holder(&self, path: &Path) -> Lock {
         let Ok((file, metadata)) = open_regular(path) else { return Lock::Free };
         let held = self.held.get(&identity(&metadata)).filter(|held| held.is_exclusive);
@@ -74,7 +74,7 @@ impl Locks {
             return Lock::Free;
         }
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-            // Who took it may have left it to another process and ended.
+            // The process that took the lock may have passed it to another process and ended.
             Err(Errno::WOULDBLOCK) => openers(&native(), &[path], false)
                 .unwrap_or_default()
                 .into_values()
@@ -85,10 +85,11 @@ impl Locks {
     }
 }
 
-/// Returns whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
+/// Returns whether any process holds a lock on a file; `None` if the file does not exist, or such locks are not
+/// supported.
 ///
-/// The system's table of locks is asked where it is whole ([`Locks`]). Where it is not, as in a container, the only way to
-/// ask is to try: the lock is taken for an instant and let go, and an agent that tries in that instant finds it taken.
+/// If the system's table of locks is complete ([`Locks`]), it decides. Otherwise, as in a container, the lock is taken
+/// for an instant and released; an agent that tries to take it in that instant fails.
 pub(crate) fn is_locked(path: &Path) -> Option<bool> {
     let (file, metadata) = open_regular(path).ok()?;
     if let Some(is_locked) = Locks::read().knows(&metadata) {
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-    fn an_agent_that_takes_its_lock_while_it_is_looked_at_gets_it() {
+    fn an_agent_gets_its_lock_during_a_check() {
         if !native().locks().is_whole {
             println!("skipped: from here not every lock is seen, so locks are tried");
             return;

@@ -1,4 +1,4 @@
-//! What macOS tells of processes: libproc, for those of the same user.
+//! Information about processes on macOS, from libproc, for those of the same user.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ pub(super) fn native() -> Libproc {
     Libproc
 }
 
-/// `struct vnode_fdinfo` of `<sys/proc_info.h>`, as far as it is asked.
+/// The part of `struct vnode_fdinfo` of `<sys/proc_info.h>` that is used.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct VnodeInfo {
@@ -38,7 +38,7 @@ struct VnodeInfo {
     rest: [u64; 17],
 }
 
-// The system refuses a smaller one and leaves a larger one half filled.
+// The system refuses a smaller buffer and leaves a larger one half filled.
 const _: () = assert!(size_of::<VnodeInfo>() == 176);
 
 impl PIDFDInfo for VnodeInfo {
@@ -63,13 +63,13 @@ impl Table for Libproc {
     fn open_files(&self, _names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
         let pids = pids_by_type(ProcFilter::All).ok()?;
         let files = pids.into_iter().filter_map(|pid| Some((pid, i32::try_from(pid).ok()?))).flat_map(|(pid, id)| {
-            // Some may be opened between the two questions.
+            // Files may be opened between the two calls.
             let count = bsd_info(pid).map_or(0, |info| info.pbi_nfiles as usize + 16);
             let open = if count > 0 { listpidinfo::<ListFDs>(id, count).unwrap_or_default() } else { Vec::new() };
             open.into_iter().filter(|open| matches!(open.proc_fdtype.into(), ProcFDType::VNode)).filter_map(
                 move |open| {
                     let info = vnode(id, open.proc_fd)?;
-                    // As `stat` gives it, which knows it as a signed number.
+                    // The same value as from `stat`, which has it as a signed number.
                     let device = i64::from(info.device.cast_signed()).cast_unsigned();
                     Some(OpenFile { pid, fd: u32::try_from(open.proc_fd).ok()?, identity: (device, info.inode) })
                 },

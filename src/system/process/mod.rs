@@ -1,4 +1,4 @@
-//! What the system knows of a process, for telling whether a session is in use.
+//! Information about processes, to find out whether a session is in use.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -27,14 +27,14 @@ use macos::native;
 use start::Sighting;
 pub(crate) use start::{Presence, StartTime};
 
-/// What a system tells of its processes: nothing, but for what it says here.
+/// The system's information about processes; the defaults provide none.
 trait Table {
     /// Returns when a process started.
     fn start_time(&self, _pid: u32) -> Option<StartTime> {
         None
     }
 
-    /// Returns whether a process has ended, and its parent has not taken notice of that yet: a zombie.
+    /// Returns whether a process is a zombie: it has ended, but its parent has not waited for it.
     fn is_zombie(&self, _pid: u32) -> bool {
         false
     }
@@ -49,19 +49,19 @@ trait Table {
         None
     }
 
-    /// Returns the namespace of process ids that this program runs in.
+    /// Returns the pid namespace of this process.
     fn pid_namespace(&self) -> Option<u64> {
         None
     }
 
-    /// Returns the locks (`flock`) that it knows of.
+    /// Returns the locks (`flock`) that the system lists.
     fn locks(&self) -> LockTable {
         LockTable::default()
     }
 
     /// Returns the files that accessible processes have open; `None` if the system does not provide them.
     ///
-    /// With names it may leave out files of other names, because a look at them may take long.
+    /// If `names` is given, files with other names may be left out, because examining them may take long.
     fn open_files(&self, _names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
         None
     }
@@ -72,7 +72,7 @@ trait Table {
     }
 }
 
-/// A system that nobody has taught this program to ask.
+/// A system without support.
 #[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]
 #[derive(Debug)]
 struct Silent;
@@ -85,16 +85,16 @@ fn native() -> Silent {
     Silent
 }
 
-/// What a system tells of locks.
+/// The locks that the system lists.
 #[derive(Clone, Debug, Default)]
 struct LockTable {
-    /// Every lock with the device and number of its file.
+    /// Every lock, with device and inode of its file.
     locks: Vec<((u64, u64), Held)>,
-    /// Whether a lock that is not in it is not held.
+    /// Set if a lock that is missing here is certainly not held.
     is_whole: bool,
 }
 
-/// How a file is locked.
+/// A lock on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     pid: u32,
@@ -109,17 +109,17 @@ struct OpenFile {
     identity: (u64, u64),
 }
 
-/// Returns the id of this boot of the machine, which tells a process id of an earlier one.
+/// Returns the id of this boot of the machine, which distinguishes process ids of an earlier one.
 pub(crate) fn boot_id() -> Option<String> {
     native().boot_id()
 }
 
-/// Returns which namespace of process ids this program runs in; containers have one each.
+/// Returns the pid namespace of this process; each container has its own.
 pub(crate) fn pid_namespace() -> Option<u64> {
     native().pid_namespace()
 }
 
-/// Returns whether the process that was noted with an id, and with its start if that is known, still runs.
+/// Returns whether the process that was recorded with an id, and with its start if known, still runs.
 pub(crate) fn presence(pid: u32, noted: Option<StartTime>) -> Presence {
     presence_in(&native(), pid, noted)
 }
@@ -132,13 +132,13 @@ fn presence_in(table: &impl Table, pid: u32, noted: Option<StartTime>) -> Presen
     Sighting { started: table.start_time(pid), exists: exists(pid), own }.is_of(noted)
 }
 
-/// Returns when a process started, to the second; `None` if the system does not provide it.
+/// Returns the start of a process, to the second; `None` if the system does not provide it.
 pub(crate) fn started_at(pid: u32) -> Option<Timestamp> {
     let table = native();
     table.start_time(pid)?.instant(table.booted_at())
 }
 
-/// Returns whether some process has this id now, and has not ended.
+/// Returns whether a process has this id now and has not ended.
 pub(crate) fn exists(pid: u32) -> bool {
     if native().is_zombie(pid) {
         return false;
@@ -146,7 +146,7 @@ pub(crate) fn exists(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     match rustix::process::test_kill_process(pid) {
         Ok(()) => true,
-        // It exists and belongs to somebody else.
+        // It exists and belongs to another user.
         Err(error) => error == rustix::io::Errno::PERM,
     }
 }
@@ -155,9 +155,9 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Returns which of these files a process has open for writing, among accessible processes, and which process.
+/// Returns those of the files that an accessible process has open for writing, with the process.
 ///
-/// `None` when the system does not tell.
+/// `None` if the system does not provide it.
 pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
     openers(&native(), files, true)
 }
@@ -165,7 +165,7 @@ pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
 fn openers(table: &impl Table, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
     let wanted = identities(files);
     let names = files.iter().filter_map(|path| path.file_name()).collect();
-    // This process only looks.
+    // This process only reads.
     let others = table.open_files(Some(&names))?.into_iter().filter(|open| open.pid != std::process::id());
     let found = others.filter_map(|open| {
         let path = wanted.get(&open.identity)?;
@@ -174,18 +174,18 @@ fn openers(table: &impl Table, files: &[&Path], only_writers: bool) -> Option<BT
     Some(found.collect())
 }
 
-/// Tells files by what they are, because paths may lead over links or into another name space.
+/// Maps device and inode to files, because paths may contain links or belong to another mount namespace.
 fn identities<'p>(files: &[&'p Path]) -> BTreeMap<(u64, u64), &'p Path> {
     let metadata = files.iter().filter_map(|path| Some((identity(&reach::metadata(path).ok()?), *path)));
     metadata.collect()
 }
 
-/// The files that some process has open, as far as the system tells.
+/// The files that processes have open, as far as the system shows them.
 #[derive(Debug)]
 pub(crate) struct OpenFiles(Option<HashSet<(u64, u64)>>);
 
 impl OpenFiles {
-    /// Looks at every process.
+    /// Examines every process.
     pub(crate) fn now() -> Self {
         Self::of(&native())
     }
@@ -194,18 +194,18 @@ impl OpenFiles {
         Self(table.open_files(None).map(|files| files.into_iter().map(|open| open.identity).collect()))
     }
 
-    /// Returns whether the system tells at all.
+    /// Returns whether the system shows open files at all.
     pub(crate) fn is_known(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Returns whether some process is known to have a file open, by its device and its number there.
+    /// Returns whether a process is known to have a file open, by device and inode.
     pub(crate) fn has(&self, identity: (u64, u64)) -> bool {
         self.0.as_ref().is_some_and(|open| open.contains(&identity))
     }
 }
 
-/// Returns which of these files some process may have open: all of them when the system does not tell.
+/// Returns those of the files that a process may have open: all of them if the system does not show open files.
 pub(crate) fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
     held_in(&native(), files)
 }
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_writes_to_a_file_counts() {
+    fn only_processes_that_write_to_a_file_count() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.jsonl");
         for (redirection, writes) in [(">>", true), ("<>", true), ("<", false)] {
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(pid_namespace().is_some(), cfg!(target_os = "linux"));
     }
 
-    /// They remain in a container without an init process.
+    /// Zombies remain in a container without an init process.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_zombie_has_ended() {
@@ -305,11 +305,11 @@ mod tests {
         rustix::process::test_kill_process(pid).is_ok()
     }
 
-    /// A system that tells only this of its processes.
+    /// A system with only this information.
     #[derive(Debug, Default)]
     struct Fake {
         started: BTreeMap<u32, StartTime>,
-        /// Each with whether it is written to.
+        /// Each with whether it is open for writing.
         open: Option<Vec<(OpenFile, bool)>>,
     }
 
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_told_by_its_start_on_a_mac_too() {
+    fn a_process_is_identified_by_its_start_on_macos_too() {
         let own = std::process::id();
         let started = StartTime::parse("Sun Nov 22 15:08:03 2026");
         let mac = Fake { started: BTreeMap::from([(own, started.expect("a start"))]), ..Fake::default() };
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_tells_nothing_rules_nothing_out() {
+    fn an_unsupported_system_rules_nothing_out() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, "x").expect("a file");
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_by_device_and_number() {
+    fn files_are_identified_by_device_and_inode() {
         let dir = tempfile::tempdir().expect("a directory");
         let [read, written, other] = ["read", "written", "other"].map(|name| dir.path().join(name));
         let open = [&read, &written].map(|path| {

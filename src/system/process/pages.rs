@@ -1,24 +1,24 @@
-//! Reads a table that the kernel hands out page by page, so that nothing in it is passed over.
+//! Reads a table that the kernel returns page by page, without missing an entry.
 //!
-//! Each `read` gives what fits a page as it is at that moment. What goes from the first page before the second is read moves
-//! all that follows up, and then a line that was there all along is in neither.
+//! Each `read` returns a page of the table as it is at that moment. If an entry of the first page is removed before the
+//! second page is read, all later entries move up, and one that existed all along is in neither page.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 
-/// How often a table of several pages is read until it is twice the same.
+/// Maximum number of reads of a table of several pages until two in a row are equal.
 const TRIES: usize = 16;
 
-/// A table as one reading of it gave it.
+/// The result of reading a table once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reading {
     pub bytes: Vec<u8>,
-    /// Whether it came in one piece.
+    /// Set if one `read` returned the whole table.
     pub is_of_one_moment: bool,
 }
 
 impl Reading {
-    /// Reads a table to its end, or to a limit.
+    /// Reads a table to its end, or up to a limit in bytes.
     pub(super) fn of(mut file: File, limit: usize) -> io::Result<Self> {
         let mut bytes = vec![0; limit];
         let (mut length, mut pieces) = (0, 0);
@@ -35,8 +35,8 @@ impl Reading {
     }
 }
 
-/// Returns the lines of a table, and whether none is missing that was there all the time: it came in one piece, or was the
-/// same twice in a row. Else they are all lines that any reading gave.
+/// Returns the lines of a table, and whether every line that existed all the time is among them: the table came in one
+/// read, or twice in a row alike. Otherwise, returns the lines of all reads.
 pub(super) fn lines(mut read: impl FnMut() -> Option<Reading>) -> Option<(Vec<u8>, bool)> {
     let (mut all, mut last) = (Vec::new(), None);
     for _ in 0..TRIES {
@@ -54,7 +54,7 @@ pub(super) fn lines(mut read: impl FnMut() -> Option<Reading>) -> Option<(Vec<u8
 mod tests {
     use super::*;
 
-    /// Hands out tables one after the other.
+    /// Reads from a cycle of tables.
     fn read(tables: &[(&str, bool)]) -> Option<(String, bool)> {
         let mut tables = tables.iter().cycle();
         let found = lines(|| {
@@ -67,10 +67,10 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_several_pages_counts_when_it_is_twice_the_same() {
+    fn a_table_of_several_pages_is_read_until_two_reads_agree() {
         assert_eq!(read(&[("a\n", true)]), Some(("a\n".to_owned(), true)), "one page is of one moment");
         assert_eq!(read(&[("a\n", false)]), Some(("a\n".to_owned(), true)));
-        // The second lock was moved into the page that had been read.
+        // The second lock moved into the page that had been read.
         let moved = [("a\nb\nc\n", false), ("b\n", false), ("b\nc\n", false), ("b\nc\n", false)];
         assert_eq!(read(&moved), Some(("b\nc\n".to_owned(), true)));
         let (all, is_whole) = read(&[("a\n", false), ("b\n", false)]).expect("lines");

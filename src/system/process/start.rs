@@ -1,13 +1,13 @@
-//! When a process started, which tells it from a later one with the same id.
+//! The start of a process, which distinguishes it from a later one with the same id.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// Linux counts in `/proc` in units of `USER_HZ`, which is 100 on every processor that Rust builds for.
+/// Linux counts in `/proc` in units of `USER_HZ`, which is 100 on every processor that Rust supports.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// When a process started, as its system counts.
+/// The start of a process, in the unit of its system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartTime {
     /// Linux: clock ticks since boot, field 22 of `/proc/PID/stat`.
@@ -17,19 +17,19 @@ pub(crate) enum StartTime {
 }
 
 impl StartTime {
-    /// Reads what Claude Code notes: the ticks on Linux, and what `LC_ALL=C TZ=UTC ps -o lstart=` prints on macOS.
+    /// Parses Claude Code's record: the ticks on Linux, the output of `LC_ALL=C TZ=UTC ps -o lstart=` on macOS.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             return text.parse().ok().map(Self::Ticks);
         }
-        // Days below ten have a second space in front.
+        // Days below ten are preceded by a second space.
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let at = DateTime::strptime("%a %b %d %H:%M:%S %Y", words.join(" ")).ok()?;
         at.to_zoned(TimeZone::UTC).ok().map(|at| Self::Seconds(at.timestamp().as_second()))
     }
 
-    /// Returns the moment, to the second; `booted_at` is the start of the machine in seconds since 1970.
+    /// Returns the time, to the second; `booted_at` is the start of the machine in seconds since 1970.
     pub(super) fn instant(self, booted_at: Option<i64>) -> Option<Timestamp> {
         let seconds = match self {
             Self::Ticks(ticks) => booted_at?.checked_add_unsigned(ticks / TICKS_PER_SECOND)?,
@@ -43,30 +43,30 @@ impl StartTime {
     }
 }
 
-/// Whether a process that was seen earlier still runs.
+/// The state of a process that was recorded earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It does.
+    /// The process still runs.
     Running,
-    /// It does not; its id may have been given to another process since.
+    /// The process has ended; its id may have been reused.
     Ended,
-    /// There is no telling.
+    /// The state cannot be determined.
     Unknown,
 }
 
-/// What is known here and now of the process with an id.
+/// The current information about the process with an id.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
-    /// When it started, as far as the system tells.
+    /// Its start, if the system provides it.
     pub started: Option<StartTime>,
-    /// Whether the id is in use.
+    /// Set if the id is in use.
     pub exists: bool,
-    /// When the process that asks started: whether the system tells such times at all, and in which way.
+    /// The start of the current process: shows whether the system provides start times, and in which unit.
     pub own: Option<StartTime>,
 }
 
 impl Sighting {
-    /// Compares it with the start that was noted for the process; `None` if none was.
+    /// Compares the process with the recorded start; `None` if no start was recorded.
     pub(super) fn is_of(self, noted: Option<StartTime>) -> Presence {
         match (noted, self.started) {
             (Some(noted), Some(now)) if noted.is_comparable(now) => {
@@ -76,7 +76,7 @@ impl Sighting {
                     Presence::Ended
                 }
             }
-            // It was noted on another system, such as in a container on a Mac, whose ids mean nothing here.
+            // Recorded on another system, such as in a container on a Mac, whose ids mean nothing here.
             (Some(noted), _) if self.own.is_some_and(|own| !own.is_comparable(noted)) => Presence::Unknown,
             _ if self.exists => Presence::Unknown,
             _ => Presence::Ended,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_a_moment_once_the_start_of_the_machine_is_known() {
+    fn ticks_are_a_time_if_the_boot_time_is_known() {
         let at = |text: &str| Some(text.parse::<Timestamp>().expect("a time"));
         let boot = at("2026-11-02T15:00:00Z").map(Timestamp::as_second);
         assert_eq!(StartTime::Ticks(12_345).instant(boot), at("2026-11-02T15:02:03Z"));
@@ -122,13 +122,13 @@ mod tests {
             (ticks(7), see(ticks(8), true, ticks(1)), Ended),
             (seconds(7), see(seconds(8), true, seconds(1)), Ended),
             (ticks(7), see(None, false, ticks(1)), Ended),
-            // Nothing was noted, or nothing can be seen.
+            // No start was recorded, or none is visible.
             (None, see(ticks(7), true, ticks(1)), Unknown),
             (None, see(None, false, ticks(1)), Ended),
             (ticks(7), see(None, true, ticks(1)), Unknown),
             (ticks(7), see(None, true, None), Unknown),
             (ticks(7), see(None, false, None), Ended),
-            // It was noted on another system.
+            // Recorded on another system.
             (ticks(7), see(seconds(7), true, seconds(1)), Unknown),
             (ticks(7), see(None, false, seconds(1)), Unknown),
             (seconds(7), see(None, false, ticks(1)), Unknown),

@@ -1,8 +1,8 @@
-//! Looks at paths that recorded data names, bounded in time: a mount whose server is gone gives "unknown".
+//! Accesses paths from recorded data in bounded time: the result for a mount whose server is gone is "unknown".
 //!
-//! A thread that waits for such a server cannot be ended, and the process cannot exit before it. So nothing in this process
-//! looks below a mount of a network or of FUSE before a helper process has: this program once more, one per mount, which is
-//! left behind if it does not answer in time. Paths on local disks are looked at directly.
+//! A thread that waits for such a server cannot be ended, and the process cannot exit before it. So this process
+//! accesses nothing below a network or FUSE mount before a helper process has: another instance of this program, one
+//! per mount, which is left behind if it does not answer in time. Paths on local disks are accessed directly.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
@@ -27,28 +27,28 @@ use mounts::{Kind, Mounts};
 
 /// The only argument of a helper.
 const HELPER: &str = "__look";
-/// How long mounts are waited for at first. All are asked at once, so this is the time for all of them together.
+/// Time limit for the first answers. All mounts are queried at once, so it covers all of them together.
 const PATIENCE: Duration = Duration::from_millis(900);
-/// How long looks at mounts that answered before are waited for, all together.
+/// Total time limit for accesses to mounts that answered before.
 const LATER_PATIENCE: Duration = Duration::from_millis(600);
-/// How long a mount is waited for if others have used up [`LATER_PATIENCE`].
+/// Time limit for a mount if others have used up [`LATER_PATIENCE`].
 const LEAST_PATIENCE: Duration = Duration::from_millis(60);
-/// How many mounts are asked ahead of need.
+/// Maximum number of mounts that are queried in advance.
 const MAX_AHEAD: usize = 32;
-/// How many links are followed, as in the kernel.
+/// Maximum number of links that are followed, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// The mounts of this process, and how far they have been asked.
+/// The mounts of this process, and the state of their queries.
 struct Reach {
     mounts: Mounts,
     /// Directories without links in their paths, and not below a remote mount.
     plain: RwLock<HashSet<OsString>>,
-    /// Paths at which there was nothing, or nothing that may be seen.
+    /// Paths that do not exist, or are not accessible.
     absent: RwLock<HashSet<OsString>>,
     helpers: Mutex<HashMap<PathBuf, Arc<Mutex<Helper>>>>,
-    /// Paths that have been looked at.
+    /// Paths that were accessed successfully by a helper.
     answered: RwLock<HashSet<OsString>>,
-    /// Milliseconds that were spent on waiting for nothing.
+    /// Milliseconds that were spent on waiting in vain.
     wasted: AtomicU64,
     /// Mounts that did not answer, each with the sessions whose directories are there.
     silent: Mutex<Silent>,
@@ -63,30 +63,30 @@ struct Silent {
 static REACH: LazyLock<Reach> =
     LazyLock::new(|| Reach::new(if cfg!(test) { Mounts::default() } else { Mounts::read() }));
 
-/// How the reason ends for which a look at a path of a silent mount fails; it begins with the mount point.
+/// The end of the error message for a path on a silent mount; the message begins with the mount point.
 pub(crate) const NO_ANSWER: &str = "does not answer";
 
-/// Returns whether a look at a path comes back in time.
+/// Returns whether the mount of a path answers in time.
 pub(crate) fn answers(path: &Path) -> bool {
     REACH.silent_mount(path).is_none()
 }
 
-/// Returns whether a path is a directory; `None` if its mount does not answer. A path that is not absolute is none here.
+/// Returns whether a path is a directory; `None` if its mount does not answer. A relative path gives `false`.
 pub(crate) fn is_dir(path: &Path) -> Option<bool> {
     known(metadata(path).map(|metadata| metadata.is_dir()))
 }
 
-/// Returns whether there is something at a path; `None` if its mount does not answer.
+/// Returns whether a path exists; `None` if its mount does not answer.
 pub(crate) fn exists(path: &Path) -> Option<bool> {
     known(metadata(path).map(|_| true))
 }
 
-/// Returns whether there is something at a path, a dangling link included; `None` if its mount does not answer.
+/// Returns whether a path exists, even as a dangling link; `None` if its mount does not answer.
 pub(crate) fn exists_itself(path: &Path) -> Option<bool> {
     known(symlink_metadata(path).map(|_| true))
 }
 
-/// Returns whether a path is a file; an unanswered look counts as none.
+/// Returns whether a path is a file; `false` if its mount does not answer.
 pub(crate) fn is_file(path: &Path) -> bool {
     metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
@@ -121,7 +121,8 @@ pub(crate) fn read_dir(path: &Path) -> io::Result<std::fs::ReadDir> {
     std::fs::read_dir(check(path)?)
 }
 
-/// Fails for a path whose mount does not answer, and for one that is not absolute: data cannot mean the caller's directory.
+/// Fails for a path whose mount does not answer, and for a relative path: recorded data cannot mean the caller's
+/// directory.
 fn check(path: &Path) -> io::Result<&Path> {
     if path.is_relative() {
         return Err(io::ErrorKind::NotFound.into());
@@ -137,12 +138,12 @@ pub(crate) fn refuse_silent(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether any mount is remote, so that a look may take long.
+/// Returns whether any mount is remote, so that an access may take long.
 pub(crate) fn any_remote() -> bool {
     REACH.mounts.any_remote()
 }
 
-/// Notes a session, by a number of its own, whose directory is on a mount that does not answer.
+/// Records a session, by a unique number, whose directory is on a mount that does not answer.
 pub(crate) fn note_session(dir: &Path, session: u64) {
     if let Some(point) = REACH.silent_mount(dir) {
         lock(&REACH.silent).sessions.entry(point).or_default().insert(session);
@@ -152,9 +153,9 @@ pub(crate) fn note_session(dir: &Path, session: u64) {
 /// A mount that does not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SilentMount {
-    /// Where it is mounted.
+    /// The mount point.
     pub point: PathBuf,
-    /// How many sessions have their directories there.
+    /// Number of sessions whose directories are there.
     pub sessions: usize,
 }
 
@@ -169,7 +170,7 @@ pub(crate) fn unreported() -> Vec<SilentMount> {
     new.map(|(point, sessions)| SilentMount { point: point.clone(), sessions: sessions.len() }).collect()
 }
 
-/// Ends the helpers that still answer, before this process becomes another program.
+/// Ends the helpers that still answer, before this process executes another program.
 pub(crate) fn end_helpers() {
     if !any_remote() {
         return;
@@ -185,7 +186,7 @@ pub(crate) fn end_helpers() {
     }
 }
 
-/// Runs as a helper, if that is what the arguments ask for: reads paths that end in NUL, and answers each with a byte.
+/// Runs as a helper, if the arguments request it: reads paths that end in NUL, and answers each with a byte.
 #[expect(clippy::disallowed_methods, reason = "a helper has no terminal: its streams are pipes of this program")]
 pub(crate) fn answer(first_args: &[Option<OsString>; 3]) -> Option<Exit> {
     let [_, Some(asked), None] = first_args else { return None };
@@ -199,7 +200,7 @@ pub(crate) fn answer(first_args: &[Option<OsString>; 3]) -> Option<Exit> {
         path.pop_if(|byte| *byte == 0);
         let asked = PathBuf::from(OsString::from_vec(std::mem::take(&mut path)));
         if is_first {
-            // Most file systems answer this from no cache.
+            // Most file systems do not answer this from a cache.
             let _ = rustix::fs::statfs(&asked);
         }
         is_first = false;
@@ -214,30 +215,30 @@ pub(crate) fn answer(first_args: &[Option<OsString>; 3]) -> Option<Exit> {
     Some(Exit::Ok)
 }
 
-/// A process that looks at a mount.
+/// A process that accesses a mount.
 struct Helper {
     child: Option<Child>,
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
     state: State,
-    /// Until when the first answer is waited for.
+    /// Deadline for the first answer.
     until: Instant,
-    /// Whether it was started together with those of other mounts, so that all are waited for at once.
+    /// Set if it was started together with the helpers of other mounts, so that all share one wait.
     is_ahead: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing was heard of it yet.
+    /// It has not answered yet.
     Started,
     Answering,
     Silent,
-    /// No helper can be started here.
+    /// No helper can be started on this system.
     Unasked,
 }
 
 impl Helper {
-    /// Starts a process that looks at the mount point.
+    /// Starts a process that accesses the mount point.
     fn start(point: &Path, patience: Duration, is_ahead: bool) -> Self {
         let started = Self::spawn();
         let (state, child) = match started {
@@ -256,14 +257,15 @@ impl Helper {
     }
 
     fn spawn() -> io::Result<Child> {
-        // The link leads to this very program even after another version took its place.
+        // The link leads to this executable even after another version has replaced it.
         let own = if cfg!(target_os = "linux") {
             Some(PathBuf::from("/proc/self/exe"))
         } else {
             std::env::current_exe().ok()
         };
         let mut command = Command::new(own.ok_or(io::ErrorKind::NotFound)?);
-        // A group of its own, so that ^C reaches only this program; that ends it by closing the pipe.
+        // A separate process group, so that ^C reaches only this program, which then closes the pipe and so ends the
+        // helper.
         command.arg(HELPER).env_clear().current_dir("/").process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
     }
@@ -293,14 +295,14 @@ impl Helper {
     fn give_up(&mut self) {
         self.state = State::Silent;
         (self.input, self.output) = (None, None);
-        // It may be past ending until the server is back; then this ends it. Nobody waits for that.
+        // The helper may be unkillable until the server is back, when this ends it. Do not wait for it.
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
         }
     }
 }
 
-/// What a path leads into: a remote mount, and the path below it as far as it is known.
+/// A remote mount that a path leads to, and the path below it as far as it is known.
 struct Remote {
     point: PathBuf,
     path: PathBuf,
@@ -319,7 +321,7 @@ impl Reach {
         }
     }
 
-    /// Returns the mount point below which a path is not answered for.
+    /// Returns the mount point of a path if the mount does not answer.
     fn silent_mount(&self, path: &Path) -> Option<PathBuf> {
         if !self.mounts.any_remote() || path.is_relative() {
             return None;
@@ -332,7 +334,7 @@ impl Reach {
         Some(remote.point)
     }
 
-    /// Follows a path over links up to the first remote mount, which is not touched; `None` if it leads to none.
+    /// Follows a path over links up to the first remote mount, without accessing the mount; `None` if there is none.
     fn remote(&self, path: &Path) -> Option<Remote> {
         let mut real = OsString::from("/");
         let mut rest: Vec<OsString> = Vec::new();
@@ -420,7 +422,7 @@ impl Reach {
         LATER_PATIENCE.saturating_sub(wasted).max(LEAST_PATIENCE)
     }
 
-    /// Returns the helper of a mount; the first time, those of all mounts are started, so that they are waited for at once.
+    /// Returns the helper of a mount. The first call starts the helpers of all mounts, so that all share one wait.
     fn helper(&self, point: &Path) -> Arc<Mutex<Helper>> {
         let mut helpers = lock(&self.helpers);
         if helpers.is_empty() {

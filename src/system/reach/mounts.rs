@@ -1,4 +1,4 @@
-//! The mount table: which mount points there are, and on which of them a look may wait for a server.
+//! The mount table: the mount points, and those where an access may wait for a server.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,10 +11,10 @@ use foldhash::HashMap;
 /// The mounts of this process (proc(5)).
 const TABLE: &str = "/proc/self/mountinfo";
 const MAX_TABLE: u64 = 16 * 1024 * 1024;
-/// Lists mounts without asking any server, where there is no such file.
+/// Lists mounts without contacting any server, on systems without the table.
 const MOUNT: &str = "/sbin/mount";
 
-/// File systems of disks and of the kernel itself. Any other may wait for a server, or for a program.
+/// File systems of disks and of the kernel itself. Any other may wait for a server or a program.
 const LOCAL: &[&str] = &[
     "aufs",
     "bcachefs",
@@ -70,18 +70,18 @@ const LOCAL: &[&str] = &[
     "zfs",
 ];
 
-/// What answers for a mount.
+/// The provider of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The kernel, from a disk or from memory.
     Local,
-    /// A server, or a program of FUSE.
+    /// A server, or a FUSE program.
     Remote,
-    /// A program that mounts what a path names when it is looked at.
+    /// A program that mounts a path when it is accessed.
     Automounter,
 }
 
-/// Mount points, by the names that the kernel gives them.
+/// Mount points, under the names that the kernel uses.
 #[derive(Debug, Default)]
 pub(super) struct Mounts {
     kinds: HashMap<OsString, Kind>,
@@ -89,7 +89,7 @@ pub(super) struct Mounts {
 }
 
 impl Mounts {
-    /// Reads the table; without one every mount counts as local.
+    /// Reads the table; without one, every mount counts as local.
     pub(super) fn read() -> Self {
         if cfg!(target_os = "linux") {
             return table().map(|table| Self::of_linux(&table)).unwrap_or_default();
@@ -98,7 +98,8 @@ impl Mounts {
         listed.map(|listed| Self::of_bsd(&listed.stdout)).unwrap_or_default()
     }
 
-    /// Parses `36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw`; of two lines about one point the last is on top.
+    /// Parses `36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw`. If two lines have the same mount point, the
+    /// last one is on top.
     fn of_linux(table: &[u8]) -> Self {
         let mount = |line: &[u8]| {
             let mut fields = line.split(|byte| *byte == b' ');
@@ -130,29 +131,29 @@ impl Mounts {
 
     fn of(mounts: impl Iterator<Item = (OsString, Kind)>) -> Self {
         let mut kinds: HashMap<OsString, Kind> = mounts.collect();
-        // Without its root nothing runs here, this program included.
+        // If the root did not answer, no program would run, including this one.
         kinds.remove(OsStr::new("/"));
         let any_remote = kinds.values().any(|kind| *kind != Kind::Local);
         Self { kinds, any_remote }
     }
 
-    /// Returns whether a look at any of them may wait for a server.
+    /// Returns whether an access to any mount may wait for a server.
     pub(super) fn any_remote(&self) -> bool {
         self.any_remote
     }
 
-    /// Returns what is mounted at a path.
+    /// Returns the kind of the mount at a path.
     pub(super) fn at(&self, point: &OsStr) -> Option<Kind> {
         self.kinds.get(point).copied()
     }
 
-    /// Returns the mount points that may be asked ahead of need: a look at an automounter would mount something.
+    /// Returns the mount points that may be queried in advance; accessing an automounter would mount something.
     pub(super) fn ahead(&self) -> impl Iterator<Item = &Path> {
         self.kinds.iter().filter(|(_, kind)| **kind == Kind::Remote).map(|(point, _)| Path::new(point))
     }
 }
 
-/// Reads the table. `fsio` asks this module before it opens anything, so it is of no use here.
+/// Reads the table. `fsio` calls this module before it opens a file, so it cannot be used here.
 fn table() -> io::Result<Vec<u8>> {
     let (flags, mode) = (rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty());
     let mut table = Vec::new();
@@ -168,7 +169,7 @@ fn kind_of(name: &str) -> Kind {
     }
 }
 
-/// Replaces `\040` by a blank, and other bytes that are written so.
+/// Decodes `\040` to a blank, and other escaped bytes.
 fn unescaped(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut at = 0;
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_linux_names_servers_and_disks() {
+    fn the_linux_table_names_servers_and_disks() {
         let table = b"27 1 254:0 / / rw - fuse.root x rw\n28 27 0:25 / /mnt/a\\040b rw,relatime shared:1 - nfs4 s:/x rw\n\
             29 27 0:26 / /data rw - ext4 /dev/sdb rw\n30 27 0:27 / /net rw - autofs auto rw\n31 27 0:28 / /top rw - nfs x rw\n\
             32 27 0:29 / /top rw - tmpfs x rw\n33 27 0:30 / /new rw - unheard-of x rw\nnonsense\n";
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_a_mac_names_servers_and_disks() {
+    fn the_macos_table_names_servers_and_disks() {
         let table = b"/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\ndevfs on /dev (devfs, local, nobrowse)\n\
             /dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled)\nmap auto_home on /home (autofs, automounted)\n\
             //ana@nas/share on /Volumes/my share (x) (smbfs, nodev, nosuid, mounted by ana)\n";

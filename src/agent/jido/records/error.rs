@@ -1,8 +1,8 @@
-//! Why JidoCode refuses to load a file, in its own words.
+//! The reasons why JidoCode refuses to load a file, with JidoCode's own names.
 
 use super::SCHEMA_VERSION;
 
-/// Why JidoCode refuses to load a file; in parentheses, the name that JidoCode itself has for it.
+/// The reason why JidoCode refuses to load a file, with JidoCode's own name for it in parentheses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LoadError {
@@ -12,16 +12,16 @@ pub enum LoadError {
     /// The file is not JSON.
     #[error("JidoCode refuses it: not JSON: {0} (invalid_json)")]
     InvalidJson(String),
-    /// The signature does not fit the contents.
+    /// The signature does not match the contents.
     #[error("JidoCode refuses it: the signature does not match (signature_verification_failed)")]
     SignatureVerificationFailed,
     /// The JSON is not an object.
     #[error("JidoCode refuses it: not an object (not_a_map)")]
     NotAMap,
-    /// Keys are absent.
+    /// Keys are missing.
     #[error("JidoCode refuses it: missing fields: {} (missing_fields)", .0.join(", "))]
     MissingFields(Vec<&'static str>),
-    /// The version is not a whole number from 1.
+    /// The version is not an integer of at least 1.
     #[error("JidoCode refuses it: the version is not a positive integer (invalid_version)")]
     InvalidVersion,
     /// The id is not a string.
@@ -42,23 +42,23 @@ pub enum LoadError {
     /// The todos are not a list.
     #[error("JidoCode refuses it: the todos are not a list (invalid_todos)")]
     InvalidTodos,
-    /// The version is newer than any that JidoCode knows.
+    /// The version is newer than any that JidoCode supports.
     #[error("JidoCode refuses it: the version is newer than {SCHEMA_VERSION} (unsupported_version)")]
     UnsupportedVersion,
-    /// A message of the conversation is wrong.
+    /// A message of the conversation is invalid.
     #[error("JidoCode refuses it: message {}: {reason} (invalid_message)", .index + 1)]
     InvalidMessage {
-        /// Which one, from 0.
+        /// Its index, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: Reason,
     },
-    /// A task is wrong.
+    /// A task is invalid.
     #[error("JidoCode refuses it: todo {}: {reason} (invalid_todo)", .index + 1)]
     InvalidTodo {
-        /// Which one, from 0.
+        /// Its index, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: Reason,
     },
     /// `created_at` or `updated_at` is not a time.
@@ -66,12 +66,12 @@ pub enum LoadError {
     InvalidTimestamp {
         /// The key.
         field: &'static str,
-        /// JidoCode's word for it: a `null` has one of its own.
+        /// JidoCode's word for the problem; there is a separate one for `null`.
         reason: &'static str,
     },
 }
 
-/// What is wrong with a message or a task, in JidoCode's words.
+/// The problem with a message or a task, in JidoCode's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     #[error("not_a_map")]

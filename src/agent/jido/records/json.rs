@@ -1,4 +1,4 @@
-//! JSON that is looked at in place: a value stays a slice of the file until it is needed.
+//! JSON parsed in place: a value is a slice of the file until it is needed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{LoadError, MAX_FILE_BYTES};
 
-/// Returns the one object that the file must be. Like all values here it stays a slice of the file until it is needed.
+/// Returns the object that the file must consist of, as a slice of the file.
 pub(in crate::agent::jido) fn document(bytes: &[u8]) -> Result<&str, LoadError> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(LoadError::FileTooLarge);
@@ -19,10 +19,11 @@ pub(in crate::agent::jido) fn document(bytes: &[u8]) -> Result<&str, LoadError> 
     object(raw.get()).ok_or(LoadError::NotAMap)
 }
 
-/// Visits the members of an object, or with empty keys the elements of a list, in the order of the file.
+/// Calls a function with the members of an object, or with the elements of a list and empty keys, in the order of the
+/// file.
 ///
-/// One at a time, so that a hostile list of millions of zeros costs no memory beyond the file. A value is a slice of the
-/// file, found well-formed when the file was read.
+/// They are not collected, so that a hostile list of millions of zeros needs no memory in addition to the file. A value
+/// is a slice of the file, which was found well-formed when the file was read.
 pub(in crate::agent::jido) fn walk<'a, E: From<LoadError>>(
     json: &'a str,
     visit: impl FnMut(Cow<'a, str>, &'a str) -> Result<(), E>,
@@ -80,7 +81,7 @@ where
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Returns the string that a JSON value is, if it is one.
+/// Decodes a JSON value if it is a string.
 pub(in crate::agent::jido) fn string(json: &str) -> Result<Option<Cow<'_, str>>, LoadError> {
     if !json.starts_with('"') {
         return Ok(None);
@@ -91,12 +92,12 @@ pub(in crate::agent::jido) fn string(json: &str) -> Result<Option<Cow<'_, str>>,
     }
 }
 
-/// The one thing that can be wrong with JSON that was found well-formed before.
+/// The only possible error in JSON that was found well-formed before.
 fn unpaired_surrogate() -> LoadError {
     LoadError::InvalidJson("a string holds half of a surrogate pair".to_owned())
 }
 
-/// Picks some members of an object. Of two with the same key the first counts, as in Jason (its issue 33).
+/// Returns some members of an object. If two keys are equal, the first one wins, as in Jason (its issue 33).
 pub(super) fn fields<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Result<[Option<&'a str>; N], LoadError> {
     let mut found = [None; N];
     walk(object, |key, value| {
@@ -108,7 +109,7 @@ pub(super) fn fields<'a, const N: usize>(object: &'a str, names: [&str; N]) -> R
     Ok(found)
 }
 
-/// Returns all of `found`, or the names of those that are absent. A `null` is not absent.
+/// Returns all of `found`, or the names of the missing ones. A `null` is not missing.
 pub(super) fn present<'a, const N: usize>(
     found: [Option<&'a str>; N],
     names: [&'static str; N],

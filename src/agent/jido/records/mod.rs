@@ -1,8 +1,8 @@
-//! What a JidoCode session file says, judged as JidoCode judges it when it loads one.
+//! Parses a JidoCode session file and validates it like JidoCode.
 //!
 //! The rules are those of agentjido/jido_code 03efe8eb (`lib/jido_code/session/persistence/`): the same checks in the
-//! same order, so the first complaint here is the reason JidoCode itself would give. The signature is checked apart,
-//! in [`crate::agent::jido::signature`], because that needs a key of the machine.
+//! same order, so the first error here is the reason that JidoCode itself would give. The signature is checked
+//! separately, in [`crate::agent::jido::signature`], because that needs a key of the machine.
 
 use std::borrow::Cow;
 
@@ -17,10 +17,10 @@ mod json;
 #[cfg(test)]
 mod tests;
 
-/// The size of the largest file that JidoCode loads.
+/// Maximum size in bytes of a file that JidoCode loads.
 pub(crate) const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 
-/// The newest schema that JidoCode knows.
+/// The newest schema that JidoCode supports.
 const SCHEMA_VERSION: u64 = 1;
 
 const DEFAULT_MODEL: &str = "claude-3-5-sonnet-20241022";
@@ -28,55 +28,56 @@ const DEFAULT_MODEL: &str = "claude-3-5-sonnet-20241022";
 /// A session that JidoCode would load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JidoSession {
-    /// The id in the file. JidoCode deletes by this id, so it matters when the file name says another.
+    /// The id in the file. JidoCode deletes by this id, so it matters if the file name contains another one.
     pub id: String,
     /// The name that the user gave.
     pub name: String,
-    /// The directory of the project, as written: it may not exist, and may not be absolute.
+    /// The directory of the project, as written: it may not exist, and may be relative.
     pub project_path: String,
-    /// The model, or JidoCode's default; `None` if the file says something that is not a string.
+    /// The model, or JidoCode's default; `None` if the value is not a string.
     pub model: Option<String>,
-    /// When the session began.
+    /// The time of the start.
     pub created_at: Timestamp,
-    /// When the session last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
-    /// When the session was closed and this file written; `None` if that is not a time, which JidoCode tolerates.
+    /// The time at which the session was closed and this file written; `None` if it is not a time, which JidoCode
+    /// tolerates.
     pub closed_at: Option<Timestamp>,
-    /// The conversation, oldest first.
+    /// The conversation, the oldest message first.
     pub messages: Vec<JidoMessage>,
-    /// The signature, unverified. `None` means that JidoCode takes the file for a legacy one and accepts it; one
-    /// that is not a string is given as its JSON, and never verifies.
+    /// The signature, unverified. `None` means that JidoCode treats the file as a legacy one and accepts it; a value
+    /// that is not a string is kept as JSON, and never verifies.
     pub signature: Option<String>,
 }
 
 /// A message of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JidoMessage {
-    /// Who speaks.
+    /// The role of the author.
     pub role: JidoRole,
     /// The text.
     pub content: String,
-    /// When it was said.
+    /// The time of the message.
     pub timestamp: Timestamp,
 }
 
-/// Who speaks in a message.
+/// The role of the author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JidoRole {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
     /// JidoCode.
     System,
-    /// A tool, answering the model.
+    /// A tool that answers the model.
     Tool,
 }
 
-/// Reads a session file, or says why JidoCode would not.
+/// Parses a session file, or returns the reason why JidoCode would refuse it.
 ///
-/// Unknown keys are skipped unread: half a surrogate pair or a number beyond any double goes unnoticed there, though
-/// JidoCode stumbles over it.
+/// Unknown keys are skipped unread: a lone surrogate or a number beyond any double is not detected there, though
+/// JidoCode refuses it.
 pub(crate) fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
     const REQUIRED: [&str; 10] = [
         "version",
@@ -111,7 +112,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
 
     let [provider, model] = fields(config, ["provider", "model"])?;
     let [language, history, signature] = fields(document, ["language", "prompt_history", "signature"])?;
-    // Nothing here needs these, but they are read as JidoCode reads them: an error in them is one.
+    // Unused members, which are parsed because JidoCode refuses a file with an error in them.
     [provider, language].into_iter().flatten().try_for_each(|json| text(json).map(drop))?;
     walk(history.and_then(list).unwrap_or("[]"), |_, json| text(json).map(drop))?;
     Ok(JidoSession {
@@ -164,10 +165,10 @@ fn todo(index: usize, json: &str) -> Result<(), LoadError> {
     text(active_form)?.map(drop).ok_or_else(|| refuse(Reason::InvalidActiveForm))
 }
 
-/// Reads a time by the rules of Elixir's `DateTime.from_iso8601/1`.
+/// Parses a time by the rules of Elixir's `DateTime.from_iso8601/1`.
 ///
 /// They are narrower than jiff's: full seconds, no 60th, an offset, capital `T` and `Z`, no `-00:00`. They are wider in
-/// the fraction, which may be of any length and is cut to microseconds.
+/// the fraction, which may have any length and is truncated to microseconds.
 pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     let (clock, rest) = text.split_at_checked(19)?;
     if !is_shaped(clock, "0000-00-00T00:00:00") || clock.ends_with("60") {
@@ -187,7 +188,7 @@ pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     format!("{clock}.{micros}{offset}").parse().ok()
 }
 
-/// Returns whether `text` looks like `shape`, where `0` matches a digit, `+` a sign, and `T` itself or a space.
+/// Returns whether `text` matches `shape`, in which `0` matches a digit, `+` a sign, and `T` itself or a space.
 fn is_shaped(text: &str, shape: &str) -> bool {
     text.len() == shape.len()
         && text.bytes().zip(shape.bytes()).all(|(byte, shape)| match shape {
@@ -214,7 +215,7 @@ fn required_time(field: &'static str, json: &str) -> Result<Timestamp, LoadError
     time(json)?.ok_or(LoadError::InvalidTimestamp { field, reason })
 }
 
-/// Reads an integer from 1. One with a fraction or an exponent is a float to JidoCode, whatever its value.
+/// Parses an integer of at least 1. A number with a fraction or an exponent is a float to JidoCode, whatever its value.
 fn positive(json: &str) -> Option<u64> {
     let is_positive = json != "0" && json.bytes().all(|digit| digit.is_ascii_digit());
     is_positive.then(|| json.parse().unwrap_or(u64::MAX))

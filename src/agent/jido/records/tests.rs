@@ -1,4 +1,4 @@
-//! What JidoCode takes and refuses.
+//! Files that JidoCode accepts and refuses.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn a_good_session_is_read_in_full() {
 }
 
 #[test]
-fn what_jido_code_tolerates_is_tolerated() {
+fn deviations_that_jidocode_tolerates_are_accepted() {
     let session = changed("/closed_at", Some(json!("soon"))).expect("a session");
     assert_eq!(session.closed_at, None);
     let session = changed("/closed_at", Some(Value::Null)).expect("a session");
@@ -135,7 +135,7 @@ fn a_wrong_message_or_todo_is_pointed_at() {
 }
 
 #[test]
-fn the_version_is_judged_before_the_contents_but_after_their_types() {
+fn the_version_is_checked_after_types_and_before_contents() {
     let text = good().to_string().replace("\"version\":1", "\"version\":2");
     let refused = |from, to| parse(text.replace(from, to).as_bytes()).expect_err("a refusal");
     assert_eq!(refused("\"role\":\"user\"", "\"role\":0").code(), "unsupported-version");
@@ -154,7 +154,7 @@ fn all_missing_fields_are_listed_in_the_order_of_jido_code() {
 }
 
 #[test]
-fn what_is_not_an_object_or_not_json_is_refused() {
+fn other_json_values_and_other_texts_are_refused() {
     let table: [(&[u8], &str); 8] = [
         (b"[1]", "not-a-map"),
         (b" null ", "not-a-map"),
@@ -171,7 +171,7 @@ fn what_is_not_an_object_or_not_json_is_refused() {
 }
 
 #[test]
-fn of_two_equal_keys_the_first_counts() {
+fn the_first_of_two_equal_keys_wins() {
     let text = good().to_string().replacen('{', r#"{"name":"first","na\u006de":3,"#, 1);
     assert_eq!(parse(text.as_bytes()).expect("a session").name, "first");
 }
@@ -194,7 +194,7 @@ fn deep_nesting_in_an_unknown_field_is_skipped_without_a_crash() {
 
 #[test]
 fn times_are_taken_as_elixir_takes_them() {
-    // The answers of DateTime.from_iso8601/1 in Elixir 1.14.
+    // The results of DateTime.from_iso8601/1 in Elixir 1.14.
     let table = [
         ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"),
         ("2026-01-02 03:04:05Z", "2026-01-02T03:04:05Z"),

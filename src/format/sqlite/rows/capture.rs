@@ -1,29 +1,30 @@
-//! Finds every row of a session in a database, and writes each as a line.
+//! Finds every row of a session in a database and writes each as a line.
 
 use std::io;
 
 use super::{Head, Part, Table, VERSION};
 use crate::format::sqlite::{Db, Query, QueryError, Row};
 
-/// Which rows of a database belong to a session.
+/// The tables and columns by which rows belong to a session.
 #[derive(Debug)]
 pub(crate) struct Owned {
     /// The tables of sessions, whose ids are in `id`.
     pub sessions: &'static [&'static str],
     /// The columns that name a session in other tables.
     pub names: &'static [&'static str],
-    /// Tables of some versions that name no session: the column, and the table with the `id` that is in it.
+    /// Tables of some versions without a session column: the table, its column, and the table whose `id` that column
+    /// holds.
     pub through: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// What became of a look for the rows of a session.
+/// The result of capturing the rows of a session.
 #[derive(Debug)]
 pub(crate) enum Captured {
-    /// All of them were shown.
+    /// All rows were shown.
     Whole,
     /// There is no such session.
     Missing,
-    /// Whoever was shown the rows could not take them.
+    /// The receiver of the rows failed.
     Refused(io::Error),
 }
 
@@ -31,18 +32,18 @@ pub(crate) enum Captured {
 struct Source {
     table: Table,
     has_rowid: bool,
-    /// Columns that name a row of another table: the column, that table, and its column.
+    /// Columns that refer to another table: the column, that table, and its column.
     links: Vec<(String, String, String)>,
-    /// Which of its rows belong to the session `?1`.
+    /// The condition for the rows of the session `?1`; `None` if the table has none.
     condition: Option<String>,
 }
 
-/// The tables of a database that hold rows of sessions, found once for any number of them.
+/// The tables of a database that hold rows of sessions, found once for any number of sessions.
 #[derive(Debug)]
 pub(crate) struct Tables<'a>(Vec<(Table, Query<'a>)>);
 
 impl<'a> Tables<'a> {
-    /// Finds them.
+    /// Finds the tables and prepares their queries.
     pub(crate) fn of(db: &'a Db, owned: &Owned) -> Result<Self, QueryError> {
         let mut sources = sources(db, owned)?;
         sources.retain(|source| source.condition.is_some());
@@ -54,7 +55,7 @@ impl<'a> Tables<'a> {
         Ok(Self(tables.collect::<Result<_, QueryError>>()?))
     }
 
-    /// Shows the lines of a session, each with its end.
+    /// Calls a function with each line of a session, including its line end.
     pub(crate) fn capture(
         &mut self,
         id: &str,
@@ -89,7 +90,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Writes a row: its number first, then its values.
+/// Writes a row: its row number, then its values.
 fn row_line(row: &Row<'_>, columns: usize, line: &mut Vec<u8>) -> io::Result<()> {
     line.extend_from_slice(b"{\"rowid\":");
     row.value(0).write(line)?;
@@ -109,7 +110,7 @@ impl Source {
         self.table.columns.iter().any(|known| known == column)
     }
 
-    /// Returns the query for its rows: the number of each, if it has one, then its values.
+    /// Returns the query for the rows of the session: the row number, if there is one, then the values.
     fn select(&self) -> String {
         let number = ["rowid", "_rowid_", "oid"]
             .into_iter()
@@ -126,7 +127,7 @@ impl Source {
     }
 }
 
-/// Returns every table, those that have rows of a session with the condition for these.
+/// Returns all tables; those that hold rows of a session have a condition.
 fn sources(db: &Db, owned: &Owned) -> Result<Vec<Source>, QueryError> {
     let mut sources = tables(db)?;
     for source in &mut sources {
@@ -139,7 +140,7 @@ fn sources(db: &Db, owned: &Owned) -> Result<Vec<Source>, QueryError> {
         let names: Vec<String> = names.map(|name| format!("{} = ?1", quoted(name))).collect();
         source.condition = (!names.is_empty()).then(|| names.join(" OR "));
     }
-    // What belongs to a row of the session belongs to it too.
+    // Rows that refer to a row of the session belong to the session too.
     loop {
         let found = sources.iter().enumerate().find_map(|(at, source)| {
             if source.condition.is_some() {
@@ -179,12 +180,12 @@ fn sources(db: &Db, owned: &Owned) -> Result<Vec<Source>, QueryError> {
     Ok(sources)
 }
 
-/// Returns the condition that a column holds what another one holds in some rows.
+/// Returns the condition that a column equals another column in the matching rows of a table.
 fn among(column: &str, other: &str, table: &str, condition: &str) -> String {
     format!("{} IN (SELECT {} FROM {} WHERE {condition})", quoted(column), quoted(other), quoted(table))
 }
 
-/// Returns the tables that hold rows of their own, and are not made from others by SQLite.
+/// Returns the tables that store rows, without those that SQLite derives from others.
 fn tables(db: &Db) -> Result<Vec<Source>, QueryError> {
     let mut sources = Vec::new();
     let sql = "SELECT list.name, made.sql, list.wr FROM pragma_table_list AS list JOIN sqlite_schema AS made \
@@ -204,7 +205,7 @@ fn tables(db: &Db) -> Result<Vec<Source>, QueryError> {
         db.query("SELECT name FROM pragma_table_info(?1) ORDER BY cid", &[&table.table], |row| {
             table.columns.extend(row.text(0));
         })?;
-        // One of several columns does not name a row.
+        // A column of a composite key does not identify a row.
         let sql = "SELECT \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?1) \
                    WHERE \"to\" IS NOT NULL GROUP BY id HAVING count(*) = 1 ORDER BY id";
         db.query(sql, &[&table.table], |row| {
@@ -214,7 +215,7 @@ fn tables(db: &Db) -> Result<Vec<Source>, QueryError> {
     Ok(sources)
 }
 
-/// Returns a name as SQL takes it, whatever it holds.
+/// Quotes a name for SQL, whatever characters it contains.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

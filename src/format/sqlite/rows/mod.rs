@@ -1,7 +1,7 @@
-//! All rows of one session in a database as records, a line each: what an archive keeps of such a session.
+//! All rows of one session in a database as records, one per line: the form in which an archive stores such a session.
 //!
-//! docs/archive.md fixes the format. Every value keeps its type and its bytes; the statements that made the tables are
-//! kept to be read by people, and are never run.
+//! docs/archive.md specifies the format. Every value keeps its type and its bytes; the statements that created the
+//! tables are kept for human readers and are never run.
 
 use std::io::{self, BufRead, Write as _};
 
@@ -21,18 +21,18 @@ pub(crate) use capture::{Captured, Owned, Tables};
 pub(crate) use rebuilt::rebuild;
 pub(crate) use script::script;
 
-/// The version of the records; they are of no use to a program that does not know it.
+/// The version of the records; a program that does not know it cannot use them.
 const VERSION: u32 = 1;
 
-/// How the rows of a table belong to a session.
+/// The way in which the rows of a table belong to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Part {
-    /// Other sessions have these rows in common with it, and its own row names them.
+    /// Rows that the session shares with others, and that its own row refers to.
     Context,
-    /// Its own row, which changes with every turn.
+    /// The session's own row, which changes with every turn.
     Session,
-    /// Everything else of it.
+    /// All other rows of the session.
     Rows,
 }
 
@@ -41,15 +41,15 @@ pub(crate) enum Part {
 pub(crate) struct Table {
     /// Its name.
     pub table: String,
-    /// How its rows belong to the session.
+    /// The way in which its rows belong to the session.
     pub part: Part,
     /// Its columns, in the order of the values.
     pub columns: Vec<String>,
-    /// The statement that made it.
+    /// The statement that created it.
     pub sql: String,
 }
 
-/// A row, its values still as they are written.
+/// A row whose values are not parsed yet.
 #[derive(Debug, Deserialize)]
 struct RowLine<'a> {
     rowid: Option<i64>,
@@ -62,7 +62,7 @@ struct Head {
     rows: u32,
 }
 
-/// A value that JSON has no form for.
+/// A value that JSON cannot represent.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Odd {
@@ -71,16 +71,16 @@ enum Odd {
     Real(String),
 }
 
-/// What a reader of records is shown.
+/// A receiver of records.
 pub(crate) trait Reader {
     /// Begins a table.
     fn table(&mut self, table: &Table) -> io::Result<()>;
 
-    /// Takes a row of it; `line` is how it was written.
+    /// Takes a row of the table; `line` is the row as written.
     fn row(&mut self, rowid: Option<i64>, values: Vec<Owner>, line: &[u8]) -> io::Result<()>;
 }
 
-/// Shows every record.
+/// Parses all records and passes them to `reader`.
 pub(crate) fn read(mut lines: impl BufRead, reader: &mut dyn Reader) -> io::Result<()> {
     let (mut line, mut columns) = (Vec::new(), None);
     let mut next = |line: &mut Vec<u8>| {
@@ -115,7 +115,7 @@ fn odd(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
 
-/// Reads a value. The text of a number is read here, because a parser may round it.
+/// Parses a value. A number is parsed from its text, because serde_json may round it.
 fn value(raw: &RawValue) -> io::Result<Owner> {
     let text = raw.get();
     let number = |text: &str| text.parse().map(Owner::Real).map_err(|_| odd("a number cannot be read"));
@@ -133,12 +133,12 @@ fn value(raw: &RawValue) -> io::Result<Owner> {
 }
 
 impl Value<'_> {
-    /// Writes it as JSON.
+    /// Writes the value as JSON.
     fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
         match *self {
             Self::Null => out.extend_from_slice(b"null"),
             Self::Integer(number) => write!(out, "{number}")?,
-            // It always has a point or an exponent, and is as short as it can be without being another.
+            // `{:?}` always writes a point or an exponent, and the shortest text that parses to the same number.
             Self::Real(number) if number.is_finite() => write!(out, "{number:?}")?,
             Self::Real(number) => serde_json::to_writer(out, &Odd::Real(number.to_string()))?,
             Self::Text(bytes) => match std::str::from_utf8(bytes) {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_of_a_known_version_is_refused() {
+    fn records_of_an_unknown_version_or_form_are_refused() {
         struct Nobody;
         impl Reader for Nobody {
             fn table(&mut self, _: &Table) -> io::Result<()> {

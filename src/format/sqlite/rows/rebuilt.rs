@@ -1,6 +1,6 @@
-//! A database made of the rows of one session, in a private directory, so that its agent's reader can read it.
+//! Rebuilds a database from the rows of one session, in a private directory, so that its agent's reader can read it.
 //!
-//! Its tables have the columns and nothing else: no statement of the records is run, and every value stays what it is.
+//! Its tables have the columns and nothing else: no statement of the records is run, and every value is kept unchanged.
 
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Owner, Reader, Table};
 use crate::format::sqlite::Fresh;
 
-/// Makes the database; nothing may be at the path.
+/// Creates the database; the path must be free.
 pub(crate) fn rebuild(lines: impl BufRead, path: &Path) -> io::Result<()> {
     let mut fresh = Fresh::create(path)?;
     super::read(lines, &mut fresh)?;

@@ -1,4 +1,4 @@
-//! The rows of a session as statements for SQLite's own shell: for an agent that takes no session in by itself.
+//! Writes the rows of a session as statements for the SQLite shell, for agents that cannot import a session.
 
 use std::io::{self, BufRead, Write};
 
@@ -8,11 +8,11 @@ use crate::format::text::hex;
 
 struct Script<'a> {
     out: &'a mut dyn Write,
-    /// How the statement of each row begins.
+    /// The beginning of the `INSERT` statement of each row.
     start: String,
 }
 
-/// Writes the statements; they add all rows, or none if one is in the way.
+/// Writes the statements; they insert all rows, or none if one of them conflicts.
 pub(crate) fn script(lines: impl BufRead, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, ".bail on\nBEGIN IMMEDIATE;\nPRAGMA defer_foreign_keys = ON;")?;
     super::read(lines, &mut Script { out, start: String::new() })?;
@@ -22,7 +22,7 @@ pub(crate) fn script(lines: impl BufRead, out: &mut dyn Write) -> io::Result<()>
 impl Reader for Script<'_> {
     fn table(&mut self, table: &Table) -> io::Result<()> {
         let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
-        // What several sessions have in common may be there already.
+        // Rows that several sessions share may already exist.
         let verb = if table.part == Part::Context { "INSERT OR IGNORE" } else { "INSERT" };
         self.start = format!("{verb} INTO {} ({}) VALUES (", quoted(&table.table), columns.join(", "));
         Ok(())

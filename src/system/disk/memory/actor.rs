@@ -1,4 +1,4 @@
-//! Another process on the disk in memory.
+//! Another process on the in-memory disk.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,11 +8,11 @@ use crate::system::disk::Handle;
 use crate::system::disk::memory::Memory;
 use crate::system::disk::memory::state::{Body, Inode, ROOT, State, no_dir};
 
-/// Another process, which acts by whole paths and is asked about nothing.
+/// Another process, which uses whole paths and bypasses the hook.
 #[derive(Debug)]
 pub(crate) struct Actor<'m>(pub(super) &'m Memory);
 
-/// What something is, as an actor sees it.
+/// A file, directory or link, as an actor sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Node {
     File(Vec<u8>),
@@ -26,7 +26,7 @@ impl Actor<'_> {
         Some((dir, path.file_name()?.to_owned()))
     }
 
-    /// Makes a directory and those above it.
+    /// Creates a directory and its parents.
     pub(crate) fn make_dirs(&self, path: impl AsRef<Path>) {
         let mut above = PathBuf::new();
         for part in path.as_ref().components() {
@@ -42,7 +42,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Makes a directory that is another file system.
+    /// Creates a directory that is a separate file system.
     pub(crate) fn mount(&self, path: impl AsRef<Path>) {
         self.make_dirs(&path);
         let mut state = self.0.state();
@@ -55,7 +55,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Writes a file anew, as most programs save: beside its place, on the disk, then over what is there.
+    /// Saves a file as most programs do: written under a temporary name, synced, and renamed over the old one.
     pub(crate) fn put(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
         if let Some(dir) = path.as_ref().parent() {
             self.make_dirs(dir);
@@ -69,7 +69,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Adds to a file, which is made where there is none.
+    /// Appends to a file, which is created if missing.
     pub(crate) fn add(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
         let mut state = self.0.state();
         let Ok(number) = state.resolve(path.as_ref(), true, 0) else {
@@ -83,7 +83,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Removes something with all that is in it.
+    /// Removes a file, or a directory and its content.
     pub(crate) fn remove(&self, path: impl AsRef<Path>) {
         let mut state = self.0.state();
         if let Some((dir, name)) = Self::parent(&state, path.as_ref()) {
@@ -91,7 +91,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Moves something over what is there.
+    /// Moves a file or directory, replacing the target.
     pub(crate) fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) {
         let mut state = self.0.state();
         let places = Self::parent(&state, from.as_ref()).zip(Self::parent(&state, to.as_ref()));
@@ -102,7 +102,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Puts a link where nothing is.
+    /// Creates a link at a free path.
     pub(crate) fn symlink(&self, path: impl AsRef<Path>, target: impl AsRef<Path>) {
         let mut state = self.0.state();
         if let Some((dir, name)) = Self::parent(&state, path.as_ref()) {
@@ -111,7 +111,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Sets the time that something was modified at, in seconds since 1970.
+    /// Sets the modification time, in seconds since 1970.
     pub(crate) fn age(&self, path: impl AsRef<Path>, seconds: i64) {
         let mut state = self.0.state();
         if let Ok(number) = state.resolve(path.as_ref(), false, 0)
@@ -121,7 +121,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Takes the lock of a file for as long as what is returned lives; `None` when somebody else has it.
+    /// Locks a file for the lifetime of the returned handle; `None` if another handle holds the lock.
     pub(crate) fn lock(&self, path: impl AsRef<Path>) -> Option<Handle> {
         let mut state = self.0.state();
         let number = state.resolve(path.as_ref(), true, 0).ok()?;
@@ -141,12 +141,12 @@ impl Actor<'_> {
         }
     }
 
-    /// Copies the disk as it is at this moment.
+    /// Copies the current state of the disk.
     pub(crate) fn fork(&self) -> Memory {
         self.0.fork()
     }
 
-    /// Returns everything that there is.
+    /// Returns all files, directories and links.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Node> {
         let state = self.0.state();
         let (mut all, mut dirs) = (BTreeMap::new(), vec![(PathBuf::from("/"), ROOT)]);

@@ -1,4 +1,4 @@
-//! The calls of a disk, each with what a file system does and where it refuses.
+//! The calls of [`Disk`] on the in-memory disk, with the effects and errors of a file system.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -202,7 +202,7 @@ impl Disk for Memory {
         Ok(())
     }
 
-    /// Nothing in memory has any; that it may fail is what tests need.
+    /// Files in memory have no extended attributes; tests need the failure of this call.
     fn copy_extended(&self, _from: &Handle, _to: &Handle) -> io::Result<()> {
         self.begin("copy_extended", true, OsStr::new("")).map(drop).map_err(io::Error::from)
     }
@@ -234,7 +234,7 @@ impl Disk for Memory {
 }
 
 impl Memory {
-    /// Moves something, over what is there only where that is wanted.
+    /// Moves a file or directory; replaces the target only if `replaces` is set.
     fn move_to(&self, state: &mut State, from: At<'_>, to: At<'_>, replaces: bool) -> io::Result<()> {
         let (from_dir, to_dir) = (self.inode(state, from.0)?, self.inode(state, to.0)?);
         let moved = state.get(from_dir, from.1)?;

@@ -1,4 +1,4 @@
-//! Every fault that a run on a disk in memory can meet, where the recovery is nothing but the next run.
+//! Runs with every possible fault on the in-memory disk, for code whose recovery is simply the next run.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,38 +7,37 @@ use rustix::io::Errno;
 
 use super::{Draw, Memory, Verdict, crash, losses};
 
-/// The errors that the manuals of the calls list for a disk that is full, broken, or not ours.
+/// The errors that the manuals of the calls list for a disk that is full, broken, or not writable for this user.
 pub(crate) const ERRORS: [Errno; 4] = [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::DQUOT];
 
-/// So many outcomes of a loss of power are tried at a moment at most: without another fault, and after one.
+/// Maximum number of power-loss outcomes tried per moment: without another fault, and after one.
 const LOSSES: [u64; 2] = [24, 3];
 
-/// What a run left, and how it ended.
+/// The disk after a run, and the result of the run.
 pub(crate) struct Left<T> {
-    /// The disk, with nothing of the process left.
+    /// The disk after the end of the process.
     pub(crate) memory: Memory,
-    /// What the run answered; `None` when it failed, or was killed before it could answer.
+    /// The answer of the run; `None` if it failed, or was killed before it could answer.
     pub(crate) answer: Option<T>,
-    /// Whether the power went at the end of it.
+    /// Set if the power was lost at the end of the run.
     pub(crate) has_lost_power: bool,
 }
 
-/// The number of a call that fails, with what, and whether each later one does too.
+/// The number of a call that fails, its error, and whether all later calls fail too.
 type Fault = Option<(u64, Errno, bool)>;
 
-/// What came of a run with a fault.
+/// The result of a run with a fault.
 struct Played<T> {
     left: Left<T>,
-    /// Of each call whether it changes something.
+    /// For each call, whether it changes something.
     calls: Vec<bool>,
-    /// The disk right before each call that changes something and comes after the fault.
+    /// The disk right before each changing call after the fault.
     moments: Vec<Memory>,
 }
 
-/// Runs something on copies of a disk and has `check` look at what each left: without a fault; with each call failing,
-/// alone and with all later ones; and killed, or without power, at the end and before each call that changes something,
-/// also after a call that failed once. What is the same disk after the same answer is checked once. Returns how many
-/// schedules there were.
+/// Runs `run` on copies of a disk and passes what each run left to `check`: without a fault; with each call failing,
+/// alone and with all later ones; and killed, or without power, at the end and before each changing call, also after a
+/// call that failed once. Equal disks with an equal answer are checked once. Returns the number of schedules.
 pub(crate) fn with_every_fault<T: Clone>(
     start: &Memory,
     run: impl Fn(&Memory) -> anyhow::Result<T>,

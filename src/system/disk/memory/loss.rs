@@ -1,8 +1,9 @@
-//! What a loss of power leaves of a disk: every outcome, or some that are drawn.
+//! The outcomes of a power loss on the in-memory disk: all of them, or a random sample.
 
 use super::Memory;
 
-/// Loses power: the digits of `choices` say which outcome each decision has. Returns how many each had.
+/// Simulates a power loss: the digits of `choices` select the outcome of each decision. Returns the number of outcomes
+/// per decision.
 pub(crate) fn crash(memory: &Memory, mut choices: u64) -> Vec<u64> {
     let mut arities = Vec::new();
     memory.crash(|outcomes| {
@@ -15,14 +16,14 @@ pub(crate) fn crash(memory: &Memory, mut choices: u64) -> Vec<u64> {
     arities
 }
 
-/// Returns the outcomes of a loss of power that are tried: all, or `limit` of them with the extremes.
+/// Returns the power-loss outcomes to try: all of them, or `limit` including the extremes.
 pub(crate) fn losses(memory: &Memory, limit: u64, draw: &mut Draw) -> Vec<u64> {
     let arities = crash(&memory.fork(), 0);
     let all = arities.iter().try_fold(1_u64, |all, arity| all.checked_mul(*arity)).unwrap_or(u64::MAX);
     if all <= limit {
         return (0..all).collect();
     }
-    // Nothing is lost, all is, one thing alone; then what is drawn.
+    // First: nothing lost, everything lost, and each single loss; then random outcomes.
     let (mut place, mut extremes, mut everything) = (1_u64, vec![0], 0_u64);
     for arity in arities {
         extremes.push(place);
@@ -36,7 +37,7 @@ pub(crate) fn losses(memory: &Memory, limit: u64, draw: &mut Draw) -> Vec<u64> {
     extremes
 }
 
-/// Draws numbers from a seed, each time the same.
+/// A deterministic random number generator with a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Draw(pub(crate) u64);
 

@@ -1,16 +1,16 @@
-//! A disk in memory that keeps to the rules which file systems really give, and to no more.
+//! An in-memory disk that gives exactly the guarantees of real file systems, and no more.
 //!
-//! * A process sees every change at once. At a crash, a change of names that was not synced may be lost, each by itself,
-//!   but that a later one of the same name needs the earlier one. A sync of a directory is certain of no more than its own
-//!   names: of a file's move to another one the other half may still be lost, and the file then has both names, or none.
-//!   Where neither was synced, and of a directory, it is whole or lost. Of a file's bytes those since its last sync may be
-//!   lost from any place on.
-//!   Permissions and times are not lost: nothing is decided by those of a file that was not synced.
-//! * Before each call a hook is asked, which may let it fail, or the process die, and may act itself, as another process
-//!   would: by the calls of [`Actor`], which no hook is asked about.
-//! * A lock goes with its handle, and every handle goes with its process.
+//! * A process sees every change at once. In a crash, each unsynced change of names may be lost independently, except that
+//!   a later change of a name needs the earlier one. A sync of a directory guarantees its own names only: if a file was
+//!   moved to another directory, the other half of the move may still be lost, and the file then has both names, or none.
+//!   If neither directory was synced, or a directory was moved, the move happens completely or not at all. The bytes
+//!   written to a file since its last sync may be lost from any offset.
+//!   Permissions and times are not lost: no decision depends on those of an unsynced file.
+//! * Before each call, a hook is called. It may make the call fail or the process die, and may change files as another
+//!   process would, with the calls of [`Actor`], which do not call the hook.
+//! * A lock is released with its handle, and every handle with its process.
 //!
-//! How a whole change is driven, from a run over a crash to the recovery:
+//! A whole change, from a run over a crash to the recovery:
 //!
 //! ```text
 //! let disk = Memory::new();
@@ -29,8 +29,8 @@
 //! undo::recover_on(&state_dir, now, &mut |record| None)?;     // then look at `disk.actor().files()`
 //! ```
 //!
-//! `crash` asks its argument for each decision: of how many outcomes there are, which one it is. So all of them can be
-//! gone through, or some be drawn. `Memory::fork` copies a disk, so that many outcomes begin at one moment.
+//! `crash` calls its argument for each decision with the number of outcomes, and the argument returns the index of one. So
+//! all outcomes can be enumerated, or some drawn. `Memory::fork` copies a disk, so that many outcomes start at one moment.
 mod actor;
 mod calls;
 mod every_fault;
@@ -50,46 +50,46 @@ pub(crate) use every_fault::{ERRORS, with_every_fault};
 pub(crate) use loss::{Draw, crash, losses};
 use state::{State, fail};
 
-/// What a hook decides about a call.
+/// A hook's decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is done.
+    /// The call is made.
     Go,
-    /// It fails and does nothing; of a write a half is done.
+    /// The call fails without an effect, except that a write writes one half.
     Fail(Errno),
-    /// The process dies right before it: nothing that it calls from now on has an effect.
+    /// The process dies right before the call: no later call has an effect.
     Die,
 }
 
-/// A call that is about to be made.
+/// A call before it is made.
 #[derive(Clone, Debug)]
 pub(crate) struct Call<'c> {
     /// Counted from 1 since the hook was set.
     pub(crate) number: u64,
     /// The name of the method.
     pub(crate) name: &'static str,
-    /// Whether it changes something, or a sync or a lock.
+    /// True if the call changes something, or is a sync or a lock.
     pub(crate) changes: bool,
-    /// What it is called for: a name in a directory, or nothing.
+    /// The argument of the call: a name in a directory, or empty.
     pub(crate) about: &'c OsStr,
 }
 
 type Hook = Box<dyn FnMut(&Call<'_>, &Actor<'_>) -> Verdict + Send>;
 
-/// A rule of changes that a test breaks, to see that its explorer finds it.
+/// A rule of changes that a test breaks, to check that its explorer detects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// The bytes of a file are on the disk before anything relies on them.
+    /// The bytes of a file are synced before anything relies on them.
     SyncFiles,
-    /// The names in a directory are on the disk before anything relies on them.
+    /// The names in a directory are synced before anything relies on them.
     SyncDirs,
-    /// Nothing is moved over what is there.
+    /// No move replaces a file.
     KeepWhatIsThere,
-    /// Only empty directories are tidied away.
+    /// Only empty directories are removed.
     RemoveEmptyOnly,
 }
 
-/// A disk in memory; copies of this are the same disk.
+/// An in-memory disk; clones share the disk.
 #[derive(Clone)]
 pub(crate) struct Memory {
     state: Arc<Mutex<State>>,
@@ -118,29 +118,29 @@ impl Drop for Open {
 }
 
 impl Memory {
-    /// Makes an empty disk.
+    /// Creates an empty disk.
     pub(crate) fn new() -> Self {
         Self { state: Arc::new(Mutex::new(State::new())), hook: Arc::default() }
     }
 
-    /// Copies the disk as it is at this moment, without its hook.
+    /// Copies the current state of the disk, without its hook.
     pub(crate) fn fork(&self) -> Self {
         let mut state = self.state().clone();
         state.locks.clear();
         Self { state: Arc::new(Mutex::new(state)), hook: Arc::default() }
     }
 
-    /// Makes it one that can neither exchange two files nor give one a second name, as some file systems cannot.
+    /// Disables exchanging two files and giving a file a second name, which some file systems do not support.
     pub(crate) fn make_plain(&self) {
         self.state().is_plain = true;
     }
 
-    /// Breaks a rule: the call that keeps to it does less, or more, than it says.
+    /// Breaks a rule: the call that follows it does less, or more, than documented.
     pub(crate) fn break_rule(&self, rule: Rule) {
         self.state().broken = Some(rule);
     }
 
-    /// Returns it as what changes are made on.
+    /// Returns the disk as a trait object.
     pub(crate) fn shared(&self) -> Arc<dyn Disk> {
         Arc::new(self.clone())
     }
@@ -150,23 +150,23 @@ impl Memory {
         Actor(self)
     }
 
-    /// Sets what is asked before each call from now on.
+    /// Sets the hook that is called before each call from now on.
     pub(crate) fn before_each(&self, hook: impl FnMut(&Call<'_>, &Actor<'_>) -> Verdict + Send + 'static) {
         self.state().calls = 0;
         *self.hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hook));
     }
 
-    /// Returns how many calls were made since the hook was set.
+    /// Returns the number of calls since the hook was set.
     pub(crate) fn calls(&self) -> u64 {
         self.state().calls
     }
 
-    /// Puts everything on the disk.
+    /// Syncs everything.
     pub(crate) fn settle(&self) {
         self.state().settle();
     }
 
-    /// Ends the process: its handles and locks are gone, what it has written is not. The hook is gone too.
+    /// Ends the process: its handles, its locks and the hook are gone, but not the data it wrote.
     pub(crate) fn restart(&self) {
         *self.hook.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let mut state = self.state();
@@ -176,13 +176,14 @@ impl Memory {
         state.collect();
     }
 
-    /// Loses power: `choose` is told of how many outcomes there are and says which it is, 0 being the best each time.
+    /// Simulates a power loss: `choose` gets the number of outcomes of each decision and returns the index of one; 0 is
+    /// the best.
     pub(crate) fn crash(&self, mut choose: impl FnMut(usize) -> usize) {
         self.restart();
         self.state().lose_power(&mut choose);
     }
 
-    /// Returns a number that differs for what a next process could tell apart.
+    /// Returns a digest of everything that the next process can observe.
     pub(crate) fn digest(&self) -> u64 {
         self.state().digest()
     }
@@ -191,7 +192,7 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the hook; returns what is still to be done of the call.
+    /// Calls the hook; returns the state if the call is to be made.
     fn begin(&self, name: &'static str, changes: bool, about: &OsStr) -> Result<MutexGuard<'_, State>, Errno> {
         let mut state = self.state();
         if state.is_dead {
@@ -214,7 +215,7 @@ impl Memory {
         }
     }
 
-    /// Returns the inode of a handle, unless that is of a process that ended.
+    /// Returns the inode of a handle; fails if the process of the handle has ended.
     fn inode(&self, state: &State, handle: &Handle) -> io::Result<u64> {
         match handle {
             Handle::Memory(open) if open.process == state.process && Arc::ptr_eq(&open.disk.state, &self.state) => {

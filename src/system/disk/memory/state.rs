@@ -1,4 +1,4 @@
-//! What is on the disk in memory, what of it is synced, and what a loss of power leaves.
+//! The state of the in-memory disk: its content, the synced part, and the effect of a power loss.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -30,7 +30,7 @@ pub(super) struct Inode {
     pub(super) owner: (u32, u32),
     pub(super) accessed: (i64, i64),
     pub(super) modified: (i64, i64),
-    /// What tells it from another, once that was asked.
+    /// A cached digest of the inode.
     digest: OnceLock<u64>,
 }
 
@@ -45,27 +45,27 @@ impl Inode {
     }
 }
 
-/// A change of names: what each is afterwards.
+/// A change of names: the new inode of each name.
 pub(super) type Names = Vec<((u64, OsString), Option<u64>)>;
 
-/// The disk at a moment. A copy shares what is the same, so that one can be kept of every moment.
+/// A snapshot of the disk. Clones share unchanged inodes, so that a snapshot of every moment can be kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    /// By number; the first is never one.
+    /// Indexed by inode number; index 0 is unused.
     inodes: Vec<Option<Arc<Inode>>>,
-    /// Changes of names that are not synced, in the order that they were made in.
+    /// Unsynced changes of names, in the order in which they were made.
     pending: Vec<Arc<Names>>,
     pub(super) devices: u64,
     clock: i64,
-    /// Which handle has the lock of an inode.
+    /// The handle that locks an inode.
     pub(super) locks: BTreeMap<u64, u64>,
     pub(super) handles: u64,
-    /// Counted up when a process ends; older handles are of no use.
+    /// Incremented when a process ends; older handles are invalid.
     pub(super) process: u64,
     pub(super) is_dead: bool,
     pub(super) calls: u64,
     pub(super) broken: Option<Rule>,
-    /// Whether files can be neither exchanged nor given second names.
+    /// Set if files can be neither exchanged nor given second names.
     pub(super) is_plain: bool,
 }
 
@@ -84,7 +84,7 @@ impl State {
         self.inodes.get(usize::try_from(number).ok()?)?.as_deref()
     }
 
-    /// Returns an inode to be changed, apart from the copies of this disk.
+    /// Returns an inode for modification, separated from other copies of the disk.
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Inode> {
         let inode = Arc::make_mut(self.inodes.get_mut(usize::try_from(number).ok()?)?.as_mut()?);
         inode.digest = OnceLock::new();
@@ -158,7 +158,7 @@ impl State {
         self.pending.push(Arc::new(change));
     }
 
-    /// Puts some of the changes of names on the disk, and drops them from those that are pending.
+    /// Syncs some of the pending changes of names and removes them from the list.
     pub(super) fn keep(&mut self, kept: &BTreeSet<usize>) {
         for (at, change) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             if !kept.contains(&at) {
@@ -176,7 +176,7 @@ impl State {
         }
     }
 
-    /// Adds the earlier changes that these need: those of the same names.
+    /// Adds the earlier changes that these depend on: those of the same names.
     fn needed(&self, mut kept: BTreeSet<usize>) -> BTreeSet<usize> {
         let mut names: BTreeSet<&(u64, OsString)> = BTreeSet::new();
         for at in (0..self.pending.len()).rev() {
@@ -188,7 +188,7 @@ impl State {
         kept
     }
 
-    /// Returns whether a change moves or makes a directory, which no file system leaves with two names.
+    /// Returns whether a change moves or creates a directory, which no file system leaves with two names.
     fn is_of_dir(&self, change: &Names) -> bool {
         let mut inodes = change.iter().filter_map(|(_, inode)| self.get_inode((*inode)?));
         inodes.any(|inode| matches!(inode.body, Body::Dir { .. }))
@@ -203,7 +203,7 @@ impl State {
             Some(Body::File { bytes, synced }) => synced.clone_from(bytes),
             Some(Body::Dir { names, synced, .. }) => {
                 synced.clone_from(names);
-                // What is left of a move to another directory, or from there, is the other's.
+                // The remaining half of a move between directories belongs to the other directory.
                 for change in &mut self.pending {
                     if touches(change) {
                         Arc::make_mut(change).retain(|((dir, _), _)| *dir != number);
@@ -235,7 +235,7 @@ impl State {
         })
     }
 
-    /// Finds what a path leads to; a link at its end is followed where that is wanted.
+    /// Resolves a path; a link at its end is followed if `follows` is set.
     pub(super) fn resolve(&self, path: &Path, follows: bool, links: u32) -> io::Result<u64> {
         let mut at = ROOT;
         let mut parts = path.components().filter(|part| *part != Component::RootDir).peekable();
@@ -283,13 +283,13 @@ impl State {
         }
     }
 
-    /// Puts everything on the disk.
+    /// Syncs everything.
     pub(super) fn settle(&mut self) {
         self.keep(&(0..self.pending.len()).collect());
         self.numbers().for_each(|number| self.sync(number));
     }
 
-    /// Drops what no name leads to any more, nor would after a loss of power.
+    /// Drops inodes that no name refers to, now or after a power loss.
     pub(super) fn collect(&mut self) {
         let mut reached = vec![false; self.inodes.len()];
         let mut open = vec![ROOT];
@@ -307,7 +307,7 @@ impl State {
         self.inodes.iter_mut().zip(reached).filter(|(_, reached)| !reached).for_each(|(inode, _)| *inode = None);
     }
 
-    /// Loses what is not synced, as `choose` says.
+    /// Drops unsynced changes, as selected by `choose`.
     pub(super) fn lose_power(&mut self, choose: &mut dyn FnMut(usize) -> usize) {
         let mut kept = BTreeSet::new();
         let mut lost: BTreeSet<&(u64, OsString)> = BTreeSet::new();
@@ -347,7 +347,7 @@ impl State {
                         match choose(3) {
                             0 => {}
                             1 => bytes.clone_from(synced),
-                            // All of one that was cut, or a part of what was added.
+                            // A truncated file stays truncated; a part of appended bytes is kept.
                             _ => bytes.truncate(usize::midpoint(synced.len().min(bytes.len()), bytes.len())),
                         }
                         synced.clone_from(bytes);
@@ -359,9 +359,9 @@ impl State {
         self.collect();
     }
 
-    /// Returns a number that differs for what a next process could tell apart.
+    /// Returns a digest of everything that the next process can observe.
     ///
-    /// The numbers that inodes made later will get are left out, and so is the time: both only ever grow.
+    /// The numbers of future inodes and the time are left out: both only ever grow.
     pub(super) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for (number, inode) in self.inodes.iter().enumerate() {
