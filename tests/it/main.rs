@@ -96,6 +96,7 @@ mod omp;
 mod opencode;
 mod openhands;
 mod other_owner;
+mod package;
 mod pager;
 mod pi;
 mod picker;

@@ -1,0 +1,34 @@
+//! The package for crates.io.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+#[test]
+fn the_package_has_the_files_that_users_need() {
+    let listed = Command::new(env!("CARGO"))
+        .args(["package", "--list", "--allow-dirty", "--offline", "--quiet"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let listed = String::from_utf8(listed.stdout).expect("names");
+    let mut top: BTreeSet<&str> = listed.lines().filter_map(|file| file.split('/').next()).collect();
+    // The commit, if the package is made in a repository.
+    top.remove(".cargo_vcs_info.json");
+    let expected = [
+        "CHANGELOG.md",
+        "Cargo.lock",
+        "Cargo.toml",
+        "Cargo.toml.orig",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "README.md",
+        "SECURITY.md",
+        "completions",
+        "contrib",
+        "docs",
+        "man",
+        "src",
+    ];
+    assert_eq!(top.into_iter().collect::<Vec<_>>(), expected);
+}
