@@ -14,7 +14,7 @@ use crate::session::when::When;
 /// Arguments of `archive`.
 #[derive(Args, Debug)]
 pub(crate) struct ArchiveArgs {
-    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
+    /// The sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "expiring", "every", "verify"],
           conflicts_with_all = ["older_than", "expiring", "every", "verify"])]
     pub sessions: Vec<Selector>,
@@ -64,7 +64,7 @@ pub(crate) struct ArchiveArgs {
 /// Arguments of `restore`.
 #[derive(Args, Debug)]
 pub(crate) struct RestoreArgs {
-    /// Which archived session: its id or the start of it, AGENT:ID, or its title
+    /// The archived session: its id or the start of it, AGENT:ID, or its title
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 

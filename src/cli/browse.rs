@@ -120,7 +120,7 @@ impl SearchArgs {
 /// Arguments of `show`.
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// Which session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, its number in the
+    /// The session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, its number in the
     /// list, words of its title or directory, its file or directory, or the directory of an app that Leo built
     #[arg(value_name = "SESSION", required = true)]
     pub session: Vec<String>,

@@ -11,7 +11,7 @@ use crate::session::select::{CopySelector, Selector};
 /// Arguments of `export`.
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// Which sessions: ids or the start of ids, AGENT:ID, `latest`, titles, or the sessions' files or directories
+    /// The sessions: ids or the start of ids, AGENT:ID, `latest`, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required_unless_present_any = ["every", "since", "until", "older_than", "dir", "here", "tag"],
           conflicts_with = "every")]
     pub sessions: Vec<Selector>,
@@ -62,15 +62,15 @@ impl ExportArgs {
     }
 }
 
-/// What an exported session looks like.
+/// Format of an exported session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// Text for people and for other programs, with the tools' calls folded.
+    /// Text for readers and for other programs, with the tools' calls folded.
     #[value(alias = "md")]
     Markdown,
     /// One page that needs nothing else: no script, no style and no picture from elsewhere.
     Html,
-    /// What `rejoin show --transcript --json` prints.
+    /// The output of `rejoin show --transcript --json`.
     Json,
 }
 
@@ -98,7 +98,7 @@ impl ExportFormat {
 /// Arguments of `path`.
 #[derive(Args, Debug)]
 pub(crate) struct PathArgs {
-    /// Which session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, or words of its title
+    /// The session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, or words of its title
     #[arg(value_name = "SESSION", required = true)]
     pub session: Vec<String>,
 

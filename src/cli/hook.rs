@@ -12,7 +12,7 @@ pub(crate) struct HookArgs {
     pub what: Hook,
 }
 
-/// What `hook` does.
+/// Commands of `hook`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hook {
     /// Handle an event that Claude Code sends on standard input
@@ -37,7 +37,7 @@ pub(crate) struct HookSettingsArgs {
     #[arg(long, short, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
 
-    /// Which settings.json
+    /// The settings.json to change
     #[arg(long, value_name = "SCOPE", default_value = "user")]
     pub scope: HookScope,
 
@@ -60,7 +60,7 @@ pub(crate) struct HookStatusArgs {
     #[arg(long, short, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
 
-    /// Which settings.json
+    /// The settings.json to change
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<HookScope>,
 

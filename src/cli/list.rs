@@ -148,7 +148,7 @@ pub(crate) struct StatsArgs {
     pub format: FormatArgs,
 }
 
-/// What sessions are put together by.
+/// The key by which sessions are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupKey {
     /// By launch directory.

@@ -66,7 +66,7 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
-/// Where help shows the options of every command: after those of its own.
+/// Heading of the options of every command, which help shows after the command's own options.
 const GLOBAL: &str = "Global options";
 
 /// Options of every command.
@@ -119,7 +119,7 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-/// What the program can do.
+/// Commands of the program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List sessions, newest activity first
@@ -197,10 +197,10 @@ pub(crate) enum Command {
     /// them from NEW_DIR. It does not move the directory itself. It never overwrites a session, and leaves a session
     /// that is in use where it is. `rejoin undo` reverses it. docs/moving.md says what changes for each agent.
     Move(MoveArgs),
-    /// Give a session another title, where its agent reads it again
+    /// Give a session another title, for its agent too
     ///
-    /// Claude Code and Kimi CLI do; for a session of another agent this is refused, with the command of the agent's own
-    /// where it has one. A session that is in use keeps its title. `rejoin undo` reverses it.
+    /// Works for Claude Code and Kimi CLI. For a session of another agent it is refused, and the answer names the agent's own
+    /// command if there is one. A session that is in use keeps its title. `rejoin undo` reverses it.
     Rename(RenameArgs),
     /// Keep one copy of a session, and move the others to the trash
     ///
@@ -294,16 +294,16 @@ pub(crate) enum Shell {
 /// Arguments of `generate`.
 #[derive(Args, Debug)]
 pub(crate) struct GenerateArgs {
-    /// What to print
+    /// The kind of output
     #[arg(value_name = "WHAT")]
     pub what: Generated,
 
-    /// Which one: a command, a schema or an agent; without it, the names are listed
+    /// The name of a command, a schema or an agent; without it, the names are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
 
-/// What can be printed for packagers.
+/// Generated files for packagers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Generated {
     /// A man page.
@@ -312,7 +312,7 @@ pub(crate) enum Generated {
     Flags,
     /// A JSON schema.
     Schema,
-    /// What holds the sessions of many machines in a database.
+    /// The database tables for the sessions of many machines.
     Columns,
     /// The table of an agent, in Markdown.
     Agents,

@@ -11,7 +11,7 @@ use crate::session::branches::{ACTIVE, BranchFilter};
 use crate::session::tag::Tag;
 use crate::session::when::When;
 
-/// How an answer is printed.
+/// Format of an answer.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormatArgs {
     /// Format of the output
@@ -62,16 +62,16 @@ impl FormatArgs {
         Option::from(self).unwrap_or(Format::Table)
     }
 
-    /// Returns whether the answer is for people.
+    /// Returns whether the answer is a table.
     pub(crate) fn is_table(self) -> bool {
         self.for_text() == Format::Table
     }
 }
 
-/// How an answer is printed.
+/// Format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people: a table that fits the terminal, or text.
+    /// A table that fits the terminal, or text.
     Table,
     /// One line per item: fields separated by tabs, nothing shortened, no header.
     Tsv,
@@ -117,7 +117,7 @@ impl PlaceArgs {
     }
 }
 
-/// Which sessions a command considers.
+/// Filters of the sessions that a command considers.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FilterArgs {
     #[command(flatten)]
@@ -172,7 +172,7 @@ impl BranchArgs {
     }
 }
 
-/// How long a change waits for another change to end.
+/// Options for waiting until another change ends.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LockArgs {
     /// Wait at most TIME for another rejoin that is changing something
@@ -180,7 +180,7 @@ pub(crate) struct LockArgs {
     pub lock_timeout: Duration,
 }
 
-/// How a change is made.
+/// Options of a change.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChangeArgs {
     /// Print what would be done; change nothing
@@ -195,7 +195,7 @@ pub(crate) struct ChangeArgs {
     pub lock: LockArgs,
 }
 
-/// How sessions are removed.
+/// Options of a removal.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RemovalArgs {
     #[command(flatten)]

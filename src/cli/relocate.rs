@@ -12,12 +12,12 @@ use crate::session::select::Selector;
 /// Arguments of `move`.
 #[derive(Args, Debug)]
 pub(crate) struct MoveArgs {
-    /// Where the directory was
+    /// The old path of the directory
     #[arg(value_name = "OLD_DIR", value_hint = ValueHint::DirPath, requires = "to")]
     #[arg(required_unless_present_any = ["map", "detect", "apply"])]
     pub from: Option<PathBuf>,
 
-    /// Where it is now
+    /// The new path
     #[arg(value_name = "NEW_DIR", value_hint = ValueHint::DirPath)]
     pub to: Option<PathBuf>,
 
@@ -84,7 +84,7 @@ impl MoveArgs {
 /// Arguments of `rename`.
 #[derive(Args, Debug)]
 pub(crate) struct RenameArgs {
-    /// Which session: an id or the start of one, AGENT:ID, a title, or a session's file or directory
+    /// The session: an id or the start of one, AGENT:ID, a title, or a session's file or directory
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 

@@ -78,7 +78,7 @@ pub(crate) struct CleanupArgs {
 /// Arguments of `delete`.
 #[derive(Args, Debug)]
 pub(crate) struct DeleteArgs {
-    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
+    /// The sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<Selector>,
 
@@ -95,7 +95,7 @@ pub(crate) struct DeleteArgs {
 /// Arguments of `pin`.
 #[derive(Args, Debug)]
 pub(crate) struct PinArgs {
-    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
+    /// The sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required_unless_present = "list")]
     pub sessions: Vec<Selector>,
 
@@ -137,7 +137,7 @@ pub(crate) struct TagArgs {
 /// Arguments of `unpin`.
 #[derive(Args, Debug)]
 pub(crate) struct UnpinArgs {
-    /// Which sessions: ids or the start of ids, or AGENT:ID; sessions that are gone count too
+    /// The sessions: ids or the start of ids, or AGENT:ID; sessions that are gone count too
     #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
     pub sessions: Vec<Selector>,
 

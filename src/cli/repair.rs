@@ -84,7 +84,7 @@ pub(crate) struct DoctorArgs {
 /// Arguments of `dedupe`.
 #[derive(Args, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Which session: its id or the start of it, AGENT:ID, its title, or one of its files or directories
+    /// The session: its id or the start of it, AGENT:ID, its title, or one of its files or directories
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 
@@ -139,7 +139,7 @@ pub(crate) struct RewindArgs {
 /// Arguments of `backfill`.
 #[derive(Args, Debug)]
 pub(crate) struct BackfillArgs {
-    /// Which sessions: ids or the start of ids, or the sessions' directories
+    /// The sessions: ids or the start of ids, or the sessions' directories
     #[arg(value_name = "SESSION", required_unless_present = "every", conflicts_with = "every")]
     pub sessions: Vec<Selector>,
 

@@ -12,7 +12,7 @@ use crate::session::select::CopySelector;
 /// Arguments of `resume`.
 #[derive(Args, Debug, Default)]
 pub(crate) struct ResumeArgs {
-    /// Which session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, its number in the
+    /// The session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, its number in the
     /// list, words of its title or directory, its file or directory, or the directory of an app that Leo built;
     /// without it, a terminal opens the picker
     #[arg(value_name = "SESSION")]

@@ -21,7 +21,7 @@ pub(crate) struct SaveArgs {
     pub json: bool,
 }
 
-/// What can be saved.
+/// Kinds of data to save.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Save {
     /// Record the working directory of an Amplifier session in its session-info.json

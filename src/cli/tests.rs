@@ -18,13 +18,13 @@ const EXCEPTIONS: [(&str, &str); 5] = [
     ("agent", "hook status"),
 ];
 
-/// What takes sessions has these filters.
+/// Commands that take sessions and have these filters.
 const OF_SESSIONS: &[&str] = &[
     "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "export", "list", "path", "pin", "restore",
     "rename", "resume", "rewind", "search", "show", "stats", "sync", "tag", "unpin",
 ];
 
-/// What changes something that is not its own, and what asks first.
+/// Commands that change files of other programs, or ask first.
 const CHANGES: &[&str] = &[
     "archive",
     "backfill",
@@ -145,7 +145,7 @@ fn every_command_has_the_flags_of_what_it_does() {
     assert_eq!(named("all"), ["list", "search"]);
     assert_eq!(named("every"), ["archive", "backfill", "export", "trash purge"]);
     assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show", "sync"]);
-    // What an agent or a program calls has an interface of its own, and a path is the whole answer.
+    // Commands for agents and programs have their own interface, and a path is the whole answer.
     let says_nothing = ["completions", "generate", "help", "hook amplifier", "hook claude", "path"];
     let silent: Vec<&str> =
         verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();

@@ -8,7 +8,7 @@ use crate::session::when::When;
 /// Arguments of `undo`.
 #[derive(Args, Debug)]
 pub(crate) struct UndoArgs {
-    /// Which run, as shown by --list
+    /// The run, as shown by --list
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
@@ -40,7 +40,7 @@ pub(crate) struct TrashArgs {
     pub command: TrashCommand,
 }
 
-/// What can be done with the trash.
+/// Commands of `trash`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrashCommand {
     /// List what is in the trash, newest first
@@ -63,7 +63,7 @@ pub(crate) struct TrashListArgs {
 /// Arguments of `trash restore`.
 #[derive(Args, Debug)]
 pub(crate) struct TrashRestoreArgs {
-    /// Which entry: RUN/NUMBER as shown by `rejoin trash list`, or a session's id or the start of it
+    /// The entry: RUN/NUMBER as shown by `rejoin trash list`, or a session's id or the start of it
     #[arg(value_name = "ENTRY")]
     pub entry: String,
 

@@ -6,7 +6,7 @@ use strum::VariantArray as _;
 
 use crate::session::Health;
 
-/// How serious a finding is.
+/// The severity of a finding.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema, strum::IntoStaticStr,
 )]

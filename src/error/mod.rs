@@ -151,11 +151,11 @@ pub(crate) struct Refusal {
 /// One of several sessions or copies that a selector could mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Candidate {
-    /// Which agent's session it is.
+    /// The agent of the session.
     pub agent: String,
     /// The full id.
     pub id: String,
-    /// Where the copy is stored.
+    /// The path of the copy.
     pub path: String,
     /// The launch directory, `null` when unknown.
     pub dir: Option<String>,
@@ -169,11 +169,11 @@ pub(crate) struct Candidate {
     pub messages: Option<u64>,
     /// Its number for `--copy`, `null` when the session has one copy.
     pub copy: Option<usize>,
-    /// What it has in common with the first copy, `null` for that one or when they were not compared.
+    /// The comparison with the first copy; `null` for that copy, or if they were not compared.
     pub differs: Option<String>,
-    /// What to type to mean just this one.
+    /// A selector for only this candidate.
     pub select: String,
-    /// What of it is shown to people as it is in a list.
+    /// The fields that are shown as in a list.
     #[serde(skip)]
     pub row: Row,
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Field {
-    /// The machine that it lies on; nothing for this one.
+    /// The machine; empty for this one.
     Host,
     /// The agent that it belongs to.
     Agent,
@@ -14,21 +14,21 @@ pub(crate) enum Field {
     Id,
     /// Its title, or else its first prompt.
     Title,
-    /// Where `resume` starts the agent.
+    /// The directory in which `resume` starts the agent.
     Dir,
     /// When it was last active.
     Active,
     /// Everything that belongs to it, in bytes.
     Size,
-    /// What a person typed, counted.
+    /// Number of prompts.
     Prompts,
-    /// What the model answered, counted.
+    /// Number of replies.
     Replies,
-    /// What is out of the ordinary.
+    /// The marks, such as *live* or *pinned*.
     Marks,
-    /// What is wrong with it, as the codes of `doctor`.
+    /// Its problems, as codes of `doctor`.
     Problems,
-    /// What sort of session it is.
+    /// The kind of session.
     Kind,
     /// When it was started.
     Created,
@@ -40,7 +40,7 @@ pub(crate) enum Field {
     Project,
     /// The file or directory that holds it.
     Path,
-    /// How many copies it has.
+    /// Number of copies.
     Copies,
     /// The activity of the process that uses it.
     State,

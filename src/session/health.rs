@@ -24,11 +24,11 @@ use strum::VariantArray as _;
 pub(crate) enum Health {
     /// One id has several copies.
     DuplicateSession,
-    /// The project it lies in is not the one its recorded directory encodes to.
+    /// It is filed under another project than its recorded directory encodes to.
     MisfiledSession,
     /// Its launch directory is gone.
     MissingDirectory,
-    /// Nothing tells its launch directory.
+    /// There is no evidence of its launch directory.
     UnknownDirectory,
     /// It has no session-info.json.
     SessionInfoMissing,

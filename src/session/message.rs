@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Message {
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
-    /// What is said; tool calls and results are put in words.
+    /// The text; tool calls and results are described in words.
     pub text: String,
     /// When.
     pub at: Option<Timestamp>,
@@ -38,7 +38,7 @@ impl Message {
     }
 }
 
-/// Who speaks in a message.
+/// The speaker of a message.
 #[derive(
     Clone,
     Copy,
@@ -54,7 +54,7 @@ impl Message {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Role {
-    /// A person.
+    /// The user.
     User,
     /// The model.
     Assistant,

@@ -47,7 +47,7 @@ use tag::Tag;
 /// Maximum lead of another clock; a later time is in the future and is ignored.
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-/// What sort of session it is.
+/// The kind of session.
 #[derive(
     Clone,
     Copy,
@@ -65,17 +65,17 @@ pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum SessionKind {
-    /// A conversation of its own.
+    /// A separate conversation.
     Main,
     /// A copy of another session that went its own way.
     Fork,
     /// Made by a non-interactive run, where the agent records that.
     Exec,
-    /// What a person saved of another session, under a name.
+    /// A part of another session that the user saved under a name.
     Saved,
     /// Made by another session for a part of its work.
     Subagent,
-    /// Put aside by its agent.
+    /// Archived by its agent.
     Archived,
     /// Neither a prompt nor a reply.
     Empty,
@@ -145,9 +145,9 @@ pub(crate) struct Evidence {
     pub dir: Arc<Path>,
     /// The kind of source.
     pub source: &'static str,
-    /// Which file or which sessions say so.
+    /// The file or the sessions that record it.
     pub detail: Cow<'static, str>,
-    /// Whether the directory encodes to the session's project; if not, it does not count.
+    /// True if the directory encodes to the session's project; others do not count.
     pub counts: bool,
 }
 
@@ -161,11 +161,11 @@ pub(crate) struct Pointer {
     #[serde(serialize_with = "lossy")]
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// The directory that it stands for.
+    /// The directory that it names.
     #[serde(serialize_with = "lossy")]
     #[schemars(with = "String")]
     pub dir: PathBuf,
-    /// The directory that the session belongs to, if the file tells.
+    /// The directory of the session, if the file has it.
     #[serde(skip)]
     pub cwd: Option<PathBuf>,
     /// The id that it names; `null` when it names none that could be one.

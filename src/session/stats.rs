@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use crate::session::usage::{Cost, Tokens, Usage};
 
-/// What sessions are counted by.
+/// The key that sessions are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum StatsKey {

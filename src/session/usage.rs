@@ -9,11 +9,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Tokens {
-    /// What models read, that from a cache too.
+    /// Tokens that models read, including those from a cache.
     pub input: u64,
-    /// What of that came from a cache.
+    /// Tokens of these that came from a cache.
     pub cached: u64,
-    /// What models wrote, their reasoning too.
+    /// Tokens that models wrote, including their reasoning.
     pub output: u64,
 }
 

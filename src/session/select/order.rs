@@ -8,10 +8,10 @@ use jiff::Timestamp;
 
 use crate::session::{AgentKind, Session};
 
-/// What a listing is ordered by.
+/// The order of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SortKey {
-    /// Newest activity first; a time that is still to come is no activity.
+    /// Newest activity first; a time in the future does not count as activity.
     #[default]
     Active,
     /// Newest first.

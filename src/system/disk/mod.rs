@@ -99,7 +99,7 @@ pub(crate) trait Disk: fmt::Debug + Send + Sync {
     fn add(&self, file: &Handle, bytes: &[u8]) -> io::Result<()>;
     /// Truncates a file, or appends a hole, which reads as zeros.
     fn set_length(&self, file: &Handle, length: u64) -> io::Result<()>;
-    /// Gives a file a second name, which must be free.
+    /// Creates a hard link to a file; the new name must be free.
     fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
     /// Moves an entry, replacing the target.
     fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;

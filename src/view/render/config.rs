@@ -30,7 +30,7 @@ pub(crate) struct Holding {
     pub briefings: PathBuf,
 }
 
-/// Where a setting comes from.
+/// The source of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
@@ -39,18 +39,18 @@ pub(crate) enum Source {
     Default,
 }
 
-/// What holds for one key.
+/// The effective value of a key.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Setting {
     /// The key with its table.
     pub key: String,
-    /// What holds, as the file has it; `null` where nothing is set and nothing holds.
+    /// The effective value in the form of the file; `null` if there is none.
     pub value: Value,
-    /// The same for people.
+    /// The effective value as text.
     #[serde(skip)]
     pub words: String,
-    /// Where it comes from: `file`, `environment` or `default`.
+    /// The source: `file`, `environment` or `default`.
     pub source: Source,
     /// The line in the file.
     pub line: Option<usize>,
@@ -76,7 +76,7 @@ pub(crate) struct ConfigJson<'a> {
     pub settings: &'a [Setting],
     /// The config file.
     pub file: PathJson<'a>,
-    /// Whether it is there.
+    /// True if the file exists.
     pub exists: bool,
     /// The directory of the briefings that `resume --with` writes, and that `cleanup` removes after 30 days.
     pub briefings: PathJson<'a>,

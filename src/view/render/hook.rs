@@ -46,7 +46,7 @@ pub(crate) struct Change<'a> {
 pub(crate) struct HookStatusJson {
     /// Whose hooks: `claude`.
     pub agent: &'static str,
-    /// Whether one of the files has all of them.
+    /// True if one of the files has all hooks.
     pub installed: bool,
     /// Every file that was checked.
     pub scopes: Vec<HookScopeJson>,
@@ -60,17 +60,17 @@ pub(crate) struct HookScopeJson {
     pub scope: &'static str,
     /// The settings.json.
     pub path: String,
-    /// Whether it exists.
+    /// True if the file exists.
     pub exists: bool,
-    /// Whether this program is called for every event that it needs.
+    /// True if rejoin is called for every event that it needs.
     pub installed: bool,
     /// The events that it is called for.
     pub events: Vec<&'static str>,
     /// The events that are missing.
     pub missing: Vec<&'static str>,
-    /// Whether the file turns all hooks off.
+    /// True if the file turns all hooks off.
     pub disabled: bool,
-    /// Why it cannot be told, `null` when it can.
+    /// The reason why that is unknown; `null` if it is known.
     pub problem: Option<String>,
 }
 

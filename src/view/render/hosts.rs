@@ -36,11 +36,11 @@ pub(crate) fn head(ui: &mut Ui, host: &str, at: usize) -> io::Result<()> {
     writeln!(ui.data(), "{gap}{header}{}{header:#}", text::one_line(host))
 }
 
-/// How it went with a host.
+/// The result of one host.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct HostJson<'a> {
-    /// Who was asked.
+    /// The name of the host.
     pub host: &'a str,
     /// The exit status of rejoin there; `null` where there is none.
     pub status: Option<u8>,
@@ -176,17 +176,17 @@ pub(crate) fn nothing_has(wanted: &str, reports: &[Report]) -> String {
     format!("No match for {wanted:?} in {sessions} on {}.", text::count(hosts, "host"))
 }
 
-/// What one host answers.
+/// The answer of one host.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct HostAnswer {
-    /// Who was asked.
+    /// The name of the host.
     pub host: String,
     /// The exit status of rejoin there; `null` where there is none.
     pub status: Option<u8>,
     /// Why there is no answer; `null` if there is one.
     pub fault: Option<String>,
-    /// What rejoin answers there: an object with its `kind`, which is `error` if it refuses; `null` if nothing is answered.
+    /// The answer of rejoin there: an object with its `kind`, which is `error` if it refuses; `null` without an answer.
     #[schemars(with = "Option<Map<String, Value>>")]
     pub answer: Option<Box<RawValue>>,
 }

@@ -124,13 +124,13 @@ pub(crate) struct SessionListJson<'a> {
     /// The sessions in the order that was asked for.
     #[schemars(with = "Vec<SessionJson<'a>>")]
     pub sessions: List<'a, Planned<'a>>,
-    /// How many sessions passed the filters but are not shown without `--all`.
+    /// Number of sessions that passed the filters, but are shown only with `--all`.
     pub hidden: usize,
-    /// How many sessions were cut off by `--limit`.
+    /// Number of sessions cut off by `--limit`.
     pub beyond_limit: usize,
     /// Pointers whose session cannot be found.
     pub dangling_pointers: &'a [Pointer],
-    /// What could not be read.
+    /// Files and directories that could not be read.
     pub problems: &'a [Problem],
 }
 

@@ -51,13 +51,13 @@ pub(crate) struct MoveMapJson<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "GoneDirectory", deny_unknown_fields)]
 pub(crate) struct ProposalJson<'a> {
-    /// Where it was.
+    /// The path before.
     pub from: String,
-    /// Where it may be now; `null` where nothing tells, or several places could be meant.
+    /// The directory where it may be now; `null` without evidence, or with evidence for several.
     pub to: Option<String>,
-    /// How many sessions were started there or below.
+    /// Number of sessions that were started there or below.
     pub sessions: usize,
-    /// What speaks for that place, or what else there is.
+    /// The evidence for that directory, or the other candidates.
     pub why: &'a str,
 }
 

@@ -95,14 +95,14 @@ pub(crate) struct Replaced {
     pub used: String,
 }
 
-/// What is reported when everything was searched.
+/// The numbers that are reported after a search.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct Summary<'a> {
-    /// How many sessions were searched.
+    /// Number of sessions that were searched.
     pub searched: usize,
-    /// How many passed the filters but are not searched without `--all`.
+    /// Number of sessions that passed the filters, but are searched only with `--all`.
     pub hidden: usize,
-    /// Whether there is or may be more, because `--limit` was reached.
+    /// True if there is or may be more, because `--limit` was reached.
     #[serde(rename = "limit_reached")]
     pub is_limited: bool,
     /// Words that no session has, each with the nearest one, which was searched for.
@@ -112,7 +112,7 @@ pub(crate) struct Summary<'a> {
     /// Set if no session has all words, so that those with most of them are listed.
     #[serde(rename = "partial")]
     pub is_partial: bool,
-    /// What could not be read.
+    /// Files and directories that could not be read.
     pub problems: &'a [Problem],
 }
 
@@ -129,9 +129,9 @@ impl<'a> Summary<'a> {
 pub(crate) struct SearchJson<'a> {
     /// The text that was searched for; several are joined by blanks.
     pub text: &'a str,
-    /// Whether it is a regular expression.
+    /// True for a regular expression.
     pub regex: bool,
-    /// Whether case mattered.
+    /// True if case mattered.
     pub case_sensitive: bool,
     /// The sessions that have it, in the order that was asked for.
     pub sessions: Vec<MatchJson<'a>>,
@@ -147,13 +147,13 @@ pub(crate) struct MatchJson<'a> {
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-    /// What sort of session it is.
+    /// The kind of session.
     pub kind: SessionKind,
-    /// What the agent's own picker would show; `null` when it has none.
+    /// The title in the agent's own picker; `null` without one.
     pub title: Option<&'a str>,
-    /// The first thing that a person typed.
+    /// The first prompt.
     pub first_prompt: Option<&'a str>,
-    /// Where `resume` would start the agent; `null` when nothing tells.
+    /// The directory in which `resume` starts the agent; `null` if there is no evidence.
     pub launch_dir: Option<PathJson<'a>>,
     /// The newest time inside it.
     pub active_at: Option<Timestamp>,
@@ -163,9 +163,9 @@ pub(crate) struct MatchJson<'a> {
     pub score: Option<f64>,
     /// The words that it has; `null` for a text that is found as it is typed.
     pub words: Option<&'a [String]>,
-    /// Whether the title has the text, or the first prompt where there is no title.
+    /// True if the title has the text, or the first prompt of a session without title.
     pub in_title: bool,
-    /// How many messages have it.
+    /// Number of messages with it.
     pub matches: u64,
     /// The first of these.
     pub messages: Vec<HitJson>,
@@ -177,7 +177,7 @@ pub(crate) struct MatchJson<'a> {
 pub(crate) struct HitJson {
     /// Its place among the messages, from 1.
     pub number: u64,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
     /// When.
     pub at: Option<Timestamp>,

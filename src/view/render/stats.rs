@@ -58,7 +58,7 @@ pub(crate) struct StatsJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "StatsRow", deny_unknown_fields)]
 pub(crate) struct StatsRowJson<'a> {
-    /// What they are counted by.
+    /// The key that they are counted by.
     pub by: StatsKey,
     /// The agent, the directory, the model, or the Monday of the week; `null` when it is not known.
     pub key: Option<&'a str>,
@@ -71,17 +71,17 @@ pub(crate) struct StatsRowJson<'a> {
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Tally")]
 pub(crate) struct TallyJson {
-    /// How many, without sub-agents.
+    /// Number of sessions without sub-agents.
     pub sessions: u64,
-    /// What people typed.
+    /// Number of prompts.
     pub prompts: u64,
-    /// What models answered.
+    /// Number of replies.
     pub replies: u64,
     /// Everything that belongs to them, in bytes; a session in a database has no size.
     pub size_bytes: u64,
     /// On how many days something was said.
     pub active_days: usize,
-    /// What their replies and those of their sub-agents took, as far as their agents record it; `null` where none does.
+    /// The tokens of their replies and those of their sub-agents, as far as their agents record them; `null` if none does.
     pub tokens: Option<Tokens>,
     /// The cost of their replies and those of their sub-agents in US dollars, as far as their agents record it; `null` if none does.
     pub cost_usd: Option<f64>,

@@ -39,9 +39,9 @@ pub(crate) struct Pointers {
     pub agent: AgentKind,
     /// Whose sessions they name.
     pub of: AgentKind,
-    /// How many there are.
+    /// Number of pointers.
     pub pointers: usize,
-    /// How many of them name a session that cannot be found.
+    /// Number of pointers whose session cannot be found.
     pub dangling: usize,
 }
 
@@ -81,17 +81,17 @@ impl<'a> From<&'a UnreadStore> for NotReadJson<'a> {
 pub(crate) struct StoreJson<'a> {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// What its makers call that agent.
+    /// The agent's name for itself.
     pub name: &'a str,
     /// The directory, or the database.
     pub root: PathJson<'a>,
-    /// Whether it is there.
+    /// True if the file exists.
     pub exists: bool,
-    /// Whether the agent uses it when nobody tells it otherwise.
+    /// True if the agent uses it by default.
     pub is_default: bool,
-    /// How many sessions it holds that `list` shows.
+    /// Number of sessions that `list` shows.
     pub sessions: usize,
-    /// How many sub-agents, archived and empty sessions it holds.
+    /// Number of sub-agents, archived and empty sessions.
     pub others: usize,
     /// Their bytes; a database counts whole.
     pub size_bytes: u64,

@@ -24,9 +24,9 @@ use crate::view::ui::Styles;
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TrashList", deny_unknown_fields)]
 pub(crate) struct TrashListJson<'a> {
-    /// What is in it, newest run first.
+    /// The entries, newest run first.
     pub entries: List<'a, TrashEntryJson<'a>>,
-    /// All of it, in bytes.
+    /// Bytes of all entries.
     pub size_bytes: u64,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct TrashListJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TrashEntry", deny_unknown_fields)]
 pub(crate) struct TrashEntryJson<'a> {
-    /// What to type to mean it: RUN/NUMBER.
+    /// The name of the entry for commands: RUN/NUMBER.
     pub entry: String,
     /// The run that took it away.
     pub run: &'a str,
@@ -52,7 +52,7 @@ pub(crate) struct TrashEntryJson<'a> {
     pub code: &'a str,
     /// Why it was taken away.
     pub reason: &'a str,
-    /// Where it was.
+    /// The path before.
     pub paths: Vec<String>,
     /// Its bytes.
     pub size_bytes: u64,

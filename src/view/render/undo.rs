@@ -100,15 +100,15 @@ pub(crate) struct RunJson<'a> {
     pub at: Timestamp,
     /// `running`, `interrupted`, `done`, `undone`, or `purged`.
     pub state: &'a str,
-    /// How many items are done.
+    /// Number of items that are done.
     pub done: usize,
-    /// How many items were put back.
+    /// Number of items that were undone.
     pub undone: usize,
-    /// How many items were left alone or failed.
+    /// Number of items that were left alone or failed.
     pub left: usize,
-    /// How many items are done in part and could not be put back.
+    /// Number of items that are done in part and could not be restored.
     pub stuck: usize,
-    /// Whether something of it can be undone.
+    /// True if a part of it can be undone.
     pub undoable: bool,
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Guard {
     MoreThanHalf {
         /// How many go.
         going: usize,
-        /// How many there are.
+        /// Number of pointers.
         all: usize,
     },
 }

@@ -52,7 +52,7 @@ pub(crate) struct Candidate<'a> {
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-    /// What sort of session it is.
+    /// The kind of session.
     pub kind: SessionKind,
     /// The session that it came from.
     pub parent_id: Option<&'a str>,

@@ -130,7 +130,7 @@ impl Memory {
         Self { state: Arc::new(Mutex::new(state)), hook: Arc::default() }
     }
 
-    /// Disables exchanging two files and giving a file a second name, which some file systems do not support.
+    /// Disables the exchange of two files and hard links, which some file systems do not support.
     pub(crate) fn make_plain(&self) {
         self.state().is_plain = true;
     }

@@ -42,11 +42,11 @@ pub(crate) struct ArchiveListJson<'a> {
     pub archive: PathJson<'a>,
     /// The sessions in the order that was asked for.
     pub sessions: List<'a, ArchivedJson<'a>>,
-    /// How many sessions passed the filters but are not shown without `--all`.
+    /// Number of sessions that passed the filters, but are shown only with `--all`.
     pub hidden: usize,
-    /// How many sessions were cut off by `--limit`.
+    /// Number of sessions cut off by `--limit`.
     pub beyond_limit: usize,
-    /// What could not be read.
+    /// Files and directories that could not be read.
     pub problems: &'a [Problem],
 }
 
@@ -58,17 +58,17 @@ pub(crate) struct ArchivedJson<'a> {
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-    /// What sort of session it is.
+    /// The kind of session.
     pub kind: SessionKind,
-    /// What the agent's own picker would show; `null` when it has none.
+    /// The title in the agent's own picker; `null` without one.
     pub title: Option<&'a str>,
-    /// The first thing that a person typed.
+    /// The first prompt.
     pub first_prompt: Option<&'a str>,
-    /// Where `resume` would start the agent; `null` when nothing tells.
+    /// The directory in which `resume` starts the agent; `null` if there is no evidence.
     pub launch_dir: Option<PathJson<'a>>,
-    /// Where it was started.
+    /// The directory in which it was started.
     pub start_dir: Option<PathJson<'a>>,
-    /// Where it last worked.
+    /// The last working directory.
     pub last_dir: Option<PathJson<'a>>,
     /// The project of the chosen copy.
     pub project: Option<&'a str>,
@@ -76,7 +76,7 @@ pub(crate) struct ArchivedJson<'a> {
     pub created_at: Option<Timestamp>,
     /// The newest time inside it.
     pub active_at: Option<Timestamp>,
-    /// What a person typed, counted.
+    /// Number of prompts.
     pub prompts: Option<u64>,
     /// Assistant messages, counted.
     pub replies: Option<u64>,
@@ -86,7 +86,7 @@ pub(crate) struct ArchivedJson<'a> {
     pub git_branch: Option<&'a str>,
     /// The session that it came from.
     pub parent_id: Option<&'a str>,
-    /// Where each copy of it was, the chosen one first.
+    /// Paths of the copies, the chosen one first.
     pub paths: Vec<String>,
     /// Every state of it that is in the archive, the oldest first.
     pub states: Vec<StateJson<'a>>,
@@ -104,9 +104,9 @@ pub(crate) struct StateJson<'a> {
     pub hostname: &'a str,
     /// By which version of this program.
     pub rejoin_version: &'a str,
-    /// Whether it was in use then: `live`, `maybe` or `idle`.
+    /// Its state of use at that time: `live`, `maybe` or `idle`.
     pub liveness: &'a str,
-    /// How many files it has.
+    /// Number of files.
     pub files: usize,
     /// Their bytes.
     pub size_bytes: u64,

@@ -31,17 +31,17 @@ pub(crate) struct Verified<'a> {
 pub(crate) struct VerifyJson<'a> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
-    /// What is wrong.
+    /// Damage that was found.
     pub faults: List<'a, FaultJson<'a>>,
-    /// How many sessions there are.
+    /// Number of sessions.
     pub sessions: usize,
-    /// How many states of them.
+    /// Number of states.
     pub states: usize,
-    /// How many blobs they need.
+    /// Number of blobs that the states need.
     pub blobs: usize,
-    /// What the sound ones and the manifests take on the disk, in bytes.
+    /// Bytes on the disk of the intact blobs and the manifests.
     pub stored_bytes: u64,
-    /// How many files nothing needs: what a run that was cut off left, for the next to remove.
+    /// Number of files that nothing needs, which an interrupted run left and the next one removes.
     pub unneeded_files: usize,
 }
 
@@ -53,13 +53,13 @@ pub(crate) struct FaultJson<'a> {
     pub code: &'a str,
     /// The file in the archive.
     pub path: PathJson<'a>,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: &'a str,
-    /// The files of sessions that cannot be put back because of it.
+    /// Files of sessions that cannot be restored because of it.
     pub hurt: Vec<HurtJson<'a>>,
 }
 
-/// A file of a session that cannot be put back.
+/// A file of a session that cannot be restored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Hurt", deny_unknown_fields)]
 pub(crate) struct HurtJson<'a> {
@@ -67,9 +67,9 @@ pub(crate) struct HurtJson<'a> {
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-    /// Which state of it.
+    /// The number of the state.
     pub state: u64,
-    /// Where the file was.
+    /// The original path of the file.
     pub path: PathJson<'a>,
 }
 

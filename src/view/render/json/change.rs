@@ -18,21 +18,21 @@ pub(crate) struct ChangeJson<'a> {
     pub verb: &'a str,
     /// Every item, in order.
     pub items: List<'a, ItemJson<'a>>,
-    /// What could not be planned and stays as it is, each with the reason.
+    /// Items that could not be planned and stay as they are, each with the reason.
     pub not_planned: Vec<Unplanned>,
-    /// How many items have each result.
+    /// Number of items per result.
     pub totals: Totals,
     /// A digest of the plan, for `--apply`; `null` if the command does not have that option.
     pub fingerprint: Option<String>,
     /// The run, for `rejoin undo`; `null` if nothing was changed, or nothing can be undone.
     pub run: Option<&'a str>,
-    /// What else its reader should know, a line each.
+    /// Warnings, one per element.
     pub warnings: Vec<String>,
-    /// What only this command has; `null` for most.
+    /// Members that only this command has; `null` for most.
     pub details: Option<Details<'a>>,
 }
 
-/// How many items have each result.
+/// Number of items per result.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Totals {
@@ -97,19 +97,19 @@ pub(crate) struct ItemJson<'a> {
     pub code: &'a str,
     /// The reason; `null` if the command itself is the reason.
     pub reason: Option<&'a str>,
-    /// What is done to each path, in order.
+    /// The steps for each path, in order.
     pub steps: Vec<StepJson>,
     /// The agent's command that does it; `null` if rejoin does it.
     pub command: Option<&'a [String]>,
     /// The bytes that go to the trash; for a session that its agent removes, what its rows hold; for one that is archived,
     /// its files.
     pub size_bytes: u64,
-    /// `planned` in a plan, `done` in an outcome; `unchanged`: it is as it should be; `skipped`: it is no longer what was
-    /// planned for; `refused`: it cannot be done; `failed`.
+    /// `planned` in a plan, `done` in an outcome; `unchanged`: already as it should be; `skipped`: not as it was
+    /// planned for; `refused`: not possible; `failed`.
     pub result: &'static str,
     /// Why it was skipped or refused or failed; `null` if it was not.
     pub error: Option<&'a str>,
-    /// What only items of this command have; `null` for most.
+    /// Members that only items of this command have; `null` for most.
     pub details: Option<ItemDetails<'a>>,
 }
 

@@ -11,7 +11,7 @@ use crate::session::{AgentKind, Evidence};
 use crate::view::render::json::PathJson;
 use crate::view::render::json::doctor::FindingJson;
 
-/// What only one command has.
+/// Members that only one command has.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Details<'a> {
@@ -49,21 +49,21 @@ pub(crate) struct ArchiveDetails<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct CleanupDetails<'a> {
-    /// What was last active before this time goes; `null` when age does not matter.
+    /// Sessions last active before this time are removed; `null` if age does not matter.
     pub cutoff: Option<Timestamp>,
-    /// How many sub-agents go with their sessions.
+    /// Number of sub-agents that are removed with their sessions.
     pub subagents: usize,
-    /// Whether they go for good.
+    /// True if they are removed for good.
     pub permanent: bool,
-    /// The archive that what goes is put into before it goes; `null` without `--archive`.
+    /// The archive that gets the sessions before they are removed; `null` without `--archive`.
     pub archive: Option<PathJson<'a>>,
-    /// How many sessions are in it as they were, sub-agents with files of their own among them; 0 in a plan.
+    /// Number of sessions that were archived, including sub-agents with separate files; 0 in a plan.
     pub archived: usize,
     /// The bytes that it grew by.
     pub archived_bytes: u64,
     /// Sessions that would go, but only their agent can remove them.
     pub left_to_agent: &'a [LeftToAgent],
-    /// How many sessions stay, by reason.
+    /// Number of sessions that stay, by reason.
     pub kept: Vec<KeptJson<'a>>,
     /// The runs whose trash was purged, or would be.
     pub purged_runs: &'a [String],
@@ -71,7 +71,7 @@ pub(crate) struct CleanupDetails<'a> {
     pub purged_bytes: u64,
     /// Why it is refused without `--allow-all`: `clock`, `whole-agent` or `more-than-half`; `null` when it is not.
     pub refused: Option<&'a str>,
-    /// Whether another rejoin was changing something, so that nothing was done.
+    /// True if nothing was done because another rejoin was changing something.
     pub locked: bool,
 }
 
@@ -90,19 +90,19 @@ pub(crate) struct LeftToAgent {
     /// The database.
     #[serde(skip)]
     pub database: Arc<std::path::Path>,
-    /// Whether its agent removes it when it is told to.
+    /// True if its agent removes it on request.
     #[serde(skip)]
     pub removes_unasked: bool,
 }
 
-/// How many sessions stay for one reason.
+/// Number of sessions that stay for one reason.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Kept", deny_unknown_fields)]
 pub(crate) struct KeptJson<'a> {
     /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `undated`,
     /// `recent`, `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent` or `its-agents`.
     pub reason: &'a str,
-    /// How many, their sub-agents not counted.
+    /// Number of sessions without their sub-agents.
     pub sessions: usize,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct KeptJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct FixDetails<'a> {
-    /// What needs a decision: errors and warnings that cannot be repaired automatically.
+    /// Errors and warnings that cannot be repaired automatically, but need a decision.
     pub undecided: Vec<FindingJson<'a>>,
 }
 
@@ -140,9 +140,9 @@ pub(crate) struct MoveDetails {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "MovedDirectory", deny_unknown_fields)]
 pub(crate) struct DirectoryJson {
-    /// Where it was.
+    /// The path before.
     pub from: String,
-    /// Where it is.
+    /// The path now.
     pub to: String,
 }
 
@@ -173,11 +173,11 @@ pub(crate) struct UndoDetails<'a> {
     pub verb: &'a str,
     /// When it began.
     pub at: Timestamp,
-    /// What was found half done from other runs and put back, a line each.
+    /// Unfinished changes of other runs that were recovered, one per element.
     pub mended: &'a [String],
 }
 
-/// What only items of one command have.
+/// Members that only items of one command have.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ItemDetails<'a> {
@@ -197,9 +197,9 @@ pub(crate) enum ItemDetails<'a> {
 pub(crate) struct ArchiveItem {
     /// Why it may have been in use while it was copied; `null` when it was not.
     pub in_use: Option<String>,
-    /// Which state of it is the newest in the archive; `null` when none is.
+    /// The number of its newest state in the archive; `null` if there is none.
     pub state: Option<u64>,
-    /// How many files it has.
+    /// Number of files.
     pub files: usize,
     /// The bytes that were written for it; in a plan, the most that it can be.
     pub stored_bytes: u64,
@@ -213,9 +213,9 @@ pub(crate) struct BackfillItem<'a> {
     pub working_dir: Option<Cow<'a, str>>,
     /// The session's own time of creation that is recorded; `null` unless it is written.
     pub created_at: Option<Timestamp>,
-    /// Which source the directory comes from; `null` unless it is written.
+    /// The source of the directory; `null` unless it is written.
     pub source: Option<&'a str>,
-    /// What speaks for one directory or another, strongest first.
+    /// The evidence for each directory, strongest first.
     pub evidence: &'a [Evidence],
 }
 
@@ -223,9 +223,9 @@ pub(crate) struct BackfillItem<'a> {
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct SaveItem {
-    /// How many messages the file holds.
+    /// Number of messages in the file.
     pub messages: u64,
-    /// How many messages have a role that is never written.
+    /// Number of messages with a role that is never written.
     pub left_out: u64,
 }
 

@@ -15,30 +15,30 @@ use crate::view::render::json::PathJson;
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DoctorReport", deny_unknown_fields)]
 pub(crate) struct DoctorJson<'a> {
-    /// What was found: the worst first, then in the order of the codes, sessions and paths.
+    /// The findings: the worst first, then in the order of the codes, sessions and paths.
     pub findings: List<'a, FindingJson<'a>>,
-    /// How much was checked and found.
+    /// Number of checks and findings.
     #[serde(flatten)]
     pub counts: DoctorCountsJson,
 }
 
-/// How much was checked and found.
+/// Number of checks and findings.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "DoctorCounts")]
 pub(crate) struct DoctorCountsJson {
-    /// How many errors.
+    /// Number of errors.
     pub errors: usize,
-    /// How many warnings.
+    /// Number of warnings.
     pub warnings: usize,
-    /// How many findings are only worth knowing.
+    /// Number of findings that are only worth knowing.
     pub infos: usize,
-    /// How many findings `doctor --fix` repairs.
+    /// Number of findings that `doctor --fix` repairs.
     pub repairable: usize,
-    /// How many sessions were checked, including sub-agents and empty ones.
+    /// Number of sessions that were checked, including sub-agents and empty ones.
     pub sessions: usize,
-    /// How many findings are left out, because they were accepted with `doctor --accept`.
+    /// Number of findings that are left out because they were accepted with `doctor --accept`.
     pub accepted: usize,
-    /// How many large transcripts were read only at both ends; none with `--deep`.
+    /// Number of large transcripts that were read only at both ends; 0 with `--deep`.
     pub read_at_both_ends: usize,
 }
 
@@ -54,19 +54,19 @@ pub(crate) struct FindingJson<'a> {
     pub agents: Vec<AgentKind>,
     /// The sessions that it is about.
     pub sessions: Vec<SessionIdJson<'a>>,
-    /// The files and directories that it is about; of a duplicate the copy to use and the other one.
+    /// The affected files and directories; for a duplicate the copy to use and the other one.
     pub paths: Vec<PathJson<'a>>,
-    /// What was found, in sentences.
+    /// The evidence, in sentences.
     pub evidence: &'a str,
-    /// What is.
+    /// The measured value.
     pub measured: &'a str,
-    /// What should be.
+    /// The expected value.
     pub expected: &'a str,
     /// The first of the `remedies`.
     pub remedy: &'a str,
-    /// What to type: complete commands, the best first, each with what it does.
+    /// Complete commands to type, the best first, each with its effect.
     pub remedies: Vec<RemedyJson<'a>>,
-    /// What `doctor --fix` does about it; `null` when somebody has to decide.
+    /// The repair by `doctor --fix`; `null` if it needs a decision.
     pub repair: Option<RepairJson<'a>>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct SessionIdJson<'a> {
 pub(crate) struct RemedyJson<'a> {
     /// The whole command, for a shell.
     pub command: &'a str,
-    /// What it does.
+    /// The effect of the command.
     pub effect: &'a str,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct RepairJson<'a> {
     /// `backfill`: the session-info.json in the first path is written; `trash`: the paths go to the trash; `fold`: the
     /// records of the first path are added to the log in the second, and the first goes to the trash.
     pub kind: &'a str,
-    /// What it is about.
+    /// The affected files and directories.
     pub paths: Vec<PathJson<'a>>,
 }
 
@@ -153,9 +153,9 @@ pub(crate) struct ChecksJson {
 pub(crate) struct CheckJson {
     /// The stable name of what it finds.
     pub code: &'static str,
-    /// How serious a finding of it can be, the worst first.
+    /// The severities that a finding of it can have, the worst first.
     pub severities: &'static [Severity],
-    /// What it means.
+    /// The meaning.
     pub meaning: &'static str,
 }
 

@@ -39,10 +39,10 @@ pub(crate) struct LaunchDirJson<'a> {
     pub path: Cow<'a, str>,
     /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
     pub path_bytes_base64: Option<String>,
-    /// Which source says so: `session-info`, `metadata`, `events`, `pointer`, `project`, `transcript`,
+    /// The source of the directory: `session-info`, `metadata`, `events`, `pointer`, `project`, `transcript`,
     /// `relocated`, `last-directory`, `session`, `caller` or `option`.
     pub source: &'a str,
-    /// Whether the directory exists on this machine now; `null` if it was not checked, or its mount does not answer.
+    /// True if the directory exists on this machine now; `null` if it was not checked, or its mount does not answer.
     pub exists: Option<bool>,
 }
 
@@ -63,12 +63,12 @@ pub(crate) struct CopyJson<'a> {
     pub path_bytes_base64: Option<String>,
     /// The project's name on disk; `null` where the agent has no projects.
     pub project: Option<&'a str>,
-    /// Whether `resume` would use this copy.
+    /// True if `resume` uses this copy.
     pub chosen: bool,
     /// Why it is the chosen one; `null` for the others.
     pub why: Option<&'a str>,
-    /// What it has in common with the first copy: `identical`, `longer`, `shorter` or `diverged`; `null` for that
-    /// one, and unless the copies were compared.
+    /// The comparison with the first copy: `identical`, `longer`, `shorter` or `diverged`; `null` for that copy, or if
+    /// they were not compared.
     pub compared: Option<&'static str>,
     /// The first record that differs, counted from 1; `null` unless they diverged.
     pub diverged_at_record: Option<u64>,
@@ -112,7 +112,7 @@ pub(crate) struct ResumeJson<'a> {
     pub unset: &'a [&'static str],
     /// Variables to set in the environment.
     pub set: BTreeMap<&'a str, Cow<'a, str>>,
-    /// What to type once the agent runs, where it takes no id on its command line.
+    /// The text to type once the agent runs, for an agent that takes no id on its command line.
     pub then_type: Option<&'a str>,
 }
 
@@ -124,17 +124,17 @@ pub(crate) struct SessionJson<'a> {
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-    /// What sort of session it is.
+    /// The kind of session.
     pub kind: SessionKind,
-    /// What the agent's own picker would show; `null` when it has none.
+    /// The title in the agent's own picker; `null` without one.
     pub title: Option<&'a str>,
-    /// The first thing that a person typed.
+    /// The first prompt.
     pub first_prompt: Option<&'a str>,
-    /// Where `resume` starts the agent; `null` when nothing tells.
+    /// The directory in which `resume` starts the agent; `null` if there is no evidence.
     pub launch_dir: Option<LaunchDirJson<'a>>,
-    /// Where the session was started.
+    /// The directory in which the session was started.
     pub start_dir: Option<Cow<'a, str>>,
-    /// Where it last worked.
+    /// The last working directory.
     pub last_dir: Option<Cow<'a, str>>,
     /// The project of the chosen copy.
     pub project: Option<&'a str>,
@@ -142,11 +142,11 @@ pub(crate) struct SessionJson<'a> {
     pub created_at: Option<Timestamp>,
     /// The newest time inside the session.
     pub active_at: Option<Timestamp>,
-    /// Where that time was read; `mtime` where the session holds none.
+    /// The source of that time; `mtime` if the session has none.
     pub active_source: Option<&'a str>,
     /// The chosen copy with all that belongs to it, in bytes.
     pub size_bytes: u64,
-    /// What a person typed, counted; `null` unless the whole file was read.
+    /// Number of prompts; `null` unless the whole file was read.
     pub prompts: Option<u64>,
     /// Assistant messages that say or call something, counted; `null` unless the whole file was read.
     pub replies: Option<u64>,
@@ -162,11 +162,11 @@ pub(crate) struct SessionJson<'a> {
     pub liveness: &'a str,
     /// The process that uses it, or may; `null` if it is idle. Only `list` and `show` look.
     pub process: Option<ProcessJson>,
-    /// Whether a person pinned it, so that no cleanup takes it; only `list` and `show` look.
+    /// True if the user pinned it, so that no cleanup removes it; checked only by `list` and `show`.
     pub pinned: bool,
     /// The tags that the user gave it, in the order of the alphabet; only `list`, `search` and `show` look.
     pub tags: Vec<&'a str>,
-    /// What is wrong with it: codes of findings.
+    /// Its problems, as codes of findings.
     pub health: Vec<Health>,
     /// Every copy, the chosen one first.
     pub copies: Vec<CopyJson<'a>>,
@@ -274,9 +274,9 @@ impl<'a> From<&'a Path> for PathJson<'a> {
 pub(crate) struct SessionDetailsJson<'a, M> {
     /// The session, with prompts and replies counted.
     pub session: SessionJson<'a>,
-    /// Which file or record each fact was read from.
+    /// The file or record from which each fact was read.
     pub sources: BTreeMap<&'a str, &'a str>,
-    /// What speaks for one launch directory or another, strongest first.
+    /// The evidence for each launch directory, strongest first.
     pub evidence: &'a [Evidence],
     /// Further words on the session, a line each.
     pub notes: &'a [String],
@@ -294,11 +294,11 @@ pub(crate) struct ResumePlanJson<'a> {
     pub agent: AgentKind,
     /// The full id; `null` for a new session.
     pub id: Option<&'a str>,
-    /// Where the chosen copy is stored; `null` for a new session.
+    /// The path of the chosen copy; `null` for a new session.
     pub path: Option<Cow<'a, str>>,
     /// Why that copy was chosen.
     pub why: Option<&'a str>,
-    /// Where the agent would be started; `null` when nothing tells.
+    /// The directory in which the agent would be started; `null` if there is no evidence.
     pub launch_dir: Option<LaunchDirJson<'a>>,
     /// The command.
     pub resume: ResumeJson<'a>,
@@ -310,7 +310,7 @@ pub(crate) struct ResumePlanJson<'a> {
     pub backfill: Option<Cow<'a, str>>,
     /// The file with the whole conversation, which the briefing of `--with` names; `null` without one.
     pub briefing: Option<Cow<'a, str>>,
-    /// What `resume` would refuse for; empty when it would go ahead.
+    /// The reasons for which `resume` refuses; empty if it does not.
     pub refusals: Vec<RefusalJson<'a>>,
 }
 
@@ -344,13 +344,13 @@ impl<'a> From<&'a Lost> for WorktreeJson<'a> {
 pub(crate) struct LastLaunchJson<'a> {
     /// When.
     pub at: Timestamp,
-    /// Which agent.
+    /// The agent.
     pub agent: AgentKind,
     /// The session; `null` for a new one.
     pub id: Option<&'a str>,
     /// The copy that was meant; `null` for a new session.
     pub path: Option<Cow<'a, str>>,
-    /// Where the agent was started.
+    /// The directory in which the agent was started.
     pub dir: Cow<'a, str>,
     /// The program and its arguments.
     pub argv: &'a [String],
@@ -379,7 +379,7 @@ pub(crate) struct RefusalJson<'a> {
     pub exit: u8,
     /// What, where and why.
     pub message: &'a str,
-    /// What to type next.
+    /// The next command to type.
     pub hint: Option<Cow<'a, str>>,
 }
 
@@ -402,9 +402,9 @@ pub(crate) struct ErrorJson<'a> {
     pub exit: u8,
     /// What, where and why.
     pub message: &'a str,
-    /// What to type next.
+    /// The next command to type.
     pub hint: Option<Cow<'a, str>>,
-    /// What can be chosen from.
+    /// The candidates to choose from.
     pub candidates: &'a [Candidate],
 }
 
