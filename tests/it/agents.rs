@@ -58,7 +58,7 @@ fn the_readme_names_every_agent() {
 pub(crate) const NEEDS_SQLITE: [&str; 5] = ["crush", "goose", "hermes", "kilo", "opencode"];
 
 #[test]
-fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
+fn every_agents_session_is_listed_shown_found_and_resumed() {
     for agent in names() {
         if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(agent) {
             continue;
@@ -90,7 +90,7 @@ fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
 }
 
 #[test]
-fn every_agents_ordinary_session_follows_its_directory_or_says_why_not_and_comes_back_by_undo() {
+fn move_carries_or_refuses_every_agents_session() {
     for agent in names() {
         let world = World::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
@@ -144,7 +144,7 @@ fn contents(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn every_agents_ordinary_session_is_cleaned_up_and_undone_archived_wiped_and_restored_byte_for_byte() {
+fn every_agents_session_survives_cleanup_undo_and_restore() {
     let mut with_files = 0;
     for agent in names() {
         let world = World::new();
@@ -178,7 +178,7 @@ fn every_agents_ordinary_session_is_cleaned_up_and_undone_archived_wiped_and_res
 }
 
 #[test]
-fn half_a_record_of_just_now_may_be_of_a_turn_that_goes_on() {
+fn a_recent_half_record_may_belong_to_a_running_turn() {
     // Their sessions count as idle after a turn, or did.
     for agent in ["droid", "kimi", "kimicode"] {
         let world = World::new();
@@ -287,7 +287,7 @@ fn commands_of_the_guide(root: &Path) -> String {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn the_invented_agent_of_the_guide_is_built_and_lists_its_session() {
+fn the_guides_example_agent_builds_and_lists_its_session() {
     if !crate::world::tries_every_case() {
         println!("skipped: it builds rejoin once more; REJOIN_FULL=1 runs it");
         return;

@@ -129,7 +129,7 @@ fn a_session_of_amplifier_comes_back_with_its_directory() {
 }
 
 #[test]
-fn a_session_of_claude_code_comes_back_with_what_lies_elsewhere() {
+fn restore_brings_a_claude_session_with_its_files_elsewhere() {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "count", "3");
     world.add(session.side_file("tool-results/a.txt", "a result"));
@@ -158,7 +158,7 @@ fn sessions_of_codex_come_back_plain_and_packed() {
 }
 
 #[test]
-fn a_session_of_gemini_cli_comes_back_with_the_marker_that_names_its_project() {
+fn restore_brings_a_gemini_session_with_its_project_marker() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).in_dir(APP).unregistered().turn("look", "ok"));
     let project = path.ancestors().nth(2).expect("a project");
@@ -197,7 +197,7 @@ fn sessions_of_the_other_agents_with_files_come_back() {
 }
 
 #[test]
-fn a_conversation_of_gptme_comes_back_with_the_link_to_its_workspace() {
+fn restore_brings_a_gptme_session_with_its_workspace_link() {
     let world = World::new();
     let dir = world.add(Gptme::session("2026-02-01-quiet-blue-fox").in_dir(APP).turn("look", "ok"));
     put(&dir.join("branches/one.jsonl"), "{}\n");
@@ -205,7 +205,7 @@ fn a_conversation_of_gptme_comes_back_with_the_link_to_its_workspace() {
 }
 
 #[test]
-fn a_conversation_of_openhands_comes_back_with_those_of_its_sub_agents() {
+fn restore_brings_an_openhands_session_with_its_sub_agents() {
     let world = World::new();
     let parent = openhands_id(1);
     let dir = world.add(OpenHands::session(&parent).in_dir(APP).turn("look", "ok"));
@@ -240,7 +240,7 @@ fn world() -> World {
 }
 
 #[test]
-fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
+fn a_second_archive_stores_only_new_data() {
     let world = World::new();
     // Digits of a digest cannot be compressed by more than a half.
     let noise = |from: u32, lines: u32| -> String {
@@ -302,7 +302,7 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
 }
 
 #[test]
-fn a_plan_says_of_every_session_what_is_in_the_archive_then() {
+fn an_archive_plan_predicts_the_state_of_every_session() {
     let world = World::new();
     let in_databases = names().iter().filter(|agent| ordinary::write(agent, &world) && NEEDS_SQLITE.contains(agent));
     assert!(in_databases.count() > 2 || !cfg!(feature = "sqlite"));
@@ -329,7 +329,7 @@ fn mix(n: u64) -> u64 {
 }
 
 #[test]
-fn a_state_that_the_next_one_does_not_hold_is_kept_and_can_be_had() {
+fn an_overwritten_state_is_kept_and_can_be_restored() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -345,7 +345,7 @@ fn a_state_that_the_next_one_does_not_hold_is_kept_and_can_be_had() {
 }
 
 #[test]
-fn every_flipped_bit_is_found_and_named_and_nothing_damaged_is_restored() {
+fn every_flipped_bit_is_reported_and_blocks_the_restore() {
     let world = world();
     world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
@@ -388,7 +388,7 @@ fn every_flipped_bit_is_found_and_named_and_nothing_damaged_is_restored() {
 }
 
 #[test]
-fn what_is_damaged_is_mended_by_a_full_run_as_long_as_the_session_is_there() {
+fn archive_full_repairs_damage_from_the_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -413,7 +413,7 @@ fn what_is_damaged_is_mended_by_a_full_run_as_long_as_the_session_is_there() {
 }
 
 #[test]
-fn a_file_that_changes_without_a_new_time_while_it_is_archived_is_read_again() {
+fn a_file_changed_without_a_new_time_is_read_again() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let now = std::fs::FileTimes::new().set_modified(NOW.parse::<jiff::Timestamp>().expect("a time").into());
@@ -431,7 +431,7 @@ fn a_file_that_changes_without_a_new_time_while_it_is_archived_is_read_again() {
 }
 
 #[test]
-fn nothing_is_put_over_what_is_there() {
+fn restore_overwrites_no_file() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("a.txt", "a"));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -464,7 +464,7 @@ claude session 00000001-aaaa-4aaa-8aaa-000000000001 already exists with the same
 }
 
 #[test]
-fn what_an_agent_deletes_by_its_time_comes_back_with_the_time_of_now() {
+fn restore_renews_times_for_an_agent_with_retention() {
     let world = World::new();
     let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let amplifier = world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
@@ -490,7 +490,7 @@ Its files get the current time, because claude deletes old files; --keep-times k
 }
 
 #[test]
-fn sessions_are_chosen_by_age_and_by_how_soon_their_agent_deletes_them() {
+fn archive_selects_sessions_by_age_and_by_expiry() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 30}"#);
     world.add(Claude::session(id(1)).in_dir(APP).turn("old", "ok"));
@@ -539,7 +539,7 @@ fn sub_agents_go_with_the_session_that_made_them() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_and_no_link_is_followed() {
+fn archive_refuses_special_files_and_follows_no_link() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
     std::os::unix::fs::symlink("/etc", session.join("link")).expect("a link");
@@ -570,7 +570,7 @@ fn a_session_in_use_is_archived_and_that_is_said() {
 }
 
 #[test]
-fn an_archive_elsewhere_is_named_and_a_volume_that_is_not_there_is_no_empty_one() {
+fn an_unmounted_archive_is_not_taken_for_an_empty_one() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let to = world.root().join("volume");
@@ -588,7 +588,7 @@ fn an_archive_elsewhere_is_named_and_a_volume_that_is_not_there_is_no_empty_one(
 }
 
 #[test]
-fn a_session_of_another_home_goes_to_the_store_of_this_one_or_to_one_that_is_named() {
+fn restore_maps_another_home_to_this_one_or_to_a_named_store() {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
     let other = world.dir("container");
@@ -639,7 +639,7 @@ fn a_restore_is_done_as_it_was_shown() {
 }
 
 #[test]
-fn what_went_on_after_a_restore_is_not_undone() {
+fn undo_keeps_a_session_continued_after_its_restore() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", "--every"]).code(0);
@@ -679,7 +679,7 @@ fn nothing_is_lost(world: &World, when: &str) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_rest() {
+fn a_killed_archive_is_whole_and_the_next_run_completes_it() {
     let complete = {
         let world = world();
         world.rejoin(["archive", "--every"]).code(0);
@@ -708,7 +708,7 @@ fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_res
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_while_archiving_nothing_is_lost() {
+fn a_failing_system_call_during_archive_loses_nothing() {
     // No space left, input or output error.
     for error in [28, 5] {
         let mut points = 0;
@@ -793,14 +793,14 @@ fn killed_at_any_moment_a_restore_is_undone_or_completed() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_restore_from_another_file_system_is_undone_or_completed() {
+fn a_killed_restore_across_file_systems_is_recovered() {
     let Some(elsewhere) = other_file_system() else { return };
     a_killed_restore_is_undone_or_completed(Some(elsewhere.path()), 30);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_while_restoring_nothing_half_is_left() {
+fn a_failing_system_call_during_restore_leaves_no_half_session() {
     for error in [28, 13] {
         let mut points = 0;
         loop {
@@ -838,7 +838,7 @@ fn an_archive_on_another_file_system_gives_everything_back() {
 }
 
 #[test]
-fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
+fn only_a_complete_current_state_counts_as_archived() {
     let world = World::new();
     let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").side_file("a.txt", "a"));
     world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
@@ -896,7 +896,7 @@ claude	00000001-aaaa-4aaa-8aaa-000000000001	Tests	/usr/bin	2026-02-01T10:02:00Z	
 }
 
 #[test]
-fn what_real_clients_wrote_comes_back_byte_for_byte() {
+fn sessions_of_real_clients_are_restored_byte_for_byte() {
     // What was in a database does not come back as a file: `kept` holds that.
     for (agent, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();

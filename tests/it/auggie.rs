@@ -38,7 +38,7 @@ fn write(home: &Path, id: &str, history: &[Value], behind: &[(&str, &str)]) -> P
 }
 
 #[test]
-fn a_session_is_shown_with_what_its_file_says() {
+fn show_reads_a_session_file() {
     let world = World::new();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let history = [exchange(&app, "look", "Done."), exchange(&other, "again", "Done, too.")];
@@ -55,7 +55,7 @@ fn a_session_is_shown_with_what_its_file_says() {
 }
 
 #[test]
-fn what_stands_behind_a_long_conversation_is_known_too() {
+fn fields_after_a_long_conversation_are_read() {
     let world = World::new();
     let app = world.dir("app");
     let long = "\n  \"title\": \"what was said is no title\",\n".repeat(4000);
@@ -73,7 +73,7 @@ fn what_stands_behind_a_long_conversation_is_known_too() {
 }
 
 #[test]
-fn its_backups_are_no_sessions_and_go_where_it_goes() {
+fn backups_are_not_sessions_and_follow_their_session() {
     let world = World::new();
     let app = world.dir("app");
     let history = [exchange(&app, "look", "Done.")];

@@ -201,7 +201,7 @@ fn a_huge_transcript_is_shown_and_streamed_in_little_memory() {
 }
 
 #[test]
-fn hostile_text_reaches_neither_a_terminal_nor_the_lines_of_a_pipe() {
+fn hostile_text_reaches_neither_a_terminal_nor_a_pipe() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
     let app = world.dir("app");
@@ -228,7 +228,7 @@ fn hostile_text_reaches_neither_a_terminal_nor_the_lines_of_a_pipe() {
 }
 
 #[test]
-fn a_row_of_the_table_stays_one_line_whatever_a_title_holds() {
+fn a_row_stays_one_line_with_any_title() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h").title(HOSTILE).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/h").title(&"very long ".repeat(100)).turn("x", "y"));
@@ -242,7 +242,7 @@ fn a_row_of_the_table_stays_one_line_whatever_a_title_holds() {
 }
 
 #[test]
-fn an_agents_directory_that_is_a_file_is_no_trouble_for_the_others() {
+fn a_file_in_place_of_a_store_does_not_affect_other_agents() {
     let world = World::new();
     put(&world.home().join(".amplifier"), "not a directory");
     put(&world.home().join(".claude/sessions"), "not a directory");
@@ -301,7 +301,7 @@ fn a_clock_at_either_end_of_the_calendar_breaks_no_command() {
 }
 
 #[test]
-fn a_move_to_a_name_that_no_file_system_takes_is_refused_and_leaves_nothing() {
+fn move_to_an_overlong_name_is_refused_without_traces() {
     let world = World::new();
     let from = world.dir("app");
     world.add(Amplifier::session(id(1)).in_dir(&from).session_info(&from).turn("a", "b"));

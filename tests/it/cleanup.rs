@@ -102,7 +102,7 @@ fn files(picture: &Picture) -> BTreeSet<&PathBuf> {
 }
 
 #[test]
-fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_and_undo_brings_all_of_it_back() {
+fn cleanup_removes_only_old_sessions_and_undo_restores_all() {
     let (world, recent) = (World::new(), World::new());
     fill_year(&world, &DAYS);
     fill_year(&recent, &DAYS[OLD..]);
@@ -170,7 +170,7 @@ fn plan(world: &World, args: &[&str]) -> Cleanup {
 }
 
 #[test]
-fn a_cleanup_says_what_it_would_do_and_did_in_words() {
+fn cleanup_describes_its_plan_and_its_outcome() {
     let world = world();
     world.rejoin(["cleanup", "--dry-run"]).code(0).stdout_eq(snapbox::str![[r#"
 would remove  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old: last active 2025-11-01)
@@ -225,7 +225,7 @@ fn only_the_plan_that_was_shown_is_applied() {
 }
 
 #[test]
-fn whatever_speaks_for_keeping_a_session_keeps_it() {
+fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
     let world = world();
     let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
     let file = |n: u32| world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(n)));
@@ -279,7 +279,7 @@ fn whatever_speaks_for_keeping_a_session_keeps_it() {
 }
 
 #[test]
-fn filters_and_limits_narrow_what_goes() {
+fn filters_and_limits_narrow_a_cleanup() {
     let world = world();
     world.add(Claude::session(id(4)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
     world.add(Amplifier::session(id(5)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
@@ -316,7 +316,7 @@ fn filters_and_limits_narrow_what_goes() {
 }
 
 #[test]
-fn what_looks_like_a_mistake_is_refused() {
+fn cleanup_refuses_a_likely_mistake() {
     let world = world();
     let before = stores(&world);
     for (args, code) in [
@@ -393,7 +393,7 @@ fn the_trash_is_purged_of_old_runs_in_the_same_pass() {
 }
 
 #[test]
-fn what_is_deleted_for_good_is_in_no_trash() {
+fn cleanup_permanent_leaves_nothing_in_the_trash() {
     let world = world();
     let done: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.details.permanent, done.run), (3, true, None));
@@ -403,7 +403,7 @@ fn what_is_deleted_for_good_is_in_no_trash() {
 }
 
 #[test]
-fn what_is_pinned_is_shown_and_let_go_again() {
+fn pins_are_shown_and_removed_again() {
     let world = world();
     let pinned = |n: u32| {
         let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -434,7 +434,7 @@ fn what_is_pinned_is_shown_and_let_go_again() {
 }
 
 #[test]
-fn a_session_that_somebody_goes_on_with_between_look_and_removal_stays() {
+fn cleanup_keeps_a_session_continued_after_its_scan() {
     // The lock is held while the plan is already made, so that there is time to be in the way.
     for (what, expected) in
         [("append", "used in the meantime"), ("start", "in use by process"), ("subagent", "changed")]
@@ -475,7 +475,7 @@ fn a_session_that_somebody_goes_on_with_between_look_and_removal_stays() {
 }
 
 #[test]
-fn nothing_outside_of_the_store_is_touched_whatever_leads_there() {
+fn cleanup_touches_nothing_outside_the_store() {
     let world = world();
     let outside = world.dir("outside");
     put(&outside.join("precious.txt"), "precious");
@@ -516,7 +516,7 @@ Kept: 1 in an unknown format, 6 newer.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
+fn cleanup_keeps_a_session_with_a_mount_inside() {
     let world = world();
     let side = world.home().join(".claude/projects").join(claude_slug(APP)).join(id(1)).join("tool-results");
     std::fs::create_dir_all(&side).expect("a directory");
@@ -555,7 +555,7 @@ fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
 }
 
 #[test]
-fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
+fn sessions_of_real_clients_are_removed_and_restored_whole() {
     for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -583,7 +583,7 @@ fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
 }
 
 #[test]
-fn a_project_that_becomes_a_link_between_look_and_removal_is_left_alone() {
+fn cleanup_skips_a_project_replaced_by_a_link() {
     let world = world();
     let shown = plan(&world, &[]);
     let projects = world.home().join(".claude/projects");
@@ -598,7 +598,7 @@ fn a_project_that_becomes_a_link_between_look_and_removal_is_left_alone() {
 }
 
 #[test]
-fn records_of_directories_expire_with_the_sessions_that_left_them() {
+fn records_of_directories_expire_with_their_sessions() {
     let world = world();
     let app = world.dir("app");
     world.add(Claude::session(id(17)).in_dir(&app).at("2026-02-20T10:00:00Z").turn("x", "y"));
@@ -623,7 +623,7 @@ fn records_of_directories_expire_with_the_sessions_that_left_them() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_cleanup_leaves_no_half_session_once_the_next_run_or_undo_ran() {
+fn a_killed_cleanup_is_recovered_without_half_sessions() {
     let world_of_two = || {
         let world = World::new();
         for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
@@ -659,7 +659,7 @@ fn killed_at_any_moment_a_cleanup_leaves_no_half_session_once_the_next_run_or_un
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_the_others_are_done_and_nothing_is_half_done() {
+fn a_failing_system_call_leaves_no_half_removed_session() {
     let whole = world();
     let before = stores(&whole);
     let mut failures = 0;
@@ -693,7 +693,7 @@ fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn what_lies_in_a_database_is_left_to_its_agent_and_said_so() {
+fn cleanup_leaves_database_sessions_to_their_agent_with_a_note() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = world();
     world.add(OpenCode::session(opencode_id(1)).in_dir(APP).turn("x", "y"));

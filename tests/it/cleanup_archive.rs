@@ -26,7 +26,7 @@ fn assert_sound(world: &World, when: &str) {
 }
 
 #[test]
-fn what_goes_is_in_the_archive_when_even_the_trash_has_forgotten_it() {
+fn removed_sessions_are_in_the_archive_after_a_purge() {
     let world = world();
     let before = stores(&world);
     let plan: Cleanup = world.rejoin(["cleanup", "--archive", "--dry-run", "--json"]).code(0).json();
@@ -67,7 +67,7 @@ rejoin cleanup: 3 sessions moved to the trash, 4.5 KiB; 3 archived, 8.0 KiB new.
 }
 
 #[test]
-fn what_cannot_be_archived_stays_and_the_others_go() {
+fn a_session_stays_if_it_cannot_be_archived() {
     let world = world();
     let dir = world.home().join(".claude/projects/-usr-bin").join(id(2)).join("tool-results");
     std::fs::create_dir_all(&dir).expect("a directory");
@@ -83,7 +83,7 @@ fn what_cannot_be_archived_stays_and_the_others_go() {
 }
 
 #[test]
-fn nothing_goes_where_there_is_no_archive_to_go_to() {
+fn nothing_is_removed_without_an_archive() {
     let world = world();
     let before = stores(&world);
     let missing = world.root().join("no/volume/here");
@@ -97,7 +97,7 @@ fn nothing_goes_where_there_is_no_archive_to_go_to() {
 }
 
 #[test]
-fn what_is_archived_as_it_is_counts_as_kept() {
+fn a_session_with_a_current_archived_state_counts_as_kept() {
     let world = world();
     let before = stores(&world);
     let refused = |world: &World| {
@@ -134,7 +134,7 @@ fn what_is_archived_as_it_is_counts_as_kept() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_session_is_in_the_store_or_in_the_archive_and_the_next_run_does_the_rest() {
+fn a_killed_cleanup_keeps_each_session_in_store_or_archive() {
     let world_of_two = || {
         let world = World::new();
         for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {

@@ -76,17 +76,17 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
 }
 
 #[test]
-fn bash_names_what_there_is() {
+fn bash_completes_existing_names() {
     drive("bash", &["--norc", "--noprofile", "-i"], "source <(COMPLETE=bash rejoin)");
 }
 
 #[test]
-fn zsh_names_what_there_is() {
+fn zsh_completes_existing_names() {
     drive("zsh", &["-f", "-i"], "PROMPT='> '; autoload -U compinit; compinit -D; source <(COMPLETE=zsh rejoin)");
 }
 
 #[test]
-fn fish_names_what_there_is() {
+fn fish_completes_existing_names() {
     drive("fish", &["--no-config", "-i"], "COMPLETE=fish rejoin | source");
 }
 
@@ -122,7 +122,7 @@ fn completions_says_how_each_shell_reads_its_script() {
 }
 
 #[test]
-fn what_is_named_is_of_the_home_that_the_line_is_about() {
+fn completion_uses_the_home_of_the_command_line() {
     let (world, _) = world();
     let other = World::new();
     other.add(Claude::session(id(7)).in_dir("/usr").turn("delta", "y"));

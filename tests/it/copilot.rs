@@ -26,7 +26,7 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_files_say() {
+fn list_reads_the_files_of_a_session() {
     let session = listed(Copilot::session(id(1)).branch("main").turn("fix it", "Done.").call("ls", "a.txt"));
     assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::COPILOT, id(1).as_str(), Kind::Main));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (None, Some("fix it")));
@@ -62,7 +62,7 @@ fn a_name_is_a_title_unless_it_is_the_first_prompt_again() {
 }
 
 #[test]
-fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own() {
+fn the_last_resume_gives_the_directory_with_a_warning() {
     let world = World::new();
     world.install("copilot", "");
     let (app, state_dir) = (world.dir("app"), world.dir("shop"));
@@ -87,7 +87,7 @@ fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own(
 }
 
 #[test]
-fn the_yaml_file_tells_the_directory_where_no_event_does() {
+fn the_yaml_file_gives_the_directory_without_events() {
     let without = Copilot::session(id(1)).in_dir("/w/has space #1").without("events.jsonl");
     let session = listed(without);
     assert_eq!((session.kind, session.launch_source()), (Kind::Empty, Some("workspace")));
@@ -97,7 +97,7 @@ fn the_yaml_file_tells_the_directory_where_no_event_does() {
 }
 
 #[test]
-fn a_resume_between_what_a_glance_sees_is_found_by_counting() {
+fn counting_finds_a_resume_in_the_middle_of_a_file() {
     let world = World::new();
     let long = "x".repeat(600 * 1024);
     let tool = json!({"toolCallId": "c", "success": true, "result": {"content": long}});
@@ -136,7 +136,7 @@ fn a_prompt_without_a_reply_is_a_session() {
 }
 
 #[test]
-fn what_sub_agents_and_skills_put_in_is_not_counted_or_shown() {
+fn text_of_sub_agents_and_skills_is_not_counted_or_shown() {
     let world = World::new();
     let of_helper = r#","agentId":"helper""#;
     let session = Copilot::session(id(1))
@@ -159,7 +159,7 @@ fn what_sub_agents_and_skills_put_in_is_not_counted_or_shown() {
 }
 
 #[test]
-fn a_session_is_live_while_the_lock_is_held_and_not_while_the_file_is_there() {
+fn a_session_is_live_while_its_lock_is_held() {
     let world = World::new();
     world.install("copilot", "");
     let dir = world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b").used_by(4242));
@@ -188,7 +188,7 @@ fn a_session_is_live_while_the_lock_is_held_and_not_while_the_file_is_there() {
 }
 
 #[test]
-fn a_prompt_reaches_the_client_as_one_even_if_it_looks_like_an_option() {
+fn a_prompt_that_looks_like_an_option_stays_a_prompt() {
     let world = World::new();
     world.install("copilot", "");
     world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
@@ -235,7 +235,7 @@ fn copies_in_two_stores_are_compared_by_their_events() {
 }
 
 #[test]
-fn what_lies_beside_the_sessions_is_none() {
+fn other_files_next_to_sessions_are_not_listed() {
     let world = World::new();
     world.add(Copilot::session(id(1)).turn("a", "b"));
     let state = world.home().join(".copilot/session-state");

@@ -42,7 +42,7 @@ fn as_cron(world: &World, command: &str) -> std::process::Output {
 }
 
 #[test]
-fn the_crontab_line_of_the_documentation_removes_what_is_old_and_says_so_once() {
+fn the_documented_crontab_line_removes_old_sessions() {
     let world = world();
     let command = crontab_command("cleanup");
     let output = as_cron(&world, &command);
@@ -60,7 +60,7 @@ fn the_crontab_line_of_the_documentation_removes_what_is_old_and_says_so_once() 
 }
 
 #[test]
-fn the_crontab_line_of_the_documentation_archives_what_will_be_deleted_and_says_so_once() {
+fn the_documented_crontab_line_archives_expiring_sessions() {
     let world = world();
     // Claude Code deletes by the times of its files.
     let fresh = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(2)));
@@ -106,7 +106,7 @@ fn while_another_run_changes_something_cron_hears_nothing() {
 }
 
 #[test]
-fn a_failure_is_told_in_the_one_line_and_in_the_exit_code() {
+fn a_failure_is_in_the_one_line_and_in_the_exit_code() {
     let world = world();
     std::fs::create_dir_all(world.home().join(".claude")).expect("a directory");
     let history = world.dir("elsewhere/history");
@@ -119,7 +119,7 @@ fn a_failure_is_told_in_the_one_line_and_in_the_exit_code() {
 }
 
 #[test]
-fn there_is_no_progress_where_nobody_watches() {
+fn there_is_no_progress_without_a_terminal() {
     let world = world();
     let answer = world.rejoin(["cleanup", "--yes"]).code(0);
     assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());

@@ -21,7 +21,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn whatever_is_where_a_time_is_expected_every_message_is_read_once() {
+fn every_message_is_read_once_with_any_value_for_its_time() {
     let world = World::new();
     let app = world.dir("app");
     let ids = [opencode_id(1), id(2), "20260201_1".to_owned()];
@@ -86,7 +86,7 @@ fn damage(path: &Path, sound: &[u8], seed: u64) {
 }
 
 #[test]
-fn a_damaged_page_hides_only_what_lies_on_it() {
+fn a_damaged_page_hides_only_its_own_rows() {
     let world = World::new();
     let app = world.dir("app");
     let text = "words ".repeat(300);
@@ -133,7 +133,7 @@ fn a_damaged_page_hides_only_what_lies_on_it() {
 }
 
 #[test]
-fn a_message_that_cannot_be_read_is_told_of_and_the_others_are_shown() {
+fn an_unreadable_message_is_reported_and_others_are_shown() {
     let world = World::new();
     let app = world.dir("app");
     let long = "x".repeat(20_000);

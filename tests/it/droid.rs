@@ -36,7 +36,7 @@ fn write(home: &Path, folder: &str, id: &str, records: &[Value]) -> PathBuf {
 }
 
 #[test]
-fn a_session_is_shown_with_what_its_files_say() {
+fn show_reads_the_files_of_a_session() {
     let world = World::new();
     let (app, part) = (world.dir("app"), world.dir("app/part"));
     let records = [
@@ -70,7 +70,7 @@ fn a_session_is_shown_with_what_its_files_say() {
 }
 
 #[test]
-fn its_first_record_its_folder_and_its_settings_tell_which_kind_it_is() {
+fn first_record_folder_and_settings_give_the_kind() {
     let world = World::new();
     let app = world.dir("app");
     let make = |folder: &str, id: &str, more: Value, settings: Value| {
@@ -112,7 +112,7 @@ fn its_first_record_its_folder_and_its_settings_tell_which_kind_it_is() {
 }
 
 #[test]
-fn it_is_resumed_where_it_worked_last_and_nowhere_else() {
+fn resume_starts_only_in_the_last_directory() {
     let world = World::new();
     world.install("droid", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -133,7 +133,7 @@ fn it_is_resumed_where_it_worked_last_and_nowhere_else() {
 }
 
 #[test]
-fn its_settings_go_where_it_goes_and_come_back_with_it() {
+fn settings_follow_their_session_into_the_trash_and_back() {
     let world = World::new();
     let app = world.dir("app");
     let path = write(&world.home(), "-w-app", ID, &[start(&app, &json!({})), typed(1, "look")]);

@@ -342,7 +342,7 @@ fn check(page: &Path) -> (Vec<String>, Vec<String>) {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "a test says what it leaves out")]
-fn every_example_of_the_documentation_shows_what_happens() {
+fn every_example_of_the_documentation_has_the_real_output() {
     let pages = pages();
     let answers: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = pages.iter().map(|page| scope.spawn(|| check(page))).collect();
@@ -387,7 +387,7 @@ docs/two-machines.md: rejoin sync --host ana@desktop: it needs another machine
 }
 
 #[test]
-fn json_is_broken_where_it_does_not_fit_on_a_line() {
+fn long_json_is_broken_into_lines() {
     let long = "x".repeat(90);
     let json =
         format!(r#"{{"a":["x, [","y"],"b":[],"c":[{{"d":null,"e":{{}}}},{{"f":"{long}","g":"{long}"}}],"h\"":-1}}"#);

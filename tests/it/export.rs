@@ -66,7 +66,7 @@ fn no_reply_reaches_into_the_message_after_it_in_markdown() {
 }
 
 #[test]
-fn a_session_is_written_as_markdown_unless_another_form_is_asked_for() {
+fn markdown_is_the_default_format() {
     let world = World::new();
     world.add(session());
     let answer = world.rejoin(["export", &id(1)]).code(0).stderr_eq("");
@@ -136,7 +136,7 @@ all weighed
 }
 
 #[test]
-fn a_page_needs_nothing_else_and_folds_what_tools_did() {
+fn a_page_is_self_contained_and_folds_tool_calls() {
     let world = World::new();
     world.add(session());
     let page = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stderr_eq("").stdout();
@@ -159,7 +159,7 @@ fn a_page_needs_nothing_else_and_folds_what_tools_did() {
 }
 
 #[test]
-fn the_name_of_a_file_tells_its_form_and_no_file_is_replaced_unasked() {
+fn the_file_name_gives_the_format_and_no_file_is_overwritten() {
     let world = World::new();
     world.add(session());
     let dir = world.dir("out");
@@ -222,7 +222,7 @@ fn many_sessions_go_to_a_directory_with_an_index() {
 }
 
 #[test]
-fn what_is_only_in_the_archive_is_exported_from_there() {
+fn an_archived_session_is_exported_from_the_archive() {
     let world = World::new();
     world.add(session());
     let live = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stdout();
@@ -239,7 +239,7 @@ fn what_is_only_in_the_archive_is_exported_from_there() {
 }
 
 #[test]
-fn nothing_is_written_where_an_agent_keeps_its_sessions() {
+fn nothing_is_written_into_the_store_of_an_agent() {
     let world = World::new();
     world.add(session());
     let store = world.home().join(".claude/projects/-usr-bin/a.html");
@@ -249,7 +249,7 @@ fn nothing_is_written_where_an_agent_keeps_its_sessions() {
 }
 
 #[test]
-fn no_export_goes_into_a_store_an_archive_or_the_trash_by_any_way() {
+fn stores_archive_and_trash_are_refused_by_any_path() {
     let world = World::new();
     let transcript = world.add(session());
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("a", "b"));
@@ -391,7 +391,7 @@ fn axe() -> Option<String> {
 }
 
 #[test]
-fn axe_finds_nothing_wrong_with_contrast_headings_and_the_rest_in_light_and_in_dark() {
+fn axe_finds_no_accessibility_problem_in_light_and_dark() {
     let Some(axe) = axe() else {
         println!("skipped: there is no axe-core here; AXE_CORE names its axe.min.js");
         return;
@@ -438,7 +438,7 @@ fn axe_finds_nothing_wrong_with_contrast_headings_and_the_rest_in_light_and_in_d
 }
 
 #[test]
-fn a_real_browser_runs_nothing_of_what_was_said() {
+fn a_real_browser_runs_no_code_of_a_conversation() {
     let world = World::new();
     hostile_session(&world, 300);
     let page = world.root().join("page.html");
@@ -473,7 +473,7 @@ fn path_prints_the_file_of_a_session() {
 }
 
 #[test]
-fn a_name_without_a_known_ending_is_refused_and_nothing_is_written() {
+fn a_file_name_with_an_unknown_ending_is_refused() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("hello", "hi"));
     for (name, why) in

@@ -125,19 +125,19 @@ fn fails_from_every_point_on(args: &[&str]) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn when_everything_fails_from_some_point_on_a_delete_loses_nothing() {
+fn a_delete_failing_from_any_point_on_loses_nothing() {
     fails_from_every_point_on(&["delete", &id(1), "--yes"]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn when_everything_fails_from_some_point_on_a_cleanup_loses_nothing() {
+fn a_cleanup_failing_from_any_point_on_loses_nothing() {
     fails_from_every_point_on(&["cleanup", "--yes"]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn when_everything_fails_from_some_point_on_a_cleanup_with_an_archive_loses_nothing() {
+fn a_cleanup_with_archive_failing_from_any_point_loses_nothing() {
     fails_from_every_point_on(&["cleanup", "--archive", "--yes"]);
 }
 
@@ -158,7 +158,7 @@ fn two_faults_at_once_lose_nothing() {
 }
 
 #[test]
-fn an_agent_that_writes_again_the_moment_the_transcript_is_gone_costs_nothing() {
+fn an_agent_that_rewrites_a_removed_transcript_loses_nothing() {
     for race in (0..20).filter(|race| is_tried(*race, 2)) {
         let world = world();
         let (before, path) = (stores(&world), transcript(&world, 1));
@@ -185,7 +185,7 @@ fn an_agent_that_writes_again_the_moment_the_transcript_is_gone_costs_nothing() 
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_lies_in_the_trash_of_another_run_is_never_removed() {
+fn the_trash_of_another_run_is_never_removed() {
     let world = world();
     let others = state(&world).join("trash/20260301-120000/0-0");
     put(&others, "kept");
@@ -199,7 +199,7 @@ fn what_lies_in_the_trash_of_another_run_is_never_removed() {
 }
 
 #[test]
-fn a_journal_with_a_bad_line_is_refused_by_name_and_its_trash_left_alone() {
+fn a_journal_with_a_bad_line_is_refused_and_its_trash_kept() {
     let flip = |text: &str, from: &str, to: &str| text.replacen(from, to, 1);
     type Damage = fn(&str) -> String;
     let cases: [(&str, Damage); 4] = [
@@ -276,7 +276,7 @@ fn undo_leaves_a_session_alone_that_a_process_holds() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_still_lies_in_the_trash_is_not_said_to_be_deleted() {
+fn files_left_in_the_trash_are_not_reported_as_deleted() {
     failing_at_every_point(
         "5",
         true,
@@ -317,7 +317,7 @@ fn a_cleanup_that_another_run_keeps_waiting_has_done_nothing() {
 }
 
 #[test]
-fn whoever_waits_for_the_lock_gets_it_when_a_verb_has_done_all_of_its_work() {
+fn a_command_holds_the_lock_until_its_last_change() {
     // So many that the other one begins to wait in the middle of it.
     let old: Vec<String> = (10..70).map(id).collect();
     let delete: Vec<&str> = ["delete", "--permanent"].into_iter().chain(old.iter().map(String::as_str)).collect();
@@ -360,7 +360,7 @@ fn whoever_waits_for_the_lock_gets_it_when_a_verb_has_done_all_of_its_work() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_purge_that_fails_names_what_still_lies_in_the_trash() {
+fn a_failed_purge_names_the_files_left_in_the_trash() {
     let deleted = || {
         let world = world();
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
@@ -384,7 +384,7 @@ fn a_purge_that_fails_names_what_still_lies_in_the_trash() {
 }
 
 #[test]
-fn a_directory_of_any_depth_goes_with_its_session_and_comes_back() {
+fn a_directory_of_any_depth_is_removed_and_restored() {
     let world = world();
     let side = transcript(&world, 1).with_extension("").join("tool-results");
     let deep = "for _ in $(seq 40); do mkdir -p $(printf 'd/%.0s' $(seq 100)); cd -P $(printf 'd/%.0s' $(seq 100)); done; \
@@ -410,7 +410,7 @@ fn a_directory_of_any_depth_goes_with_its_session_and_comes_back() {
 }
 
 #[test]
-fn an_archive_of_which_a_part_cannot_be_seen_is_not_swept() {
+fn a_partly_invisible_archive_is_not_swept() {
     let hide: [fn(&Path); 2] = [
         |sessions| {
             let elsewhere = sessions.with_file_name("elsewhere");
@@ -442,7 +442,7 @@ fn an_archive_of_which_a_part_cannot_be_seen_is_not_swept() {
 }
 
 #[test]
-fn an_archive_does_not_put_anything_where_an_agent_keeps_other_things() {
+fn restore_writes_nothing_among_other_files_of_an_agent() {
     let world = world();
     world.rejoin(["archive", &id(1)]).code(0);
     crate::archive::wipe(&world);

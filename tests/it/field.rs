@@ -98,7 +98,7 @@ fn codex_list(path: &Path, rows: &[(&str, &str, &Path, bool)]) {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn codex_list_is_where_its_configuration_says() {
+fn codex_list_is_found_through_the_configuration() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
     let root = world.home().join(".codex");
@@ -126,7 +126,7 @@ fn codex_list_is_where_its_configuration_says() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn codex_resumes_what_neither_its_list_nor_its_place_archives() {
+fn resume_refuses_a_session_archived_by_list_or_place() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
     let list = world.home().join(".codex/state_5.sqlite");

@@ -20,7 +20,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_directory_chooses_among_sessions_whatever_names_them() {
+fn a_directory_filters_any_kind_of_selector() {
     let world = world();
     let shop = world.dir("shop").display().to_string();
     for words in [&["latest"][..], &["1"], &["fix"], &["0000"], &["Fix the till"]] {
@@ -37,7 +37,7 @@ fn a_directory_chooses_among_sessions_whatever_names_them() {
 }
 
 #[test]
-fn who_used_dir_to_start_elsewhere_is_told_of_in() {
+fn resume_with_dir_suggests_in() {
     let world = world();
     let shop = world.dir("shop").display().to_string();
     let answer = world.rejoin(["resume", &id(2), "--dir", &shop]).code(5);
@@ -103,7 +103,7 @@ fn several_agents_are_named_at_once() {
 }
 
 #[test]
-fn words_choose_what_is_listed_as_they_choose_what_is_resumed() {
+fn words_filter_list_and_resume_alike() {
     let world = World::new();
     let (shop, barn) = (world.dir("shop"), world.dir("barn"));
     world.add(Claude::session(id(1)).in_dir(&shop).at("2026-02-20T10:00:00Z").turn("mend the till", "done"));
@@ -136,7 +136,7 @@ fn words_choose_what_is_listed_as_they_choose_what_is_resumed() {
 }
 
 #[test]
-fn of_a_directory_without_sessions_that_is_said_with_those_that_come_nearest() {
+fn a_directory_without_sessions_suggests_the_nearest_ones() {
     let world = world();
     let (shop, slip) = (world.dir("shop"), world.root().join("shpo"));
     let [shop, slip] = [shop, slip].map(|dir| dir.display().to_string());

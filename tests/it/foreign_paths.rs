@@ -54,7 +54,7 @@ fn a_windows_directory_is_gone_wherever_the_caller_is() {
 }
 
 #[test]
-fn a_relative_directory_is_no_evidence() {
+fn a_relative_directory_is_not_evidence() {
     for dir in ["shop", "./shop", r"C:shop", r"\shop"] {
         each_agent(dir, |agent, world| {
             let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
@@ -77,7 +77,7 @@ fn windows() -> World {
 }
 
 #[test]
-fn a_windows_directory_is_mapped_with_what_is_below_it() {
+fn a_windows_directory_is_mapped_with_its_subdirectories() {
     let world = windows();
     let new = world.dir("ana");
     std::fs::create_dir(new.join("shop")).expect("a directory");

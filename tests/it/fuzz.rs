@@ -554,6 +554,6 @@ fn a_fault_in_one_session_changes_nothing_about_any_other() {
 }
 
 #[test]
-fn whatever_a_journal_a_manifest_or_the_moves_say_no_verb_loses_anything_by_it() {
+fn damaged_journals_manifests_and_moves_lose_no_data() {
     try_seeds(KEPT_SEEDS, || kept::attempt);
 }
