@@ -38,7 +38,7 @@ fn grows_as_much(world: impl Fn(usize) -> World, count: usize, runs: &[&[&str]])
 }
 
 #[test]
-fn very_many_sub_agents_are_dealt_with_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_sub_agents() {
     let world = |count| {
         let world = World::new();
         let path = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a0", "look", "ok"));
@@ -53,7 +53,7 @@ fn very_many_sub_agents_are_dealt_with_in_time_that_grows_as_they_do() {
 }
 
 #[test]
-fn very_many_copies_of_an_id_are_dealt_with_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_copies_of_an_id() {
     let world = |count| {
         let world = World::new();
         for n in 0..count {
@@ -73,7 +73,7 @@ fn very_many_copies_of_an_id_are_dealt_with_in_time_that_grows_as_they_do() {
 }
 
 #[test]
-fn very_many_copies_that_differ_are_told_of_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_differing_copies() {
     let world = |count| {
         let world = World::new();
         for n in 0..count {
@@ -85,7 +85,7 @@ fn very_many_copies_that_differ_are_told_of_in_time_that_grows_as_they_do() {
 }
 
 #[test]
-fn very_many_sessions_in_the_wrong_project_are_told_of_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_misfiled_sessions() {
     let world = |count: usize| {
         let world = World::new();
         for n in 0..count {
@@ -98,7 +98,7 @@ fn very_many_sessions_in_the_wrong_project_are_told_of_in_time_that_grows_as_the
 }
 
 #[test]
-fn very_many_worktrees_and_directories_that_are_gone_are_looked_up_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_worktrees_and_missing_directories() {
     let world = |count: usize| {
         let world = World::new();
         let repository = world.dir("repo");
@@ -122,7 +122,7 @@ fn very_many_worktrees_and_directories_that_are_gone_are_looked_up_in_time_that_
 }
 
 #[test]
-fn very_many_handlers_are_dealt_with_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_hook_handlers() {
     let world = |command: fn(usize) -> String| {
         move |count: usize| {
             let world = World::new();

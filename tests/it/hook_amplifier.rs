@@ -65,7 +65,7 @@ fn a_conversation_is_saved_as_it_grows_shrinks_and_empties() {
 }
 
 #[test]
-fn whatever_happens_the_agent_goes_on() {
+fn the_agent_continues_after_any_failure() {
     let world = World::new();
     let dir = world.dir("session");
     let good = json!([{"role": "user", "content": "kept"}]);

@@ -79,7 +79,7 @@ fn a_file_that_was_not_there_is_gone_again() {
 }
 
 #[test]
-fn what_is_installed_is_what_the_client_calls_and_it_works() {
+fn the_installed_command_works_for_the_client() {
     let world = World::new();
     let project = world.dir("project");
     let sub = world.dir("project/sub");
@@ -115,7 +115,7 @@ fn what_is_installed_is_what_the_client_calls_and_it_works() {
 }
 
 #[test]
-fn the_program_is_called_by_its_name_where_that_is_found() {
+fn the_command_uses_the_bare_name_if_it_is_on_path() {
     let world = World::new();
     world.rejoin(["hook", "install"]).code(0);
     assert!(read(&world).contains(&format!("\"{} hook claude\"", env!("CARGO_BIN_EXE_rejoin"))));
@@ -132,7 +132,7 @@ fn the_program_is_called_by_its_name_where_that_is_found() {
 }
 
 #[test]
-fn each_scope_has_its_file_and_status_tells_them_apart() {
+fn each_scope_has_its_file_and_status_distinguishes_them() {
     let world = World::new();
     let project = world.dir("project");
     let from = || world.from(&project);
@@ -167,7 +167,7 @@ local    set up                                                                 
 }
 
 #[test]
-fn the_users_settings_are_where_the_client_looks_for_them() {
+fn user_settings_are_in_the_clients_directory() {
     let world = World::new();
     let config = world.root().join("config");
     world.with("CLAUDE_CONFIG_DIR", &config).rejoin(["hook", "install"]).code(0);
@@ -225,7 +225,7 @@ fn a_change_can_be_undone() {
 }
 
 #[test]
-fn settings_that_are_a_link_are_changed_where_they_really_are() {
+fn linked_settings_are_changed_at_their_target() {
     let world = World::new();
     let dotfiles = world.dir("dotfiles");
     let real = dotfiles.join("claude.json");
@@ -246,7 +246,7 @@ fn settings_that_are_a_link_are_changed_where_they_really_are() {
 }
 
 #[test]
-fn settings_that_are_not_understood_are_refused_and_left_as_they_are() {
+fn settings_with_unknown_syntax_are_refused_and_unchanged() {
     for text in [
         "",
         " \n",
@@ -290,7 +290,7 @@ fn mode_and_place_of_the_settings_are_kept() {
 }
 
 #[test]
-fn of_several_at_once_all_succeed() {
+fn concurrent_installs_all_succeed() {
     let world = World::new();
     for _ in 0..5 {
         write(&world, "{}\n");

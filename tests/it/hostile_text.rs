@@ -204,7 +204,7 @@ fn no_verb_hands_on_hostile_text_to_a_terminal_or_a_pipe() {
 }
 
 #[test]
-fn json_gives_hostile_text_as_it_was_without_sending_a_byte_of_it() {
+fn json_escapes_hostile_text_without_changing_it() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h").title(HOSTILE).turn(HOSTILE, HOSTILE));
     let answer = world.rejoin(["list", "--json"]).code(0);
@@ -226,7 +226,7 @@ const SHELLS: [(&str, &[&str]); 6] = [
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that a shell was passed over")]
-fn what_print_writes_starts_the_agent_in_the_right_place_from_every_shell_and_runs_nothing_else() {
+fn print_gives_a_safe_command_for_every_shell() {
     for name in
         ["it's here", "a\\';touch PWNED #", "$(touch PWNED)`touch PWNED`", "\u{2019};touch PWNED;\u{201c}'\"", "-x y"]
     {
@@ -255,7 +255,7 @@ fn what_print_writes_starts_the_agent_in_the_right_place_from_every_shell_and_ru
 }
 
 #[test]
-fn a_command_that_no_terminal_should_be_sent_is_not_printed_but_can_be_run() {
+fn an_unprintable_command_is_refused_but_can_be_run() {
     for name in ["a\u{1b}[2Jb", "a\u{9b}2Jb", "a\u{202e}b"] {
         let world = World::with_agents();
         let dir = world.dir(name);

@@ -88,7 +88,7 @@ fn pairs(pairs: &[(&str, u32)]) -> Vec<[String; 2]> {
 }
 
 #[test]
-fn the_sessions_of_several_hosts_come_in_one_order_with_their_host() {
+fn sessions_of_several_hosts_are_merged_in_one_order() {
     let hosts = two();
     let list = |more: &[&str]| hosts.rejoin(&[&["list", "--host", "one", "--host", "two"], more].concat()).code(0);
     assert_eq!(columns(&list(&[]), [0, 2]), pairs(&[("one", 3), ("two", 2), ("one", 1)]));
@@ -137,7 +137,7 @@ fn json_is_that_of_one_machine_and_names_the_hosts() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_is_one_line_and_the_others_answers_stand() {
+fn a_silent_host_is_one_line_and_the_others_are_shown() {
     let hosts = two();
     for name in ["bare", "old", "cut", "odd"] {
         hosts.0.dir(&format!("hosts/{name}"));
@@ -178,7 +178,7 @@ fn a_host_that_does_not_answer_is_one_line_and_the_others_answers_stand() {
 }
 
 #[test]
-fn what_is_typed_never_becomes_code_on_the_other_side() {
+fn typed_text_never_becomes_code_on_a_host() {
     let hosts = two();
     let evil = "/tmp/a'b $(touch PWNED) `touch PWNED`; touch PWNED #\"\\' !x ~ *";
     hosts.add("one", Claude::session(id(4)).in_dir(evil).at("2026-02-04T10:00:00Z").turn("evil", "ok"));
@@ -195,7 +195,7 @@ fn what_is_typed_never_becomes_code_on_the_other_side() {
 }
 
 #[test]
-fn what_a_host_says_commands_no_terminal() {
+fn output_of_a_host_cannot_command_the_terminal() {
     let hosts = two();
     let title = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}evil";
     hosts.add("one", Claude::session(id(5)).in_dir(APP).at("2026-02-05T10:00:00Z").turn("x", "y").title(title));
@@ -310,7 +310,7 @@ fn a_session_need_be_on_one_host_only() {
 }
 
 #[test]
-fn a_session_is_resumed_on_its_host_and_its_status_passes_through() {
+fn resume_runs_on_the_host_and_returns_its_status() {
     let hosts = two();
     hosts.0.install("claude", "exit 42");
     let name = format!("one:{}", &id(3)[..13]);
@@ -368,7 +368,7 @@ fn a_change_on_a_host_asks_the_person_at_this_terminal() {
 }
 
 #[test]
-fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_they_are_killed() {
+fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
     let names = ["one", "two", "three", "four"];
     let hosts = Hosts::new(&names);
     let shared = hosts.0.dir("shared").join("archive");
@@ -420,7 +420,7 @@ fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_the
 }
 
 #[test]
-fn the_picker_over_hosts_resumes_on_the_host_of_what_is_picked() {
+fn the_picker_over_hosts_resumes_on_the_sessions_host() {
     let hosts = two();
     hosts.0.install("claude", "exit 42");
     // A file of the same name on this machine is another conversation.
@@ -453,7 +453,7 @@ fn the_picker_over_hosts_resumes_on_the_host_of_what_is_picked() {
 }
 
 #[test]
-fn the_config_file_names_groups_and_what_a_table_of_hosts_shows() {
+fn the_config_file_sets_groups_and_columns_for_hosts() {
     let hosts = two();
     let none = hosts.rejoin(&["list", "--hosts", "all"]).code(2);
     assert!(none.stderr().contains("the config file names no hosts"), "{}", none.stderr());

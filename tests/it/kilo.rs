@@ -14,7 +14,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_session_is_shown_with_what_the_database_says() {
+fn show_reads_a_session_from_the_database() {
     let world = World::new();
     let tool = json!({"type": "tool", "tool": "bash", "state": {"input": {"command": "ls"}, "output": "a b"}});
     world.add(
@@ -37,7 +37,7 @@ fn a_session_is_shown_with_what_the_database_says() {
 }
 
 #[test]
-fn kinds_are_told_by_parent_archive_title_and_content() {
+fn kinds_follow_from_parent_archive_title_and_content() {
     let world = World::new();
     let session = |n: u32| OpenCode::of_kilo(opencode_id(n)).turn("a", "b");
     world.add(session(1));
@@ -52,7 +52,7 @@ fn kinds_are_told_by_parent_archive_title_and_content() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_id_and_nowhere_but_in_its_own_directory() {
+fn resume_uses_the_full_id_and_only_its_own_directory() {
     let world = World::new();
     world.install("kilo", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -78,7 +78,7 @@ fn it_is_resumed_by_its_full_id_and_nowhere_but_in_its_own_directory() {
 }
 
 #[test]
-fn a_directory_that_is_gone_is_told_and_a_move_says_what_kilo_needs() {
+fn a_missing_directory_is_refused_and_move_gives_advice() {
     let world = World::new();
     world.install("kilo", "");
     let (gone, new) = (world.root().join("gone"), world.dir("new"));
@@ -98,7 +98,7 @@ fn a_directory_that_is_gone_is_told_and_a_move_says_what_kilo_needs() {
 }
 
 #[test]
-fn databases_of_channels_are_named_to_the_program_and_an_older_name_only_where_it_would_use_it() {
+fn databases_of_channels_are_passed_to_the_program() {
     let world = World::new();
     world.install("kilo", "");
     let app = world.dir("app");
@@ -137,7 +137,7 @@ fn its_database_is_never_taken_for_opencodes() {
 }
 
 #[test]
-fn a_damaged_page_hides_only_what_lies_on_it() {
+fn a_damaged_page_hides_only_its_own_rows() {
     let world = World::new();
     let path = kilo_db(&world.home());
     let connection = open_opencode(&path);

@@ -68,7 +68,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_conversation_is_listed_with_what_was_typed_and_where_each_start_was() {
+fn list_reads_prompts_and_start_directories() {
     let world = World::new();
     let (first, last) = (world.dir("first").display().to_string(), world.dir("last").display().to_string());
     let call = json!({"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "Bash", "arguments": {"command": "ls"}}]});
@@ -148,7 +148,7 @@ fn ids_of_two_backends_are_never_taken_for_copies() {
 }
 
 #[test]
-fn what_is_archived_says_so_and_the_conversation_that_an_agent_begins_with_is_none() {
+fn archived_is_shown_and_an_empty_default_is_not_listed() {
     let world = World::new();
     add(&world, 1, &json!({"archived": true}), &[typed(&[&reminder(APP, None), "look"]), reply("ok")]);
     put(&folder(&world, "default:agent-local-1").join("messages.jsonl"), "\n");
@@ -243,7 +243,7 @@ fn only_without_a_reminder_the_header_names_the_directory() {
 }
 
 #[test]
-fn after_a_migration_the_provider_alone_tells_the_time() {
+fn after_a_migration_only_the_provider_has_the_time() {
     let world = World::new();
     let mut said = reply("ok");
     // 2026-02-10T10:00:00Z; the entry has an invented time.
@@ -331,7 +331,7 @@ fn it_goes_and_comes_back_with_its_agent() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_goes_before_any_conversation_is_resumed() {
+fn resume_needs_a_cut_off_line_to_be_removed_first() {
     let world = World::new();
     world.install("letta", "");
     turn(&world, 1);
@@ -356,7 +356,7 @@ fn a_line_that_was_cut_off_goes_before_any_conversation_is_resumed() {
 }
 
 #[test]
-fn what_is_damaged_hides_nothing_else() {
+fn a_damaged_conversation_hides_no_other() {
     let world = World::new();
     let path = |n: u32, name: &str| folder(&world, &format!("conversation:local-conv-{n}")).join(name);
     for n in 1..=5 {

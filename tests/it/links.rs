@@ -83,7 +83,7 @@ fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String
 }
 
 #[test]
-fn links_at_any_level_change_no_list_and_no_dry_run_promises_too_much() {
+fn links_at_any_level_do_not_change_list_or_dry_runs() {
     let mut faults = Vec::new();
     for (agent, plain) in worlds() {
         let expected = list(&plain);
@@ -136,7 +136,7 @@ const STORES: [(&str, &str); 15] = [
 ];
 
 #[test]
-fn one_store_to_which_two_names_lead_holds_one_copy_of_each_session() {
+fn a_store_with_two_paths_has_one_copy_of_each_session() {
     let mut faults = Vec::new();
     for (agent, world) in worlds() {
         let expected = list(&world);
@@ -169,7 +169,7 @@ fn shared_projects() -> (World, PathBuf) {
 }
 
 #[test]
-fn accounts_that_share_their_projects_have_one_copy_and_what_is_promised_is_done() {
+fn accounts_with_common_projects_have_one_copy() {
     let (world, path) = shared_projects();
     let session = id(1);
     let listed = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -197,7 +197,7 @@ fn accounts_that_share_their_projects_have_one_copy_and_what_is_promised_is_done
 }
 
 #[test]
-fn a_linked_project_and_a_linked_transcript_are_read_once_and_resumed() {
+fn linked_projects_and_transcripts_are_read_once_and_resumed() {
     let world = World::with_agents();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays":365}"#);
     let history = world.home().join("history/projects");
@@ -275,7 +275,7 @@ fn a_link_that_came_with_a_project_is_not_read() {
 }
 
 #[test]
-fn what_is_not_followed_is_said_by_agents_and_doctor() {
+fn agents_and_doctor_name_links_that_are_not_followed() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let projects = world.home().join(".claude/projects");

@@ -76,7 +76,7 @@ fn args<'a>(old: &'a Path, new: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_agents_session_is_found_from_the_new_directory_and_undo_brings_everything_back() {
+fn move_and_undo_work_for_every_agents_sessions() {
     let world = World::new();
     let (old, new) = app(&world);
     let (sub, neighbour) = (old.join("src"), world.root().join("work/app2"));
@@ -123,7 +123,7 @@ fn every_agents_session_is_found_from_the_new_directory_and_undo_brings_everythi
 }
 
 #[test]
-fn what_each_agent_keeps_lies_where_it_looks_from_the_new_directory() {
+fn move_puts_each_agents_files_in_their_new_places() {
     let world = World::new();
     let (old, new) = app(&world);
     everyone(&world, &old);
@@ -186,7 +186,7 @@ fn what_each_agent_keeps_lies_where_it_looks_from_the_new_directory() {
 }
 
 #[test]
-fn what_claude_code_has_noted_of_a_project_goes_with_the_last_of_its_sessions() {
+fn claude_project_notes_move_with_the_last_session() {
     let world = World::new();
     let (old, new) = app(&world);
     let projects = world.home().join(".claude/projects");
@@ -209,7 +209,7 @@ fn what_claude_code_has_noted_of_a_project_goes_with_the_last_of_its_sessions() 
 }
 
 #[test]
-fn two_directories_that_share_a_project_are_told_apart() {
+fn directories_with_a_common_project_are_distinguished() {
     let world = World::new();
     let (dotted, dashed, new) = (world.dir("work/a.b"), world.dir("work/a-b"), world.dir("work/c"));
     for (number, dir) in [(1, &dotted), (2, &dashed)] {
@@ -240,7 +240,7 @@ fn picture_of(world: &World, id: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn sessions_that_are_in_the_new_directory_already_stay_beside_those_that_come() {
+fn sessions_already_in_the_new_directory_stay() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     let all = everyone(&world, &old);
@@ -300,7 +300,7 @@ fn a_session_in_use_is_left_and_the_others_go() {
 }
 
 #[test]
-fn directories_inside_of_one_another_links_and_odd_names_make_no_difference() {
+fn nested_linked_and_oddly_named_directories_are_moved() {
     // Where the worlds lie in memory, this is another file system.
     let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let on_disk = on_disk.path().canonicalize().expect("a directory").join("app");
@@ -347,7 +347,7 @@ fn a_prefix_of_a_whole_store_is_mapped_at_once() {
 }
 
 #[test]
-fn what_names_no_session_is_changed_on_request_alone() {
+fn records_without_a_session_change_only_on_request() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -403,7 +403,7 @@ fn only_the_named_sessions_go_and_sub_sessions_with_them() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_nothing_is_changed() {
+fn nonsensical_arguments_are_refused_without_changes() {
     let world = World::new();
     let dir = world.dir("work/app");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -428,7 +428,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_listing_of_a_directory_shows_what_is_left_in_its_earlier_place_and_in_worktrees() {
+fn list_includes_earlier_places_and_worktrees_of_a_directory() {
     let world = World::new();
     let (old, new, tree) = (world.dir("work/app"), world.dir("work/new"), world.dir("work/tree"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -451,7 +451,7 @@ fn a_listing_of_a_directory_shows_what_is_left_in_its_earlier_place_and_in_workt
 }
 
 #[test]
-fn where_directories_went_is_proposed_as_a_file_that_can_be_edited_and_applied() {
+fn detect_proposes_moves_in_a_file_that_apply_reads() {
     let world = World::new();
     let root = world.root().to_owned();
     for (number, dir) in [(1, "work/app"), (2, "work/app/src"), (3, "trees/feature"), (4, "work/lost")] {
@@ -496,7 +496,7 @@ fn where_directories_went_is_proposed_as_a_file_that_can_be_edited_and_applied()
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_repository() {
+fn a_renamed_checkout_is_recognized_by_recorded_repositories() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     let root = world.root().to_owned();
@@ -557,7 +557,7 @@ fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_reposi
 }
 
 #[test]
-fn a_move_of_many_is_grouped_and_the_question_names_what_stays() {
+fn a_large_move_is_grouped_and_its_question_names_the_rest() {
     let world = World::with_agents();
     let (old, new) = (world.dir("old"), world.dir("new"));
     for n in 1..=20 {

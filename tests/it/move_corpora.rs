@@ -34,7 +34,7 @@ fn stores(world: &World) -> Picture {
 }
 
 #[test]
-fn every_real_session_of_a_directory_follows_it_and_no_other_and_undo_brings_every_byte_back() {
+fn move_and_undo_carry_every_real_session_byte_for_byte() {
     for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());

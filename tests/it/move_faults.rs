@@ -40,7 +40,7 @@ fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_point_it_is_put_back_and_can_be_done_again() {
+fn a_killed_move_is_reversed_and_can_be_repeated() {
     killed_at_every_point(30, |fault, point| {
         let (world, dirs) = world();
         let before = stores(&world);
