@@ -22,7 +22,7 @@ fn names_beside(path: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_session_is_shown_with_what_the_database_says() {
+fn show_reads_a_session_from_the_database() {
     let world = World::new();
     let tool = json!({"type": "tool", "tool": "bash", "state": {"input": {"command": "ls"}, "output": "a b", "status": "completed"}});
     world.add(
@@ -55,7 +55,7 @@ fn a_session_is_shown_with_what_the_database_says() {
 }
 
 #[test]
-fn kinds_are_told_by_parent_archive_title_and_content() {
+fn kinds_follow_from_parent_archive_title_and_content() {
     let world = World::new();
     let session = |n: u32| OpenCode::session(opencode_id(n)).turn("a", "b");
     world.add(session(1));
@@ -92,7 +92,7 @@ fn a_session_that_was_written_to_just_now_may_be_in_use() {
 }
 
 #[test]
-fn sessions_that_opencode_hides_because_their_project_changed_are_listed() {
+fn sessions_hidden_by_a_changed_project_are_listed() {
     let world = World::new();
     world.add(OpenCode::session(opencode_id(1)).of_project("0a1b2c").turn("a", "b"));
     world.add(OpenCode::session(opencode_id(2)).of_project("global").turn("c", "d"));
@@ -154,7 +154,7 @@ fn the_data_directory_follows_its_variable() {
 }
 
 #[test]
-fn what_is_only_in_the_log_is_listed_and_no_file_is_touched() {
+fn sessions_only_in_the_log_are_listed_without_touching_files() {
     let world = World::new();
     let path = opencode_db(&world.home());
     let connection = open_opencode(&path);
@@ -186,7 +186,7 @@ impl Drop for StopOnDrop<'_> {
 }
 
 #[test]
-fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_holding_up_the_writer() {
+fn list_does_not_block_a_constant_writer() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(0)).turn("a", "b"));
     let is_done = AtomicBool::new(false);
@@ -288,7 +288,7 @@ fn values_of_other_types_are_tolerated() {
 }
 
 #[test]
-fn an_id_that_could_be_an_option_or_a_path_is_a_problem_and_no_session() {
+fn an_id_like_an_option_or_a_path_is_a_problem() {
     let world = World::new();
     for id in ["ses_-x", "ses_../x"] {
         let path = world.add(OpenCode::session(id));
@@ -301,7 +301,7 @@ fn an_id_that_could_be_an_option_or_a_path_is_a_problem_and_no_session() {
 }
 
 #[test]
-fn a_database_of_an_unknown_version_or_a_damaged_one_is_a_problem_and_the_rest_is_listed() {
+fn an_unreadable_database_is_a_problem_and_others_are_listed() {
     let world = World::new();
     let path = opencode_db(&world.home());
     OpenCode::session(opencode_id(9)).turn("from the tree", "b").write_tree(&world.home());
@@ -328,7 +328,7 @@ fn a_database_of_an_unknown_version_or_a_damaged_one_is_a_problem_and_the_rest_i
 }
 
 #[test]
-fn version_2_is_read_from_its_own_tables_and_what_it_did_not_take_over_from_the_old_ones() {
+fn version_2_is_read_from_new_tables_and_unimported_old_rows() {
     let world = World::new();
     world.add(OpenCode::session(opencode_id(1)).title("stale").turn("a", "b"));
     let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
@@ -399,7 +399,7 @@ fn note_import(connection: &rusqlite::Connection, phase: &str) {
 }
 
 #[test]
-fn what_version_1_wrote_after_the_import_is_found_and_marked() {
+fn later_messages_of_version_1_are_found_and_marked() {
     let world = World::new();
     let app = world.dir("app");
     let session =
@@ -465,7 +465,7 @@ fn a_session_that_version_2_lacks_is_resumed_by_version_1_alone() {
 }
 
 #[test]
-fn the_tree_of_files_is_read_unless_the_database_has_the_session() {
+fn the_file_tree_is_read_for_sessions_not_in_the_database() {
     let world = World::new();
     let session = |n: u32| OpenCode::session(opencode_id(n)).title("Old").turn("fix it", "Done.").turn("more", "ok");
     session(1).write_tree(&world.home());
@@ -490,7 +490,7 @@ fn the_tree_of_files_is_read_unless_the_database_has_the_session() {
 }
 
 #[test]
-fn the_path_of_a_database_with_several_sessions_means_none_of_them() {
+fn the_path_of_a_database_with_several_sessions_names_none() {
     let world = World::new();
     OpenCode::session(opencode_id(1)).turn("a", "b").write_to(&world.home());
     let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
@@ -499,7 +499,7 @@ fn the_path_of_a_database_with_several_sessions_means_none_of_them() {
 }
 
 #[test]
-fn one_prompt_is_asked_only_in_the_directory_that_the_database_names() {
+fn a_single_prompt_runs_only_in_the_recorded_directory() {
     let world = World::new();
     world.install("opencode", "");
     let (old, new) = (world.dir("app"), world.dir("new"));

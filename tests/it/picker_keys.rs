@@ -30,7 +30,7 @@ fn found(screen: &vt100::Screen, row: u16) -> String {
 }
 
 #[test]
-fn at_every_width_words_are_found_and_every_key_of_the_footer_acts() {
+fn footer_keys_and_search_work_at_every_width() {
     for size @ (columns, rows) in SIZES {
         let world = many_sessions();
         let before = picture_of_stores(&world.home());
@@ -178,7 +178,7 @@ fn long_talk() -> World {
 }
 
 #[test]
-fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
+fn every_documented_key_works() {
     let world = long_talk();
     world.install("look", "cat > /dev/null");
     let mut seat = shell_at(&world, &[("PAGER", "look")], "resume", (100, 40));

@@ -130,7 +130,7 @@ fn row_in_colours(screen: &vt100::Screen, row: u16) -> String {
 }
 
 #[test]
-fn the_picture_of_the_list_is_what_it_prints() {
+fn the_picture_of_the_list_matches_its_output() {
     let world = sample_home();
     let size = Size { columns: 110, rows: 30 };
     let (status, sent) = at_terminal(&world, size, &["list"]).ends();
@@ -139,7 +139,7 @@ fn the_picture_of_the_list_is_what_it_prints() {
 }
 
 #[test]
-fn the_picture_of_the_statistics_is_what_it_prints() {
+fn the_picture_of_the_statistics_matches_its_output() {
     let world = sample_home();
     let size = Size { columns: 90, rows: 40 };
     let (status, sent) = at_terminal(&world, size, &["stats"]).ends();
@@ -149,7 +149,7 @@ fn the_picture_of_the_statistics_is_what_it_prints() {
 
 /// Screens of terminals of many widths, which are held against what is drawn of them.
 #[test]
-fn the_screens_of_every_width_are_what_they_were() {
+fn screens_of_every_width_are_unchanged() {
     let world = sample_home();
     let grouped: &[&str] = &["list", "--group", "project", "--wide"];
     let screens: [(&str, &[&str], u16, Option<&str>); 9] = [
@@ -197,7 +197,7 @@ fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
 }
 
 #[test]
-fn the_pictures_of_the_picker_are_what_it_shows() {
+fn the_pictures_of_the_picker_match_its_screens() {
     let back = "It is back and the queue is empty again.";
     let queue = &["> cron", "1 of 15 sessions", back];
     let draw = |name: &str, size, keys, texts: &[&str]| {
@@ -218,7 +218,7 @@ fn the_pictures_of_the_picker_are_what_it_shows() {
 
 /// What the picker shows at terminals of many widths.
 #[test]
-fn the_screens_of_the_picker_are_what_they_were_at_every_width() {
+fn picker_screens_of_every_width_are_unchanged() {
     let screens: [(&str, &str, &[&str]); 6] = [
         ("list", "", &["15 of 15 sessions", "assistant:"]),
         ("found", "cron", &["> cron", "1 of 15 sessions", "queue is empty"]),

@@ -38,7 +38,7 @@ fn liveness(answer: Answer) -> Vec<(String, Liveness)> {
 }
 
 #[test]
-fn without_proc_what_may_be_in_use_is_never_idle() {
+fn without_proc_a_session_in_use_is_never_idle() {
     let world = World::with_agents();
     if !can_hide_proc(&world) {
         return;
@@ -102,8 +102,8 @@ const ON_A_MAC: [&str; 6] =
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what was run, or that nothing was")]
-fn what_moves_files_does_it_on_a_disk_like_a_macs_too() {
-    const THIS: &str = "platforms::what_moves_files_does_it_on_a_disk_like_a_macs_too";
+fn moving_files_works_on_a_disk_like_a_macs() {
+    const THIS: &str = "platforms::moving_files_works_on_a_disk_like_a_macs";
     const VOLUME: &str = "REJOIN_MAC_DISK";
     let program = std::env::current_exe().expect("this program");
     let Some(volume) = std::env::var_os(VOLUME) else {

@@ -66,7 +66,7 @@ fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool)
 }
 
 #[test]
-fn the_plan_is_on_the_disk_before_the_first_change_and_what_went_before_it_is_said() {
+fn the_plan_is_synced_before_the_first_change() {
     if !has_strace() {
         return;
     }
@@ -91,7 +91,7 @@ fn the_plan_is_on_the_disk_before_the_first_change_and_what_went_before_it_is_sa
 }
 
 #[test]
-fn what_explains_a_new_file_is_on_the_disk_before_it_gets_its_name() {
+fn the_record_of_a_new_file_is_synced_before_its_rename() {
     if !has_strace() {
         return;
     }
@@ -106,7 +106,7 @@ fn what_explains_a_new_file_is_on_the_disk_before_it_gets_its_name() {
 }
 
 #[test]
-fn a_copy_on_another_file_system_is_on_the_disk_with_its_directories_before_the_original_goes() {
+fn a_copy_across_file_systems_is_synced_before_the_removal() {
     let Some(elsewhere) = other_file_system().filter(|_| has_strace()) else { return };
     let world = world();
     let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
@@ -138,7 +138,7 @@ fn placed(call: &Call) -> Option<[String; 2]> {
 }
 
 #[test]
-fn what_is_written_is_on_the_disk_before_it_gets_its_name_and_the_name_before_the_verb_ends() {
+fn a_written_file_is_synced_before_and_after_its_rename() {
     if !has_strace() {
         return;
     }

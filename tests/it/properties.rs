@@ -36,7 +36,7 @@ fn fits(dir: &Path) -> bool {
 }
 
 #[test]
-fn a_session_is_listed_with_exactly_the_directory_that_it_records() {
+fn list_shows_exactly_the_recorded_directory() {
     let outcome = cases(24).run(&prop::collection::vec(path(), 4), |paths| {
         let world = World::new();
         let dirs: Vec<String> = paths.iter().map(|path| format!("/no/such/{path}")).collect();
@@ -61,7 +61,7 @@ fn a_session_is_listed_with_exactly_the_directory_that_it_records() {
 }
 
 #[test]
-fn what_is_printed_leads_a_shell_into_the_directory() {
+fn the_printed_command_enters_the_directory_in_a_shell() {
     let outcome = cases(24).run(&path(), |path| {
         let world = World::with_agents();
         let dir = world.dir(&path);
@@ -200,7 +200,7 @@ fn transcript(lines: &[Line], is_torn: bool) -> String {
 }
 
 #[test]
-fn branches_rewinds_and_briefings_change_no_byte_of_the_original() {
+fn branches_rewinds_and_briefings_leave_the_original_unchanged() {
     let cases_of = (prop::collection::vec(line(), 0..24), any::<bool>(), 0..12_usize, 1..4_usize);
     let outcome = cases(24).run(&cases_of, |(lines, is_torn, to, branch)| {
         let world = World::with_agents();

@@ -280,32 +280,32 @@ fn is_reading(command: &str) -> bool {
 }
 
 #[test]
-fn every_command_that_is_printed_of_a_damaged_home_works_when_it_is_pasted() {
+fn every_command_printed_for_a_damaged_home_works() {
     let count = paste_all(&damaged_home(), crate::world::NOW);
     assert!(count >= 55, "{count} commands");
 }
 
 #[test]
-fn every_command_that_is_printed_of_one_of_everything_works_when_it_is_pasted() {
+fn every_command_printed_for_a_home_with_everything_works() {
     let count = paste_all(&one_of_everything(), crate::world::NOW);
     assert!(count >= 80, "{count} commands");
 }
 
 #[test]
-fn every_command_that_is_printed_of_a_home_that_was_worked_in_works_when_it_is_pasted() {
+fn every_command_printed_for_a_used_home_works() {
     let count = paste_all(&used_home(), NOW);
     assert!(count >= 50, "{count} commands");
 }
 
 #[test]
-fn every_command_that_is_printed_of_the_sample_home_works_when_it_is_pasted() {
+fn every_command_printed_for_the_sample_home_works() {
     let count = paste_all(&sample_home(), NOW);
     assert!(count >= 55, "{count} commands");
 }
 
 /// What is typed into the wrong home repairs, moves or deletes other sessions.
 #[test]
-fn every_command_that_is_printed_of_a_home_that_was_named_names_it_too() {
+fn every_command_printed_for_a_named_home_names_it() {
     let world = damaged_home();
     let named = world.root().join("named");
     copy(&world.home(), &named);

@@ -65,7 +65,7 @@ fn the_sources_of_an_amplifier_directory_have_their_order() {
 }
 
 #[test]
-fn the_callers_directory_counts_only_if_it_encodes_to_the_project() {
+fn the_callers_directory_counts_only_for_its_own_project() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).events_only().turn("x", ""));
@@ -82,7 +82,7 @@ fn the_callers_directory_counts_only_if_it_encodes_to_the_project() {
 }
 
 #[test]
-fn a_backfill_that_fails_is_a_warning_and_the_resume_goes_on() {
+fn a_failed_backfill_is_a_warning_and_does_not_stop_a_resume() {
     let world = World::with_agents();
     let app = world.dir("app");
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -111,7 +111,7 @@ fn print_and_json_run_nothing_and_write_nothing() {
 }
 
 #[test]
-fn what_is_printed_is_quoted_for_a_shell() {
+fn the_printed_command_is_quoted_for_a_shell() {
     for name in [
         "with space",
         "it's \"q\"",
@@ -144,7 +144,7 @@ fn what_is_printed_is_quoted_for_a_shell() {
 }
 
 #[test]
-fn ids_that_a_shell_or_an_agent_could_take_for_something_else_are_harmless() {
+fn ids_like_shell_code_or_options_are_harmless() {
     let world = World::with_agents();
     let app = world.dir("app");
     for odd in ["$(touch x)", "a;touch x", "--help", "-h", "two\nlines", "it's", "a b", "ünï"] {
@@ -188,7 +188,7 @@ fn further_arguments_go_to_the_agent_as_they_are() {
 }
 
 #[test]
-fn variables_of_a_surrounding_session_are_taken_out_and_the_rest_is_handed_on() {
+fn variables_of_a_surrounding_session_are_not_passed_on() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -275,7 +275,7 @@ fn a_session_that_cannot_be_resumed_refuses() {
 }
 
 #[test]
-fn a_session_of_several_copies_is_resumed_from_the_one_that_evidence_chooses() {
+fn resume_uses_the_copy_with_the_best_evidence() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     // The stray copy is newer; its records still say where it belongs.
@@ -291,7 +291,7 @@ fn a_session_of_several_copies_is_resumed_from_the_one_that_evidence_chooses() {
 }
 
 #[test]
-fn copies_that_nothing_tells_apart_are_ambiguous_until_one_is_named() {
+fn indistinguishable_copies_are_ambiguous_until_one_is_named() {
     let world = World::with_agents();
     let (dash, dot) = (world.dir("a/b"), world.dir("a-b"));
     // The same length at the same time, but not the same words.

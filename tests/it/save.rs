@@ -55,7 +55,7 @@ fn conversation() -> Vec<Value> {
 }
 
 #[test]
-fn a_transcript_is_read_back_by_show_and_by_amplifiers_own_rules() {
+fn a_saved_transcript_is_read_by_show_and_by_amplifiers_rules() {
     let world = World::new();
     let project = world.dir("project");
     let session = world.home().join(".amplifier/projects").join(amplifier_slug(&project)).join("sessions").join(id(1));
@@ -151,7 +151,7 @@ fn very_many_messages_take_no_more_memory_than_a_few() {
 }
 
 #[test]
-fn killed_at_any_moment_the_old_or_the_new_transcript_is_there_whole() {
+fn a_killed_save_leaves_the_old_or_the_new_transcript() {
     let world = World::new();
     let dir = world.dir("session");
     let path = dir.join("transcript.jsonl");
@@ -195,7 +195,7 @@ fn killed_at_any_moment_the_old_or_the_new_transcript_is_there_whole() {
 }
 
 #[test]
-fn input_that_is_no_conversation_leaves_the_transcript_and_fails_or_not_as_asked() {
+fn invalid_input_leaves_the_transcript_and_fails_on_request() {
     let world = World::new();
     let dir = world.dir("session");
     let args = ["transcript", "--session-dir", text(&dir)];
@@ -322,7 +322,7 @@ fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
 }
 
 #[test]
-fn a_directory_in_a_pointer_that_contradicts_the_store_is_no_evidence() {
+fn a_pointers_directory_against_the_store_is_not_evidence() {
     let world = World::with_agents();
     let (home_of_session, app) = (world.dir("work"), world.dir("app"));
     world.add(Claude::session(id(1)).in_dir(&home_of_session).turn("x", "y"));
@@ -332,7 +332,7 @@ fn a_directory_in_a_pointer_that_contradicts_the_store_is_no_evidence() {
 }
 
 #[test]
-fn what_others_wrote_into_leos_pointer_survives() {
+fn other_keys_in_leos_pointer_survive() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Leo::pointer(&app, &id(1)));
@@ -477,7 +477,7 @@ fn the_known_vector_is_written_byte_for_byte() {
 }
 
 #[test]
-fn a_session_of_jidocode_that_would_not_be_resumed_is_not_written() {
+fn a_session_that_jidocode_cannot_resume_is_not_written() {
     let world = World::new();
     let sessions = world.home().join(".jido_code/sessions");
     let with = |key: &str, value: Value| {
@@ -568,7 +568,7 @@ fn a_secret_that_jidocode_would_not_use_signs_nothing() {
 }
 
 #[test]
-fn the_times_of_a_transcript_that_is_saved_are_those_of_its_saving() {
+fn a_saved_transcript_has_the_time_of_saving() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).turn("x", "y"));
     let path = session.join("transcript.jsonl");

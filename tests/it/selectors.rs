@@ -64,7 +64,7 @@ fn an_ambiguous_beginning_is_refused_with_its_candidates() {
 }
 
 #[test]
-fn one_id_of_two_agents_is_told_apart_by_the_agent() {
+fn the_agent_distinguishes_one_id_of_two_agents() {
     let world = World::new();
     world.add(Claude::session(A).turn("x", "y"));
     world.add(Amplifier::session(A).turn("x", "y"));
@@ -189,7 +189,7 @@ fn the_file_of_a_sub_agent_names_the_sub_agent() {
 }
 
 #[test]
-fn words_name_a_session_and_several_that_match_are_a_short_table() {
+fn words_name_a_session_or_list_several_matches() {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
     world.add(Claude::session(id(1)).in_dir(&shop).turn("Empty the basket after a login", "Done."));
@@ -230,7 +230,7 @@ fn a_dot_means_the_newest_session_here() {
 }
 
 #[test]
-fn a_slip_of_the_finger_is_told_what_comes_nearest() {
+fn a_typing_error_suggests_the_nearest_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("harbour")).turn("x", "y").title("Sort the certificates"));
     world.add(Claude::session(id(2)).in_dir(world.dir("meadow")).turn("x", "y").title("Water the lamps"));

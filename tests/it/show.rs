@@ -12,7 +12,7 @@ use crate::world::World;
 const HOLE: u64 = 80 * 1024 * 1024;
 
 #[test]
-fn the_end_of_a_very_long_transcript_is_shown_without_reading_what_comes_before() {
+fn the_end_of_a_long_transcript_is_shown_without_the_rest() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure"));
     let longer = Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure").turn("is it done?", "it is");

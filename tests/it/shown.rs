@@ -77,7 +77,7 @@ fn says_the_same(world: &World, session: &str, at_least: usize) {
 }
 
 #[test]
-fn a_session_of_every_agent_with_files_says_the_same_from_the_archive() {
+fn file_sessions_of_every_agent_read_the_same_from_the_archive() {
     let check = |add: &dyn Fn(&World), at_least| {
         let world = World::new();
         add(&world);
@@ -104,7 +104,7 @@ fn a_session_of_every_agent_with_files_says_the_same_from_the_archive() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn a_session_in_files_of_opencode_says_the_same_from_the_archive() {
+fn opencode_files_read_the_same_from_the_archive() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok").write_tree(&world.home());
@@ -112,7 +112,7 @@ fn a_session_in_files_of_opencode_says_the_same_from_the_archive() {
 }
 
 #[test]
-fn a_directory_of_pi_without_projects_is_read_from_the_archive_too() {
+fn a_pi_directory_without_projects_is_read_from_the_archive() {
     let world = World::new();
     let dir = world.dir("flat");
     world.add(Pi::session(id(1)).in_dir(APP).sessions(&dir).filed_under("").turn("look", "ok"));
@@ -125,14 +125,14 @@ fn a_directory_of_pi_without_projects_is_read_from_the_archive_too() {
 }
 
 #[test]
-fn every_session_of_a_home_with_one_of_everything_says_the_same_from_the_archive() {
+fn a_home_with_everything_reads_the_same_from_the_archive() {
     let world = World::new();
     sample::fill(&world);
     all_say_the_same(&world, 20);
 }
 
 #[test]
-fn what_real_clients_wrote_says_the_same_from_the_archive() {
+fn sessions_of_real_clients_read_the_same_from_the_archive() {
     // What is in a database cannot be archived.
     for (_, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
@@ -278,7 +278,7 @@ fn a_reader_that_leaves_early_leaves_nothing_behind() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_what_is_left_goes_with_the_next_run() {
+fn files_of_a_killed_show_are_removed_by_the_next_run() {
     let world = lost_world();
     let (gone, before) = (stores(&world), world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout());
     let next = [vec!["show".to_owned(), id(1), "--messages".to_owned(), "1".to_owned()], vec!["undo".to_owned()]];
@@ -300,7 +300,7 @@ fn killed_at_any_moment_what_is_left_goes_with_the_next_run() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_nothing_is_left() {
+fn a_failing_system_call_leaves_no_files() {
     let world = lost_world();
     let gone = stores(&world);
     let elsewhere = world.dir("temporary");
@@ -326,7 +326,7 @@ fn whatever_the_system_refuses_nothing_is_left() {
 }
 
 #[test]
-fn what_another_run_is_reading_is_not_taken_away() {
+fn files_in_use_by_another_run_are_kept() {
     let world = lost_world();
     let whole = world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout();
     let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -359,7 +359,7 @@ fn messages_are_shown_while_another_run_changes_something() {
 }
 
 #[test]
-fn where_the_state_directory_cannot_be_written_the_systems_temporary_directory_is_used() {
+fn an_unwritable_state_directory_falls_back_to_tmpdir() {
     let world = lost_world();
     let before = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
     // Root may write anywhere, but not below a file.
@@ -380,7 +380,7 @@ fn where_the_state_directory_cannot_be_written_the_systems_temporary_directory_i
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_is_unpacked_is_nobody_elses() {
+fn unpacked_files_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = lost_world();
     world.with("REJOIN_FAULT", "kill:9").rejoin(["show", &id(1), "--transcript"]);
@@ -442,7 +442,7 @@ fn a_manifest_that_would_write_through_its_own_link_is_refused() {
 }
 
 #[test]
-fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
+fn an_archived_session_is_refused_with_the_restore_command() {
     let world = World::with_agents();
     world.add(Jido::session(id(3)).in_dir(APP));
     world.add(Pi::session(id(3)).in_dir(APP).turn("x", "y"));

@@ -199,7 +199,7 @@ fn holds(root: &Path, line: &str) -> bool {
 }
 
 #[test]
-fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
+fn an_agent_writing_during_a_removal_loses_nothing() {
     let races = std::env::var("REJOIN_RACES")
         .ok()
         .and_then(|races| races.parse().ok())
@@ -235,7 +235,7 @@ fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
 }
 
 #[test]
-fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_not_written_over() {
+fn a_reversed_removal_does_not_overwrite_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let mut met = 0;
     // A sync that fails once is enough for a removal to be taken back; where all do, that cannot be done either.
@@ -270,7 +270,7 @@ fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_
 }
 
 #[test]
-fn what_an_agent_writes_while_its_session_goes_to_another_file_system_is_not_written_over() {
+fn a_removal_across_file_systems_keeps_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let (world, _) = prepared(&CHANGES[5]);
     let transcript = world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl"));
@@ -307,7 +307,7 @@ fn what_an_agent_writes_while_its_session_goes_to_another_file_system_is_not_wri
 }
 
 #[test]
-fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
+fn a_directory_swapped_for_a_link_redirects_no_removal() {
     if !has_strace() {
         return;
     }
@@ -357,7 +357,7 @@ fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
 }
 
 #[test]
-fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
+fn files_left_by_a_failed_purge_are_reported_and_restorable() {
     if !has_strace() {
         return;
     }
@@ -377,7 +377,7 @@ fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_a_change_says_of_its_items_is_what_the_disk_says() {
+fn the_results_of_a_change_match_the_disk() {
     for point in (1..24).step_by(stride(4)) {
         let (world, before) = prepared(&CHANGES[6]);
         let fault = format!("5:{point}");
@@ -392,7 +392,7 @@ fn what_a_change_says_of_its_items_is_what_the_disk_says() {
 }
 
 #[test]
-fn each_of_these_changes_does_something_where_nothing_fails() {
+fn each_tested_change_has_an_effect_without_faults() {
     for change in &CHANGES {
         let (world, before) = prepared(change);
         let own = |world: &World| crate::picture::picture(&world.home());

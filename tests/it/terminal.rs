@@ -213,7 +213,7 @@ pub(crate) fn two_sessions() -> World {
 }
 
 #[test]
-fn jidocode_is_started_in_the_project_with_the_line_to_type_shown() {
+fn jidocode_starts_in_the_project_with_the_line_to_type() {
     let world = World::new();
     world.install("jido_code", "");
     let app = world.dir("app");
@@ -261,7 +261,7 @@ fn the_table_fits_the_terminal() {
 }
 
 #[test]
-fn an_agent_that_leaves_the_terminal_in_disorder_is_cleaned_up_after() {
+fn the_terminal_is_restored_after_an_agent() {
     for (end, expected) in [("exit 3", 3), ("kill -KILL $$", 137)] {
         let world = two_sessions();
         world.install("claude", &format!("stty raw -echo; printf '\\033[?25l'; {end}"));
@@ -304,7 +304,7 @@ fn an_agent_that_was_picked_gets_its_signals_too() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_agent_that_stops_itself_takes_the_shell_back_and_goes_on_with_it() {
+fn an_agent_that_stops_itself_gives_the_shell_back() {
     let world = two_sessions();
     world.install("claude", "echo READY; kill -STOP $$; exit 5");
     let mut seat = shell(&world, "resume --wait latest");
@@ -321,7 +321,7 @@ fn an_agent_that_stops_itself_takes_the_shell_back_and_goes_on_with_it() {
 }
 
 #[test]
-fn what_is_launched_is_the_same_with_and_without_waiting() {
+fn the_launch_is_the_same_with_and_without_wait() {
     let world = two_sessions();
     let launch = |args: &[&str]| {
         world.with("CLAUDECODE", "1").with("OLDPWD", "/").rejoin(args).code(0);
@@ -387,7 +387,7 @@ fn an_interrupt_of_a_change_says_how_to_undo_it() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
+fn a_long_cleanup_shows_progress_and_removes_the_line() {
     let world = World::new();
     for n in 1..=60 {
         world.add(Jido::session(id(n)));
@@ -406,7 +406,7 @@ fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_a_clean_line() {
+fn progress_of_reading_is_removed_before_the_answer() {
     let world = two_sessions();
     let run = |args: &str, pause: &str| {
         let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -437,7 +437,7 @@ fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_
 }
 
 #[test]
-fn a_no_changes_nothing_and_is_no_error() {
+fn a_declined_confirmation_changes_nothing() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/w/app").turn("add a test", "Added."));
     let mut seat = shell(&world, &format!("delete {}", id(1)));

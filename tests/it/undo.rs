@@ -90,7 +90,7 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
 }
 
 #[test]
-fn undo_says_what_it_did_in_words() {
+fn undo_describes_its_outcome() {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0).stdout_eq(snapbox::str![[r#"
 written  00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
@@ -121,7 +121,7 @@ hint: run `rejoin undo --list` to see the runs
 }
 
 #[test]
-fn what_was_changed_since_is_in_the_way_and_is_kept() {
+fn a_file_changed_since_the_run_is_kept() {
     let world = world();
     let session = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1));
     world.rejoin(["backfill", "--every"]).code(0);
@@ -195,7 +195,7 @@ fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_at_any_moment_nothing_is_lost() {
+fn a_failing_system_call_loses_nothing() {
     let complete = after_backfill();
     // No space left, permission denied, read-only file system.
     for error in [28, 13, 30] {
@@ -224,7 +224,7 @@ fn is_temporary(path: &Path) -> bool {
 }
 
 #[test]
-fn a_second_run_waits_for_the_first_and_then_says_who_holds_the_lock() {
+fn a_second_run_waits_and_then_names_the_lock_holder() {
     let world = world();
     let before = stores(&world);
     let state = world.home().join(".local/state/rejoin");
@@ -354,7 +354,7 @@ fn a_sparse_file_keeps_its_holes_on_other_file_systems() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn extended_attributes_and_acls_are_kept_through_the_trash_and_a_rewrite() {
+fn extended_attributes_and_acls_survive_trash_and_rewrite() {
     let elsewhere = other_file_system();
     for elsewhere in [None, elsewhere.as_ref().map(tempfile::TempDir::path)] {
         let world = world();
@@ -441,7 +441,7 @@ fn a_store_that_was_a_link_all_along_gets_its_sessions_back() {
 }
 
 #[test]
-fn while_a_copy_of_a_session_cannot_be_read_nothing_of_it_is_put_back() {
+fn a_session_with_an_unreadable_copy_is_not_restored() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y").filed_under("-elsewhere"));
@@ -482,7 +482,7 @@ pub(crate) fn other_file_system_than(this: &Path) -> Option<tempfile::TempDir> {
 }
 
 #[test]
-fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
+fn dry_run_describes_the_undo_and_changes_nothing() {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0);
     let (after, state) = (stores(&world), world.home().join(".local/state/rejoin"));

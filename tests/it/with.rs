@@ -31,7 +31,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
-fn another_agent_gets_the_last_exchange_and_the_file_with_the_rest() {
+fn another_agent_gets_a_briefing_and_the_whole_file() {
     let call = |name: &str, input| json!({"type": "tool_use", "id": "t", "name": name, "input": input});
     let (world, app, transcript) = world(|session| {
         session

@@ -67,7 +67,7 @@ impl Trees {
 }
 
 #[test]
-fn a_worktree_that_was_deleted_is_made_again_on_its_branch_and_resumed_in() {
+fn a_deleted_worktree_is_recreated_on_its_branch() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let refused = trees.resume(&[]).code(7).stderr();
@@ -108,7 +108,7 @@ fn the_printed_line_makes_the_worktree_and_enters_it() {
 }
 
 #[test]
-fn a_person_is_asked_and_may_say_no() {
+fn the_user_is_asked_and_may_decline() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let mut command = trees.world.from(trees.world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -122,7 +122,7 @@ fn a_person_is_asked_and_may_say_no() {
 }
 
 #[test]
-fn one_that_git_has_forgotten_is_made_again_where_worktrees_are_kept() {
+fn a_worktree_unknown_to_git_is_recreated_among_worktrees() {
     let Some(trees) = Trees::new("repo/.claude/worktrees") else { return };
     trees.git(&["worktree", "remove", trees.worktree.to_str().expect("a path")]);
     std::fs::create_dir_all(trees.worktree.parent().expect("a parent")).expect("a directory");
@@ -131,7 +131,7 @@ fn one_that_git_has_forgotten_is_made_again_where_worktrees_are_kept() {
 }
 
 #[test]
-fn what_was_no_worktree_or_lost_its_branch_is_refused_and_nothing_is_made() {
+fn a_directory_that_was_not_a_worktree_is_refused() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     trees.git(&["checkout", "--quiet", "--ignore-other-worktrees", "feature"]);
