@@ -240,7 +240,7 @@ fn the_copy_that_a_wrong_resume_of_amplifier_left_does_not_win() {
 }
 
 #[test]
-fn a_sixth_resume_within_a_minute_is_refused() {
+fn one_resume_too_many_in_a_minute_is_refused() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));

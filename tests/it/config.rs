@@ -73,7 +73,7 @@ Briefings: ~/.local/state/rejoin/briefings; cleanup removes them after 30 days
 }
 
 #[test]
-fn options_override_the_file_which_affects_only_tables() {
+fn options_override_the_file_and_pipes_ignore_it() {
     let world = configured("[list]\nsince = \"7d\"\nlimit = 1\nfields = [\"id\", \"title\"]\nagent = \"claude\"\n");
     add(&world, 1, "/usr", "2026-01-01");
     add(&world, 2, "/usr", "2026-02-27");

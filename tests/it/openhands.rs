@@ -102,7 +102,7 @@ fn it_is_resumed_in_its_last_directory_by_its_full_id() {
 }
 
 #[test]
-fn resume_is_refused_if_it_would_start_anew_or_end_at_once() {
+fn resume_is_refused_if_the_agent_would_end_or_start_over() {
     let world = World::new();
     world.install("openhands", "");
     let app = world.dir("app");
