@@ -96,7 +96,7 @@ fn without_proc_a_session_in_use_is_never_idle() {
 /// What must hold on a disk like a Mac's too: whatever names files, moves them, or goes by where they are.
 #[cfg(target_os = "linux")]
 const ON_A_MAC: [&str; 6] =
-    ["platforms::", "undo::undo_brings", "undo::the_trash", "undo::what_was_changed", "delete::", "kimi::"];
+    ["platforms::", "undo::undo_brings", "undo::the_trash", "undo::a_file_changed", "delete::", "kimi::"];
 
 /// Runs tests with their homes, stores, state and trash on such a disk, in a mount namespace of its own.
 #[test]
@@ -128,7 +128,7 @@ fn moving_files_works_on_a_disk_like_a_macs() {
     let output = Command::new(program)
         .args(ON_A_MAC)
         // A disk made of messages to another process says nothing of how time grows.
-        .args(["--skip", THIS, "--skip", "in_time_that_grows"])
+        .args(["--skip", THIS, "--skip", "time_grows_linearly"])
         .env("TMPDIR", &volume)
         .env_remove(VOLUME)
         .output()
