@@ -16,24 +16,24 @@ mod claude;
 mod fixtures;
 mod others;
 
-/// How many sessions of an agent share a directory.
+/// Number of sessions of an agent per directory.
 const SESSIONS_A_PROJECT: usize = 10;
 
-/// Where files are written in place, so many are written after a pause.
+/// If files are written in place, this number is written after a pause.
 const NEWEST: usize = 100;
 const PAUSE: Duration = Duration::from_secs(3);
 
 /// When the first session may begin: 5 January 2026.
 const FIRST_START: Timestamp = Timestamp::constant(1_767_600_000, 123_000_000);
 
-/// What a home holds.
+/// The contents of a home.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mix {
     /// Claude Code's alone.
     Claude,
     /// Claude Code's alone, with times that are those of its files.
     ClaudeInPlace,
-    /// Claude Code's alone, in sizes as people have them: most are small, one in a hundred has 10 to 100 MB.
+    /// Only Claude Code's, with realistic sizes: most are small, one in a hundred has 10 to 100 MB.
     ClaudeOfAllSizes,
     /// Transcripts of Claude Code of about 17 kB, and no other file.
     Small,
@@ -49,7 +49,7 @@ pub(crate) struct Home {
     /// Removes it in the end, unless it is to stay.
     _guard: Option<tempfile::TempDir>,
     mix: Mix,
-    /// How many sessions `list` shows.
+    /// Number of sessions that `list` shows.
     pub(crate) listed: usize,
     /// A Claude Code session whose directory exists.
     pub(crate) claude_id: String,
@@ -73,7 +73,7 @@ impl Home {
         let mut claude_id = String::new();
         for number in 0..sessions {
             if is_in_place && number + NEWEST == sessions {
-                // A person's newest sessions are not of the same seconds.
+                // A user's newest sessions are not from the same second.
                 std::thread::sleep(PAUSE);
             }
             let of_its_agent = number / agents;
@@ -130,12 +130,12 @@ struct Project {
 #[derive(Default)]
 struct Generator {
     root: PathBuf,
-    /// Whether sessions are of the moment in which they are written.
+    /// Set if the times in sessions are those of writing them.
     is_in_place: bool,
     seed: u64,
 }
 
-/// What the records of one session share.
+/// The common fields of the records of one session.
 struct Session {
     id: String,
     cwd: String,
@@ -143,7 +143,7 @@ struct Session {
     version: &'static str,
     entrypoint: &'static str,
     at: Timestamp,
-    /// Whether time stands still for it.
+    /// Set if all its records have the same time.
     is_of_a_moment: bool,
     parent: Option<String>,
 }
@@ -230,7 +230,7 @@ impl Generator {
         format!("{}-{}-4{}-8{}-{}", &all[..8], &all[8..12], &all[12..15], &all[15..18], &all[19..31])
     }
 
-    /// Text of about this length as it stands inside a JSON string, line breaks and quotes among it.
+    /// Text of about this length in the form of a JSON string, with line breaks and quotes.
     fn prose(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 16);
         while text.len() < length {

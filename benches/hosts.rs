@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What stands in for ssh: the last host is the slowest.
+/// The replacement for ssh: the last host is the slowest.
 const SSH: &str = r#"#!/bin/sh
 for word in "$@"; do case $word in h[0-9]*) host=$word; break;; esac; done
 echo 'rejoin answers'

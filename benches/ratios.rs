@@ -1,4 +1,4 @@
-//! Ratios of small homes, held against those that were kept: times tell of the machine, ratios of the program.
+//! Ratios of small homes, compared with stored ones: times depend on the machine, ratios on the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,11 +8,11 @@ use std::path::Path;
 use crate::home::{Home, Mix};
 use crate::measure::{Times, Versus, median};
 
-/// How many sessions the homes hold.
+/// Number of sessions in the homes.
 const SESSIONS: usize = 1_000;
-/// How often each command is run.
+/// Number of runs of each command.
 const PAIRS: usize = 7;
-/// How much larger a ratio may be than the one that was kept.
+/// Maximum growth of a ratio compared with the stored one.
 const LOSS: f64 = 1.3;
 /// A processor's time is counted in steps, which are much of a short run.
 const STEP: f64 = 0.05;

@@ -1,4 +1,4 @@
-//! Claude Code: a transcript a session, with sub-agents and tool results beside some.
+//! Claude Code: one transcript per session, with sub-agents and tool results next to some.
 
 use std::fs;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::{FIRST_START, Generator, Project, Session, put};
 
-/// One session in so many is large.
+/// One session in this many is large.
 const LARGE_ONE_IN: usize = 500;
-/// How large such a session is.
+/// The size of such a session in bytes.
 const LARGE: usize = 1024 * 1024;
 
-/// Where sizes differ as people's do, one session in so many is huge.
+/// With realistic sizes, one session in this many is huge.
 const HUGE_ONE_IN: usize = 100;
 /// The size of every session in a home of small ones, and of huge ones.
 const SMALL: usize = 10_500;

@@ -1,4 +1,4 @@
-//! What holds for every agent, so that one more needs no test of its own for it.
+//! Tests for every agent, so that a new one is covered without separate tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn move_carries_or_refuses_every_agents_session() {
     for agent in names() {
         let world = World::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
-        // Aider's file lies in the project, and goes where that goes.
+        // Aider's file is in the project, and moves with it.
         if !can_be_read || *agent == "aider" || !ordinary::write(agent, &world) {
             continue;
         }
@@ -157,7 +157,7 @@ fn every_agents_session_survives_cleanup_undo_and_restore() {
         let (before, bytes) = (picture_of_stores(&world.home()), contents(&world));
         let cleaned = world.rejoin(["cleanup", "--agent", agent, "--older-than", "1d", "--allow-all", "--yes"]);
         if sessions().len() == 1 {
-            // What lies in a database, or belongs to another agent's session, stays and is named.
+            // Sessions in databases, or with another agent's session, stay and are named.
             cleaned.code_is_one_of(&[0, 3]);
             assert_eq!(contents(&world), bytes, "{agent}");
             continue;
@@ -304,7 +304,7 @@ fn the_guides_example_agent_builds_and_lists_its_session() {
         copy_tree(&root.join(name), &copy.path().join(name));
     }
     std::fs::copy(root.join("Cargo.lock"), copy.path().join("Cargo.lock")).expect("a copy");
-    // Under a name of its own, so that what it builds lies beside what this test belongs to and shares the dependencies.
+    // Under a separate name, so that its build is next to that of this test and shares the dependencies.
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("a manifest");
     let manifest = manifest.replacen("name = \"rejoin\"", "name = \"rejoin-with-otter\"", 1).replacen(
         "default-run = \"rejoin\"",

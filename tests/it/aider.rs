@@ -1,4 +1,5 @@
-//! Aider's histories: one file a project, found where people work, and trusted only where git says that it did not come with it.
+//! Aider's histories: one file per project, found in the directories of other sessions, and trusted only if git shows
+//! that it did not come with the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -207,7 +208,7 @@ fn real_histories_are_read_as_they_are_known_to_be() {
     let mut held = 0;
     for fact in facts.lines().map(|line| serde_json::from_str::<Value>(line).expect("a fact")) {
         let path = fact["id"].as_str().expect("an id").replacen("/home/ana", &home, 1);
-        // Where `--chat-history-file` put one, nothing tells.
+        // The directory of a file by `--chat-history-file` is unknown.
         if !path.ends_with("/.aider.chat.history.md") {
             continue;
         }

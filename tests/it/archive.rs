@@ -41,7 +41,7 @@ pub(crate) fn archive_dir(world: &World) -> PathBuf {
     world.home().join(".local/share/rejoin/archive")
 }
 
-/// What the archive takes, but for its lock, in which a process is named.
+/// Size of the archive without its lock file, which names a process.
 fn archive_bytes(dir: &Path) -> u64 {
     let files = walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry"));
     let files = files.filter(|entry| entry.file_type().is_file() && entry.file_name() != "lock");
@@ -67,7 +67,7 @@ pub(crate) fn archived(world: &World) -> Vec<Archived> {
     world.rejoin(["list", "--archived", "--all", "--json"]).code(0).json::<List>().sessions
 }
 
-/// Where everything of an archived session was, below the home.
+/// Returns the original paths of an archived session, below the home.
 fn paths_of(world: &World, session: &Archived) -> BTreeSet<PathBuf> {
     let shown: Show = world.rejoin(["show", "--archived", &session.id, "--json"]).code(0).json();
     let home = world.home();
@@ -223,7 +223,7 @@ fn a_session_in_files_of_opencode_comes_back() {
     comes_back(&world, &opencode_id(1), 5);
 }
 
-/// A home in which one session is archived and goes on since, and others are not archived.
+/// A home with one session that was archived and continued since, and others that are not archived.
 fn world() -> World {
     let world = World::new();
     let session = || Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
@@ -291,7 +291,7 @@ fn a_second_archive_stores_only_new_data() {
     assert_eq!((third.items[0].result, third.items[0].details.state), (ChangeResult::Done, Some(2)));
     let grown = archive_bytes(&dir) - before;
     assert!(grown > 0 && grown < more.len() as u64, "{grown} bytes for {}", more.len());
-    // Of the chunks only the last one is another.
+    // Only the last chunk differs.
     let names =
         |picture: &Picture| picture.keys().filter(|path| path.extension().is_some()).cloned().collect::<BTreeSet<_>>();
     let now = names(&picture(&dir.join("blobs")));
@@ -406,7 +406,7 @@ fn archive_full_repairs_damage_from_the_session() {
     let mended: Archive = world.rejoin(["archive", "--full", &id(1), "--json"]).code(0).json();
     assert!(mended.details.stored_bytes > 0);
     assert_sound(&world, "mended");
-    // What is gone is missed at once.
+    // A missing blob is noticed at once.
     std::fs::remove_file(&blob).expect("a blob that goes");
     world.rejoin(["archive", &id(1)]).code(0);
     assert_sound(&world, "back again");
@@ -444,7 +444,7 @@ fn restore_overwrites_no_file() {
     assert!(refused.message.ends_with("exists and is longer"), "{}", refused.message);
     assert_same(&before, &stores(&world), "newer");
 
-    // What is missing is added to what is there and the same.
+    // Missing files are added to existing equal ones.
     std::fs::write(&path, &old).expect("the old one");
     let side = path.with_extension("").join("a.txt");
     std::fs::remove_file(&side).expect("a file that goes");
@@ -605,7 +605,7 @@ fn restore_maps_another_home_to_this_one_or_to_a_named_store() {
     let below = below.strip_prefix(".claude").expect("a path below");
     assert!(store.join(below).is_file());
 
-    // Where no agent looks, a session goes only when a person says so.
+    // A session goes to a directory outside of all stores only if the user names it.
     let odd = world.dir("odd");
     crate::fixtures::Fixture::write_to(
         &Claude::session(id(2)).in_dir(APP).config_dir(&odd).turn("x", "y"),
@@ -748,7 +748,7 @@ fn restore(world: &World, state: Option<&Path>, fault: Option<&str>) -> Answer {
     call.rejoin(["restore", &id(1), "--keep-times"])
 }
 
-/// Files, and the modes and times of everything that an agent made; directories on the way are made anew.
+/// Files, and the modes and times of everything that an agent made; parent directories are created again.
 fn restored(world: &World) -> Picture {
     let mut stores = stores(world);
     stores.retain(|path, _| path.components().count() > 3);
@@ -897,7 +897,7 @@ claude	00000001-aaaa-4aaa-8aaa-000000000001	Tests	/usr/bin	2026-02-01T10:02:00Z	
 
 #[test]
 fn sessions_of_real_clients_are_restored_byte_for_byte() {
-    // What was in a database does not come back as a file: `kept` holds that.
+    // Sessions in databases do not come back as files: `kept` tests them.
     for (agent, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());

@@ -14,7 +14,7 @@ fn info(session: &Path) -> Option<String> {
     std::fs::read_to_string(session.join("session-info.json")).ok()
 }
 
-/// What is written for a session in `/home/ana/app` that began when the fixtures begin.
+/// The file for a session in `/home/ana/app` that began at the start time of the fixtures.
 const GOOD: &str =
     "{\n  \"working_dir\": \"/home/ana/app\",\n  \"created_at\": \"2026-02-01T10:00:00.000000+00:00\"\n}";
 

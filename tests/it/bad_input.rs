@@ -1,4 +1,4 @@
-//! What is broken, huge or hostile is warned of once, and the rest is listed in little memory.
+//! Broken, huge or hostile files cause one warning each, and the rest is listed in little memory.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -110,7 +110,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     grow(&session.join("session-info.json"), huge() / 2, "}");
     bad.extend([claude.join("-big"), amplifier.join("-big")]);
 
-    // Names that are no text.
+    // Names that are not valid text.
     let name = OsStr::from_bytes(b"caf\xe9.jsonl");
     put(&claude.join("-c").join(name), "{}\n");
     put(&claude.join(OsStr::from_bytes(b"-caf\xe9")).join(format!("{}.jsonl", id(18))), "{}\n");

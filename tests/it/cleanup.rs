@@ -154,7 +154,7 @@ fn touch(path: &Path, at: &str) {
     file.set_modified(at.parse::<jiff::Timestamp>().expect("a time").into()).expect("a time");
 }
 
-/// What a client notes that has a session open; it is this very process.
+/// The record of a client that has a session open, with the id of this process.
 fn registration(n: u32) -> serde_json::Value {
     let pid = std::process::id();
     let ticks = start_of(std::process::id());
@@ -424,7 +424,7 @@ fn pins_are_shown_and_removed_again() {
     world.rejoin(["unpin", "00000003"]).code(5);
     world.rejoin(["unpin", "00000002"]).code(0);
     assert!(pinned(1) && !pinned(2));
-    // Nobody knows what must stay when the pins cannot be read.
+    // Without readable pins, the sessions that must stay are unknown.
     let pins = world.home().join(".local/state/rejoin/pins.json");
     for text in ["{", r#"{"format_version": 2, "pins": []}"#] {
         std::fs::write(&pins, text).expect("a file");
@@ -483,7 +483,7 @@ fn cleanup_touches_nothing_outside_the_store() {
     put(&outside.join(format!("{}.jsonl", id(9))), "{}\n");
     let root = world.home().join(".claude");
     let link = |target: &Path, path: &Path| crate::fixtures::link(target, path);
-    // What belongs to a session lies behind a link; a project is one; a file of a session is one.
+    // Belongings of a session are behind a link; a project is a link; a file of a session is a link.
     link(&outside, &root.join("file-history"));
     link(&outside, &root.join("projects/-linked"));
     link(&outside.join("precious.txt"), &root.join("projects").join(claude_slug(APP)).join(id(2)).join("link.txt"));
@@ -525,7 +525,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
     age_tree(&world.home());
     let before = stores(&world);
     for (mount, what) in [("mount -t tmpfs none", "another device"), ("mount --bind \"$2\"", "the same one")] {
-        // A name space of its own, in which anybody may mount; nothing is left of it afterwards.
+        // A separate namespace, in which any user may mount; nothing is left of it afterwards.
         let script = format!("{mount} \"$1\" && echo \"$2\" > \"$1/new.txt\" && exec \"$0\" cleanup --yes --json");
         let mut command = world.from(world.root()).command("/usr/bin/unshare");
         command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_rejoin")]);
@@ -542,7 +542,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &stores(&world), "after undo");
     }
-    // What was removed before something was mounted in it is purged without that.
+    // A directory in the trash in which something was mounted since is purged without the mount.
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     let trash = walkdir::WalkDir::new(world.home().join(".local/state/rejoin")).into_iter().filter_map(Result::ok);
     let inside = trash.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("tool-results")).expect("a place");

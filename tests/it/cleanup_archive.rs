@@ -42,7 +42,7 @@ fn removed_sessions_are_in_the_archive_after_a_purge() {
     for n in 1..=3 {
         world.rejoin(["restore", &id(n), "--keep-times"]).code(0);
     }
-    // Directories on the way are made anew.
+    // Parent directories are created again.
     let files =
         |picture: Picture| picture.into_iter().filter(|(path, _)| path.extension().is_some()).collect::<Picture>();
     assert_same(&files(before), &files(stores(&world)), "restored");
@@ -122,7 +122,7 @@ fn a_session_with_a_current_archived_state_counts_as_kept() {
     }
     age_tree(&world.home().join(".claude"));
     assert_eq!(refused(&world), Some(Guard::MoreThanHalf));
-    // What goes into the archive first is safe as well; a clock that jumped is another matter.
+    // Sessions that are archived first are safe as well; a clock that jumped is a different case.
     let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--archive", "--yes", "--json"]).code(0).json();
     assert_eq!((all.done, all.details.archived), (9, 9));
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();

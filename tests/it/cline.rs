@@ -31,7 +31,7 @@ fn folder(world: &World, id: &str) -> PathBuf {
     world.home().join(".cline/data/sessions").join(id)
 }
 
-/// Writes a session with what its file says beside the rest.
+/// Writes a session with additional fields in its file.
 pub(crate) fn add(world: &World, id: &str, said: &Value, list: &[Value]) -> PathBuf {
     let folder = folder(world, id);
     let mut meta = json!({

@@ -163,7 +163,7 @@ fn it_is_resumed_by_its_full_id_from_anywhere() {
     assert_eq!(launch.argv, ["codex", "resume", &id(1)]);
     assert_eq!((launch.cwd.as_path(), launch.variable("PWD")), (app.as_path(), app.to_str()));
 
-    // `exec` wants a git repository unless it is told otherwise, and takes no directory.
+    // `exec` requires a git repository without an option, and takes no directory.
     world.rejoin(["resume", "latest", "--prompt", "go on", "--", "--json"]).code(0);
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.argv, ["codex", "exec", "--skip-git-repo-check", "resume", &id(1), "--json", "go on"]);
@@ -319,7 +319,7 @@ fn resume_prefers_an_active_copy_to_an_archived_one() {
         let shown: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
         assert_eq!(shown.session.copies[1].compared, Some(Compared::Identical));
 
-        // Even if it went on before it was archived: Codex would say that it is.
+        // Even if it continued before it was archived: Codex would report it as archived.
         let longer = session.turn("two", "2").archived();
         world.add(if packed { longer.packed() } else { longer });
         let plan = plan(&world, [&id(1)]);
@@ -541,7 +541,7 @@ mod database {
         let command = format!("mkdir -p {0}/former && mv {0}/state_*.sqlite* {0}/former/", root.display());
         let found = world.rejoin(["doctor", "--check", "unlisted"]).code(4);
         assert!(found.stdout().contains(&command) && found.stdout().starts_with("warning"), "{}", found.stdout());
-        // Whoever looks at a backup sees it from elsewhere: what its list names means nothing here.
+        // In a backup, the paths in its list mean nothing.
         let home = world.home();
         let home = home.to_str().expect("a path in Unicode");
         assert_eq!(world.rejoin(["--home", home, "list", "--json"]).code(0).sessions()[0].health, Vec::<String>::new());
@@ -676,7 +676,7 @@ fn resume_joins_a_background_process_only_at_a_terminal() {
 #[cfg_attr(not(target_os = "linux"), ignore = "it is looked at as strace tells it")]
 fn a_lock_is_looked_at_and_never_taken() {
     use std::os::unix::fs::MetadataExt as _;
-    // From a namespace of its own the system's table does not show every lock, so locks are tried there.
+    // In a separate namespace, the system's table does not show every lock, so locks are tried there.
     let is_whole = std::fs::metadata("/proc/self/ns/pid").is_ok_and(|ns| ns.ino() == 0xEFFF_FFFC);
     if !is_whole || !crate::survival::has_strace() {
         return;

@@ -1,4 +1,4 @@
-//! Completion as people meet it: the real bash, zsh and fish at a terminal, and the key that completes.
+//! Completion in the real bash, zsh and fish at a terminal, with the completion key.
 #![expect(clippy::disallowed_macros, reason = "whoever runs the tests should know which shell is not here")]
 
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use crate::fixtures::{Claude, Codex, Gptme, id, put};
 use crate::terminal::Seat;
 use crate::world::{World, stride};
 
-/// A home with something of each kind to name: two sessions, one of them pinned, and a third in the archive and the trash.
+/// A home with each kind of name: two sessions, one of them pinned, and one more in the archive and the trash.
 fn world() -> (World, String) {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("alpha", "y"));
@@ -25,7 +25,7 @@ fn world() -> (World, String) {
     (world, run)
 }
 
-/// Returns what is typed, and what stands there after the key that completes.
+/// Returns typed lines, each with the line after the completion key.
 fn lines(run: &str) -> Vec<(&'static str, String)> {
     vec![
         ("rejoin show cod", "rejoin show codex:".to_owned()),

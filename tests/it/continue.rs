@@ -1,4 +1,4 @@
-//! Continue CLI's sessions: one document each, an index beside them, and a resume of what was changed last.
+//! Continue CLI's sessions: one document each, an index next to them, and a resume of the last changed one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

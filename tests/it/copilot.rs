@@ -56,7 +56,7 @@ fn a_name_is_a_title_unless_it_is_the_first_prompt_again() {
     ] {
         assert_eq!(titled(name, prompt), None, "{name:?}");
     }
-    // A person may well give it the words of the first prompt.
+    // A user may name it like its first prompt.
     let named = Copilot::session(id(1)).named("fix the parser").turn("fix the parser", "ok");
     assert_eq!(listed(named).title.as_deref(), Some("fix the parser"));
 }

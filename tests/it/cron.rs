@@ -54,7 +54,7 @@ fn the_documented_crontab_line_removes_old_sessions() {
         "rejoin cleanup: 1 session moved to the trash, 697 B. `rejoin undo 20260301-120000` undoes this.\n"
     );
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 2);
-    // Nothing is left to do, so nobody gets a mail.
+    // Nothing is left to do, so cron sends no mail.
     let output = as_cron(&world, &command);
     assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
 }

@@ -89,7 +89,7 @@ fn it_is_resumed_in_the_directory_of_its_database() {
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
 }
 
-/// Makes a repository that comes with a database of its own, which claims to be of the year 2100.
+/// Creates a repository that comes with its own database, which claims to be from the year 2100.
 fn plant(world: &World, name: &str, n: u32) -> PathBuf {
     let dir = world.dir(name);
     Crush::session(id(n)).turn("a", "I have checked it all").write_in(&dir.join(".crush"));

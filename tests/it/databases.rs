@@ -48,7 +48,7 @@ fn every_message_is_read_once_with_any_value_for_its_time() {
     }
 }
 
-/// What SQLite's own reader still tells of each session when it is asked by its id.
+/// Returns the rows of each session that SQLite's own reader still returns for its id.
 fn readable(path: &Path, table: &str, columns: &str, ids: &[String]) -> Vec<String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let uri = format!("file:{}?immutable=1", path.display());

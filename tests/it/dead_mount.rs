@@ -12,11 +12,11 @@ use crate::terminal::shell;
 use crate::world::World;
 
 const MOUNTS: u32 = 10;
-/// How much longer a command may take because of them.
+/// Maximum additional time of a command because of them.
 const LONGER: Duration = Duration::from_secs(2);
 
-/// A world with two sessions in ordinary directories, and ten whose directories are on a mount each, some behind a link. Its
-/// stores are laid out as awkwardly as people do: linked as a whole and in parts, shared, in circles, and on such mounts.
+/// A world with two sessions in ordinary directories, and ten whose directories are each on a mount, some behind a
+/// link. Its stores have awkward layouts: linked as a whole and in parts, shared, in circles, and on such mounts.
 fn world() -> (World, Vec<PathBuf>) {
     let world = World::with_agents();
     let points: Vec<PathBuf> = (0..MOUNTS).map(|n| world.dir(&format!("net/{n}"))).collect();
@@ -159,7 +159,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     all
 }
 
-/// Runs every command over mounts of which so much is left, and compares the time with that without them.
+/// Runs every command over mounts in the state `left`, and compares the time with that without them.
 fn nothing_waits(left: Left) {
     let (world, points) = world();
     let timed = |args: &[String], variables: &[(&'static str, PathBuf)]| {
@@ -235,7 +235,7 @@ fn a_directory_on_a_dead_mount_is_unknown_and_not_gone() {
             "{only}"
         );
     }
-    // What is not read for that is named once, however many ways lead there.
+    // Unread directories are named once, regardless of the number of paths to them.
     let unread = [
         ".claude/projects/-net",
         &format!(".claude/projects/-usr-bin/{}.jsonl", id(3)),

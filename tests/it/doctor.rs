@@ -878,8 +878,8 @@ fn a_directory_that_may_not_be_entered_spoils_nothing_else() {
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn data_of_real_clients_gives_no_false_error() {
-    // What is true of that data: its directories are not here, some files were torn or spoiled on purpose, the directory
-    // of a session whose first turn failed is in no file, and one id may stand for two conversations.
+    // True findings in that data: its directories are not on this machine, some files were torn or damaged on purpose,
+    // the directory of a session whose first turn failed is in no file, and one id may have two conversations.
     let true_warnings = ["missing-directory", "unknown-directory", "torn-transcript", "bad-lines", "duplicate-session"];
     let true_errors = ["duplicate-session"];
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");

@@ -108,7 +108,7 @@ fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
         let (now, problems_now) = listed(world);
         for key in &conversations {
             match now.get(key) {
-                // What is left out is said.
+                // Left-out sessions are reported.
                 None if problems_now > problems => {}
                 None if now.values().any(|session| is_stand_in(session, key)) => {}
                 None => faults.push(format!("{key:?} is gone after a change of {name:?}")),
@@ -162,7 +162,7 @@ fn no_conversation_of_a_real_agent_is_empty_after_a_rename() {
     for (_, folder) in crate::facts::corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
-        // What is in a log of SQLite is protected by checksums that a rename would break.
+        // Data in a log of SQLite is protected by checksums, which a rename would break.
         let has_log = files(&world.home()).keys().any(|path| path.to_string_lossy().ends_with("-wal"));
         if !has_log && !listed(&world).0.is_empty() {
             assert_eq!(faults(&world, &[]), Vec::<String>::new());
@@ -285,7 +285,7 @@ fn made_newer(text: &str) -> String {
     text.replace("2026-02-01", "2026-02-26").replace("1769940", "1772100")
 }
 
-/// What a cleanup would take of a world, and what it would leave to agents.
+/// Counts the sessions that a cleanup would remove, and those that it would leave to agents.
 fn goes(world: &World) -> usize {
     let args = ["cleanup", "--older-than", "7d", "--allow-all", "--via-agent", "--dry-run", "--json"];
     let plan: Cleanup = world.rejoin(args).code(0).json();

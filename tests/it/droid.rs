@@ -18,7 +18,7 @@ fn start(dir: &Path, more: &Value) -> Value {
     record
 }
 
-/// A message, so many minutes after ten o'clock.
+/// A message, `minute` minutes after ten o'clock.
 fn message(minute: u32, message: &Value) -> Value {
     json!({"type": "message", "id": format!("m-{minute}"), "timestamp": format!("2026-02-01T10:{minute:02}:00.000Z"), "message": message})
 }
@@ -126,7 +126,7 @@ fn resume_starts_only_in_the_last_directory() {
     assert_eq!((launch.argv, launch.cwd), (argv, app.clone()));
     let refused = world.from(&other).rejoin(["resume", ID, "--in", ".", "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("wherever it is started"), "{refused}");
-    // Where its directory is gone, it stays where it is started.
+    // If its directory is gone, it stays in the directory where it is started.
     std::fs::remove_dir(&app).expect("a directory");
     world.from(&other).rejoin(["resume", ID, "--in", ".", "--prompt", "x"]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, other);

@@ -1,11 +1,11 @@
-//! The examples of README.md, CONTRIBUTING.md, SECURITY.md and docs/: each is run, so what a page shows is what happens.
+//! The examples of README.md, CONTRIBUTING.md, SECURITY.md and docs/: each is run, so a page shows the real output.
 //!
-//! * ` ```console `: what follows `$ ` is typed at a terminal of 100 columns, the other lines are what it prints;
+//! * ` ```console `: text after `$ ` is typed at a terminal of 100 columns, the other lines are the output;
 //! * ` ```sh ` and ` ```bash `: a script that succeeds;
-//! * ` ```json ` below a line that is a command in backticks: the answer of the command, with line breaks put in.
+//! * ` ```json ` below a line that is a command in backticks: the answer of the command, with line breaks added.
 //!
-//! Each block has a copy of the sample home to itself, shown as `/home/ana`, and begins there. A comment above a block
-//! says what is special about it, as in `<!-- exit 6; goes on -->`: see [`Note`]. `SNAPSHOTS=overwrite` rewrites the blocks.
+//! Each block has a separate copy of the sample home, shown as `/home/ana`, and begins there. A comment above a block
+//! sets its special properties, as in `<!-- exit 6; goes on -->`: see [`Note`]. `SNAPSHOTS=overwrite` rewrites them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::generated::{is_overwriting, replace_in_page};
 use crate::sample_home::{NOW, sample_home};
 use crate::world::World;
 
-/// What stands for every fingerprint of a plan, which depends on where the home is.
+/// The placeholder for every fingerprint of a plan, which depends on the path of the home.
 const FINGERPRINT: &str = "d9f0df13c525";
 
 /// An example, and where it is.
@@ -31,7 +31,7 @@ struct Block {
     text: String,
 }
 
-/// What the comment above a block says of it.
+/// The properties in the comment above a block.
 #[derive(Default)]
 struct Note {
     /// The exit codes other than 0, in order.
@@ -80,7 +80,7 @@ fn pages() -> Vec<PathBuf> {
 /// Finds the blocks of a page.
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    // The two last lines that are not empty: a comment and a command may stand above a block.
+    // The two last lines that are not empty: a comment and a command may be above a block.
     let mut above = ["", ""];
     let mut lines = page.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -137,7 +137,7 @@ impl Run {
         let call = self.world.from(dir).with("REJOIN_NOW", NOW).with("TERM", "dumb");
         let answer = call.types(shell, &line, 100);
         self.exits.extend(answer.exit().filter(|code| *code != 0));
-        // How far it is was shown for a moment, and then cleared away.
+        // A progress line was shown for a moment, and then erased.
         let lines = answer.stdout();
         let lines = lines.lines().map(|line| line.rsplit("\x1b[K").next().unwrap_or_default());
         let mut shown = lines.fold(String::new(), |shown, line| shown + line.trim_end() + "\n");
@@ -153,7 +153,7 @@ impl Run {
             .replace(&text(&self.world.root().join("bin")), "/usr/bin")
     }
 
-    /// Runs a block and returns what should stand there, or what is wrong with it.
+    /// Runs a block and returns the expected block, or the fault in it.
     fn block(&mut self, block: &Block) -> Result<String, String> {
         let text = match block.language.as_str() {
             "console" => self.session(block),
@@ -186,7 +186,7 @@ impl Run {
                 let _ = write!(command, "\n{}", lines.next().expect("the rest of a command"));
             }
             let shown = self.types(block, "/bin/sh", &command);
-            // What was printed ends where an empty line is.
+            // The output ends at an empty line.
             if !text.is_empty() && !text.lines().next_back().is_some_and(|last| last.starts_with("$ ")) {
                 text.push('\n');
             }
@@ -289,7 +289,7 @@ fn steady(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Tells which program a block needs that this machine does not have.
+/// Returns a program that a block needs and that this machine does not have.
 fn missing_program(block: &Block) -> Option<&'static str> {
     let is_missing = |program: &&str| {
         let mut words = block.text.split(|character: char| !character.is_ascii_alphanumeric() && character != '-');

@@ -1,4 +1,4 @@
-//! `export` and `path`: a session for other programs, and for people without this one.
+//! `export` and `path`: a session for other programs, and for users without rejoin.
 #![expect(clippy::disallowed_macros, reason = "a test says what it left out")]
 
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ fn the_file_name_gives_the_format_and_no_file_is_overwritten() {
     let json: serde_json::Value = serde_json::from_str(&written(dir.join("a.json"))).expect("JSON");
     let shown: serde_json::Value = world.rejoin(["show", &id(1), "--transcript", "--json"]).json();
     assert_eq!(json["messages"], shown["messages"]);
-    // What is no regular file is left alone, and nothing is left beside it.
+    // A file that is not regular is left alone, and no other file is created next to it.
     std::os::unix::fs::symlink("/etc/passwd", dir.join("link.md")).expect("a link");
     let link = dir.join("link.md");
     world.rejoin(["export", &id(1), "--overwrite", "-o", link.to_str().expect("a path")]).code(1);
@@ -214,7 +214,7 @@ fn many_sessions_go_to_a_directory_with_an_index() {
     }
     let titles: Vec<&str> = links.iter().map(|(_, title)| title.as_str()).collect();
     assert!(titles.contains(&"Sort the stones") && titles.contains(&"Count &lt;the&gt; | rows"), "{titles:?}");
-    // A second run changes nothing unless it is told to.
+    // A second run changes nothing without an option.
     let again = world.rejoin(["export", "--dir", APP, "-o", dir]).code(1).stdout_eq("").stderr();
     assert!(again.contains("exists; nothing was written"), "{again}");
     world.rejoin(["export", "--dir", APP, "-o", dir, "--overwrite", "--format", "markdown"]).code(0);
@@ -284,7 +284,7 @@ fn stores_archive_and_trash_are_refused_by_any_path() {
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 }
 
-/// What people and programs have put into conversations, and what would run or break out if it were markup.
+/// Hostile text: words of users and programs, and parts that would run or break out if they were markup.
 fn hostile(seed: usize) -> String {
     const PARTS: [&str; 20] = [
         "<script>document.title='pwned'</script>",
@@ -381,7 +381,7 @@ fn in_a_browser(page: &Path, home: &Path, options: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-/// Finds axe-core: what AXE_CORE names, or what npm has installed for everybody. It is no part of this repository.
+/// Finds axe-core: the file in AXE_CORE, or npm's global installation. It is not in this repository.
 fn axe() -> Option<String> {
     let global = || {
         let root = Command::new("npm").args(["root", "--global"]).output().ok()?;
@@ -413,7 +413,7 @@ fn axe_finds_no_accessibility_problem_in_light_and_dark() {
                document.body.append(told); })";
     for page in &pages {
         let text = std::fs::read_to_string(page).expect("a page");
-        // What is folded is looked at too; and the page itself lets no script run.
+        // Folded parts are checked, too; and the page itself allows no script.
         let text = policy.replace(&text, "").replace("<details class=tool>", "<details class=tool open>");
         let opened = world.root().join("opened.html");
         std::fs::write(&opened, format!("{text}<script>{axe}</script><script>{ask}</script>")).expect("a page");
@@ -464,7 +464,7 @@ fn path_prints_the_file_of_a_session() {
     world.rejoin(["path", &id(1)]).code(0).stderr_eq("").stdout_eq(at(&path));
     world.rejoin(["path", "sort", "the", "stones"]).code(0).stdout_eq(at(&path));
     world.rejoin(["path", "nothing-like-it"]).code(5).stdout_eq("");
-    // Which of two copies that differ is meant, only a person knows.
+    // Only the user can choose between two copies that differ.
     world.add(Claude::session(id(2)).in_dir(APP).turn("same", "x").turn("one way", "x"));
     let other = world.add(Claude::session(id(2)).in_dir("/usr").turn("same", "x").turn("another way", "y"));
     world.rejoin(["path", &id(2)]).code(6).stdout_eq("");

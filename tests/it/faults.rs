@@ -18,7 +18,7 @@ use crate::world::{World, is_tried, start_of};
 /// A directory that every machine has, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
 
-/// In a sample of the points, the first one and every fifth one are tried. The explorer plays a fault at each point.
+/// In a sample, the first point and every 5th one are tried. The explorer tries a fault at each point.
 const STRIDE: usize = 5;
 
 /// Returns the points at which a scenario is tried, in order.
@@ -112,7 +112,7 @@ fn fails_from_every_point_on(args: &[&str]) {
                 if !args.contains(&"--archive") {
                     nothing_is_lost(&world, &before, fault);
                 }
-                // What is stuck is named by the next verb, which can be finished by hand.
+                // The next command names the stuck run, which can be finished by hand.
                 let next = world.rejoin(["backfill", "--every"]).code(0).stderr();
                 let is_back = stores(&world) == before;
                 assert!(is_back || !next.contains("is stuck") || next.contains("`rejoin undo 2"), "{fault}: {next}");
@@ -215,7 +215,7 @@ fn a_journal_with_a_bad_line_is_refused_and_its_trash_kept() {
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
         let journal = journal(&world);
         let text = std::fs::read_to_string(&journal).expect("a journal");
-        // One that was cut off would be put back.
+        // A run that was cut off would be recovered.
         let cut_off = flip(&text, text.lines().last().expect("a line"), "");
         for text in [damage(&text), damage(cut_off.trim_end_matches('\n')) + "\n"] {
             std::fs::write(&journal, text).expect("a journal");
@@ -311,14 +311,14 @@ fn a_cleanup_that_another_run_keeps_waiting_has_done_nothing() {
     assert!(answer.stderr().contains("Nothing was done."), "{}", answer.stderr());
     assert_same(&before, &stores(&world), "while the lock is held");
     drop(holder);
-    // Whoever wants the lock while the work is done gets it when all of it is.
+    // A process that waits for the lock gets it after all the work is done.
     let cleanup: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((cleanup.done, cleanup.details.permanent), (1, true));
 }
 
 #[test]
 fn a_command_holds_the_lock_until_its_last_change() {
-    // So many that the other one begins to wait in the middle of it.
+    // Enough sessions that the other process begins to wait in the middle.
     let old: Vec<String> = (10..70).map(id).collect();
     let delete: Vec<&str> = ["delete", "--permanent"].into_iter().chain(old.iter().map(String::as_str)).collect();
     for args in [&["cleanup", "--permanent", "--allow-all"][..], &delete] {

@@ -1,4 +1,4 @@
-//! What users of agents complained about in public, as small homes: what rejoin answers there.
+//! Public complaints of users about agents, as small homes: tests of the answers of rejoin.
 
 use std::path::Path;
 
@@ -148,7 +148,7 @@ fn resume_refuses_a_session_archived_by_list_or_place() {
     world.rejoin(["doctor", "--check", "archive-mismatch"]).code(0);
 }
 
-/// Where the transcript of the n-th session is, which begins with three turns.
+/// Returns the transcript of the n-th session, which begins with three turns.
 fn three_turns(world: &World, n: u32) -> std::path::PathBuf {
     world.add(Claude::session(id(n)).in_dir(APP).turn("first", "1").turn("second", "2").turn("third", "3"))
 }
@@ -279,7 +279,7 @@ fn a_saved_chat_is_never_empty() {
     assert!(plan.contains("Nothing to do"), "{plan}");
 }
 
-/// Every log beside the sessions of an agent is read or reported, whatever its name.
+/// Every log next to the sessions of an agent is read or reported, regardless of its name.
 #[test]
 fn a_log_of_another_name_is_read_or_reported() {
     let mut agents = Vec::new();

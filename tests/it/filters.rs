@@ -1,4 +1,4 @@
-//! The filters that every command has which takes sessions: of an agent, of a directory, of the current one.
+//! The common filters of all commands that take sessions: by agent, by directory, by the current directory.
 
 use std::collections::BTreeSet;
 
@@ -127,7 +127,7 @@ fn words_filter_list_and_resume_alike() {
     assert_eq!(listed(&["mend", "--agent", "codex"]), [id(3)]);
     let refused = world.rejoin(["list", "agent:nobody"]).code(2).stdout_eq("").stderr();
     assert!(refused.contains("no agent is called nobody"), "{refused}");
-    // A person is told that the words are why, and of nothing else.
+    // A user gets only the note that the words are the reason.
     let shown = world.on_terminal(80, ["list", "nothing"]).code(0).stderr();
     assert!(shown.contains("None of 3 sessions matches.") && !shown.contains("points to"), "{shown}");
     world.rejoin(["archive", "--every"]).code(0);
@@ -166,7 +166,7 @@ fn a_directory_without_sessions_suggests_the_nearest_ones() {
     // Another filter leaves it out, not the directory.
     let error = world.rejoin(["show", "latest", "--dir", &shop, "--since", "2026-02-20"]).code(5).stderr();
     assert!(error.contains("no session passes the filters"), "{error}");
-    // In a directory where nobody worked, a person is told of the directories around, and a script of nothing.
+    // In a directory without sessions, a user gets a note with the directories around, and a script gets nothing.
     let nearby = world.dir("desk/drawer");
     assert_eq!(world.from(&nearby).rejoin(["list", "--here"]).code(0).stderr(), "");
 }

@@ -8,7 +8,7 @@ use crate::fixtures::{Claude, id, put};
 use crate::ordinary;
 use crate::world::World;
 
-/// Agents whose files lie in the directory that they are about, so that it cannot be one of Windows here.
+/// Agents whose files are in their directory, so that it cannot be a Windows directory here.
 const IN_PROJECTS: [&str; 2] = ["aider", "crush"];
 const FOREIGN: [&str; 3] = [r"C:\Users\ana\shop", "C:/Users/ana/shop", r"\\server\share\shop"];
 
@@ -20,7 +20,7 @@ fn each_agent(dir: &str, look: impl Fn(&str, &World)) {
         }
         let world = World::with_agents();
         assert!(ordinary::write_in(agent, &world, dir), "{agent}");
-        // What a look below the caller's directory would find.
+        // A directory that a search below the caller's directory would find.
         std::fs::create_dir_all(world.dir("elsewhere").join(dir.trim_start_matches('\\'))).expect("a directory");
         std::fs::create_dir_all(world.dir("elsewhere").join(dir)).expect("a directory");
         look(agent, &world);

@@ -1,7 +1,7 @@
-//! A fault in one session changes nothing about any other, whatever the fault: files of every kind are changed by a
-//! seed, and the program must neither fail badly, nor take long or much memory, nor tell anything else of the rest.
+//! A fault in one session changes nothing about any other: files of every kind are changed by a seed, and the program
+//! must not fail badly, take long or much memory, or report other sessions differently.
 //!
-//! `REJOIN_FUZZ_SEEDS=N` tries more seeds, `REJOIN_FUZZ_SEED=S` one alone.
+//! `REJOIN_FUZZ_SEEDS=N` tries more seeds, `REJOIN_FUZZ_SEED=S` only one.
 
 mod kept;
 mod mutate;
@@ -23,15 +23,15 @@ use crate::fixtures::{
 use crate::world::World;
 use mutate::Random;
 
-/// How many seeds are tried unless somebody wants more.
+/// Default number of seeds.
 const SEEDS: u64 = 20;
-/// Each of these has a home of its own and half a dozen runs of the program.
+/// Each of these has a separate home and half a dozen runs of the program.
 const KEPT_SEEDS: u64 = 6;
 const MAX_KIB: u64 = 64 * 1024;
-/// What the program may take of a processor, in hundredths of a second.
+/// Maximum processor time of the program, in hundredths of a second.
 const MAX_TICKS: u64 = 100;
 
-/// What a file is a part of.
+/// The session or agent that a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owner {
     /// One session, by agent and id; its sub-agents go with it.
@@ -47,7 +47,7 @@ struct Target {
     owner: Owner,
 }
 
-/// Sessions of every agent, and what is told of them while nothing is damaged.
+/// Sessions of every agent, and the answers about them while nothing is damaged.
 struct Arena {
     world: World,
     targets: Vec<Target>,
@@ -175,7 +175,7 @@ impl Arena {
             put(&path, contents.to_string());
             self.targets.push(Target { path, owner });
         }
-        // What this program keeps itself.
+        // Rejoin's own files.
         let before = files(&self.world);
         for args in
             [&["pin", &format!("pi:{}", id(1))][..], &["archive", "--every"], &["resume", &format!("pi:{}", id(2))]]
@@ -187,7 +187,7 @@ impl Arena {
             ["move", "--agent=codex", "--yes", dirs[1].to_str().expect("a path"), moved.to_str().expect("a path")];
         self.run(&words, b"").expect("what has moved");
         for path in files(&self.world).into_iter().filter(|path| !before.contains(path)) {
-            // Which directory is launched is told by the moves.
+            // The list of moves sets launch directories.
             let owner = if path.ends_with("moves.json") { Owner::Agent("codex") } else { Owner::Nobody };
             if !path.ends_with("lock") {
                 self.targets.push(Target { path, owner });
@@ -312,7 +312,7 @@ impl Arena {
         Ok(ran)
     }
 
-    /// Damages something, and looks whether anything else is told otherwise.
+    /// Damages a file, and checks that the answers about all others are unchanged.
     fn attempt(&self, seed: u64) -> Result<(), String> {
         let mut random = Random::new(seed);
         match random.below(6) {
@@ -450,7 +450,7 @@ fn damage_row(path: &Path, owner: &Owner, random: &mut Random) -> Result<Owner, 
     });
     let Ok((row, session)) = found else { return Ok(owner.clone()) };
     let column = random.one_of(&columns);
-    // What cannot be stored there is not.
+    // A value that the column refuses is not stored.
     if random.below(8) == 0 {
         let _ = connection.execute(&format!("DELETE FROM {table} WHERE rowid = {row}"), []);
     } else {

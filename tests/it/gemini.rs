@@ -184,7 +184,7 @@ fn copies_of_two_generations_are_compared_by_their_messages() {
     let app = world.dir("app");
     world.install("gemini", "");
     let old = Gemini::session(id(1)).in_dir(&app).turn("one", "first").turn("two", "second");
-    // The newer client copies the project under its new name and goes on in lines.
+    // The newer client copies the project under its new name and continues in lines.
     world.add(old.clone().document().hashed());
     world.add(old.clone().document());
     world.add(old.clone().resumed());
@@ -361,7 +361,7 @@ fn ambiguous_ids_are_never_passed_to_the_client() {
         std::fs::remove_file(path).expect("an end");
     }
     let answer = world.rejoin(["list", "--all", "--json"]).code(0);
-    // The last one is no JSON, so whether it has an id is not known.
+    // The last one is not JSON, so it is unknown whether it has an id.
     let sessions = answer.sessions();
     assert!(sessions.len() == 1 && sessions[0].id == "session-4-odd" && !sessions[0].resumable, "{sessions:?}");
     assert_eq!(answer.json::<crate::contract::SessionList>().problems.len(), 4);
@@ -406,7 +406,7 @@ fn no_line_of_any_kind_stops_a_listing() {
         world.add(if is_document { session.document() } else { session });
         let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
         assert_eq!((sessions.len(), sessions[0].first_prompt.as_deref()), (1, Some("one")), "document: {is_document}");
-        // Of the odd ones, a prompt that is kept beside its content and a call of a tool count.
+        // Among the odd ones, a prompt that is kept next to its content and a call of a tool count.
         assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(3), Some(2)), "document: {is_document}");
         assert!(texts(&world, &id(1)).contains(&"two".to_owned()));
     }

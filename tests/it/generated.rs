@@ -1,6 +1,6 @@
-//! Parts of the documentation that a test makes: what stands there must be what the test finds.
+//! Generated parts of the documentation: a page must have the text that the test generates.
 //!
-//! A part begins with `<!-- made by tests: NAME -->` and ends with `<!-- end -->`; `SNAPSHOTS=overwrite` writes it anew.
+//! A part begins with `<!-- made by tests: NAME -->` and ends with `<!-- end -->`; `SNAPSHOTS=overwrite` rewrites it.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 /// Held while a page is written: several tests may write parts of one.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// Returns whether the pages are to be written anew.
+/// Returns whether the pages should be rewritten.
 pub(crate) fn is_overwriting() -> bool {
     std::env::var_os("SNAPSHOTS").is_some_and(|wish| wish == "overwrite")
 }

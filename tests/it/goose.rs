@@ -46,7 +46,7 @@ fn show_reads_a_session_from_the_database() {
             "Welcome."
         ]
     );
-    // Seconds and milliseconds stand side by side.
+    // Times in seconds and in milliseconds are mixed.
     assert_eq!(messages[0].at.as_deref(), Some("2026-02-01T10:00:00Z"));
     assert_eq!(messages[1].at.as_deref(), Some("2026-02-01T10:01:00Z"));
 }

@@ -1,4 +1,5 @@
-//! gptme's conversations: a directory each, a workspace that gptme goes to by itself, and prompts that nobody typed.
+//! gptme's conversations: one directory each, a workspace that gptme changes to by itself, and prompts that the user
+//! did not type.
 
 use std::path::Path;
 

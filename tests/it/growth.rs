@@ -1,4 +1,4 @@
-//! Four times as much takes about four times as long: of a processor's time, which no other program makes much longer.
+//! Four times the sessions take about four times the processor time, which other programs hardly affect.
 #![cfg(target_os = "linux")]
 
 use std::process::Stdio;
@@ -20,7 +20,7 @@ fn ticks(world: &World, args: &[&str]) -> u64 {
     }
     let ticks = ticks_of(child.id());
     let code = child.wait().expect("an end").code();
-    // Doctor ends with 4 for what it found, and resume with 6 where a person has to choose.
+    // Doctor ends with 4 if it finds anything, and resume with 6 if the user has to choose.
     assert!(matches!(code, Some(0 | 4 | 6)), "{args:?} ended with {code:?}");
     ticks
 }
@@ -30,7 +30,7 @@ fn ticks(world: &World, args: &[&str]) -> u64 {
 fn grows_as_much(world: impl Fn(usize) -> World, count: usize, runs: &[&[&str]]) {
     let (small, large) = (world(count), world(4 * count));
     for args in runs {
-        // What is quadratic takes sixteen times as long, each time; a busy machine may make one time look like that.
+        // Quadratic work takes sixteen times as long, each time; a busy machine may make one time look like that.
         let times = || (ticks(&small, args).max(3), ticks(&large, args));
         let tries: Vec<_> = (0..3).map(|_| times()).take_while(|(few, many)| *many > 7 * few).collect();
         assert!(tries.len() < 3, "{args:?}: hundredths of a second for a quarter and for the whole: {tries:?}");

@@ -32,7 +32,7 @@ fn show_reads_a_session_from_the_database() {
     assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
     assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-h")));
     assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
-    // Only the messages tell when it was last used.
+    // Only the messages have the time of the last use.
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00.125Z"));
     let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
     let said = ["fix the\n\"parser\"", "Looking.", "terminal {\"command\": \"ls\"}", "→ {\"output\": \"a b\"}"];
@@ -48,7 +48,7 @@ fn kinds_and_parents_follow_from_the_columns() {
         (session(), Kind::Main, None),
         (session().branch_of(&hermes_id(1)), Kind::Fork, parent.clone()),
         (session().text("model_config", &of_delegate), Kind::Subagent, parent.clone()),
-        // A conversation that was compressed goes on in another row.
+        // A compressed conversation continues in another row.
         (session().text("parent_session_id", &hermes_id(1)), Kind::Main, parent),
         (session().column("archived", Sql::Integer(1)), Kind::Archived, None),
         (session().text("source", "cron"), Kind::Exec, None),
@@ -136,7 +136,7 @@ fn each_profile_is_a_separate_home() {
         put(&active, name);
         world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(0);
     }
-    // What cannot be read may name any profile.
+    // An unreadable file may name any profile.
     std::fs::remove_file(&active).expect("a file");
     std::fs::create_dir(&active).expect("a directory");
     let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();

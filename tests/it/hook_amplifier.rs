@@ -1,4 +1,4 @@
-//! Amplifier's conversation is saved after each tool and turn, and the agent always goes on.
+//! Amplifier's conversation is saved after each tool and turn, and the agent always continues.
 
 use std::path::{Path, PathBuf};
 
@@ -95,7 +95,7 @@ fn the_agent_continues_after_any_failure() {
     assert_eq!(send(&world, event("prompt:submit", &dir, json!([]))), "", "another event is no mistake");
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 
-    // Messages that are no objects are passed over, as Amplifier does.
+    // Messages that are not objects are skipped, as in Amplifier.
     assert_eq!(send(&world, event("tool:post", &dir, json!(["x", good[0], null]))), "");
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 

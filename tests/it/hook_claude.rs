@@ -1,4 +1,4 @@
-//! Where a session of Claude Code works is remembered, stated after a compaction, and forgotten.
+//! The directory of a session of Claude Code is recorded, stated after a compaction, and forgotten.
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ impl<'a> Session<'a> {
         std::fs::read_to_string(self.record()).ok()
     }
 
-    /// Returns what the model is told after a compaction.
+    /// Returns the text that the model gets after a compaction.
     fn told(&self) -> Option<String> {
         let answer = self.send(&self.event("SessionStart", "", json!({"source": "compact", "model": "m"})));
         assert_eq!(answer.stderr(), "");
@@ -314,7 +314,7 @@ fn bad_input_never_fails_the_agent_and_says_so_in_one_line() {
         assert!(stderr.starts_with("warning: ") && stderr.lines().count() == 1, "{shown}: {stderr}");
         assert_eq!(listing(world.root()), before, "{shown}");
     }
-    // These are no mistakes.
+    // These are not errors.
     for event in [
         with_dir(json!("")),
         with_dir(json!(7)),
@@ -355,7 +355,7 @@ fn a_project_that_cannot_be_written_to_never_fails_the_agent() {
         }
         assert!(!session.send(&event).stderr().is_empty());
     };
-    // A file stands where a directory should.
+    // A file is in the place of a directory.
     std::fs::write(session.project.join(".claude"), "mine").expect("a file");
     complains("ot a directory");
     assert_eq!(std::fs::read(session.project.join(".claude")).expect("a file"), b"mine");
@@ -377,7 +377,7 @@ fn a_project_that_cannot_be_written_to_never_fails_the_agent() {
     assert_eq!(session.told_or_warned(), "");
     session.send(&session.event("SessionEnd", "", json!({"reason": "other"})));
     assert_eq!(std::fs::read(&target).expect("a file"), b"kept");
-    // The project itself is gone; it is not made anew.
+    // The project itself is gone; it is not created again.
     std::fs::remove_dir_all(&session.project).expect("a project to remove");
     let call = world.with("CLAUDE_PROJECT_DIR", &session.project);
     let answer = call.fed(["hook", "claude"], event.to_string()).code(0);
@@ -437,7 +437,7 @@ fn two_hundred_concurrent_calls_do_not_tear_the_record() {
     };
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Whoever looks meanwhile sees one of the directories, whole.
+        // A concurrent reader sees one of the directories, complete.
         let reader = scope.spawn(|| {
             let mut seen = 0;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {

@@ -24,7 +24,7 @@ fn read(world: &World) -> String {
     std::fs::read_to_string(settings(world)).expect("settings")
 }
 
-/// Everything that a person may have in there.
+/// Everything that a user may have in the file.
 const OWN: &str = r#"{
 	"model" : "opus",
 	"cleanupPeriodDays":  30.0,
@@ -123,7 +123,7 @@ fn the_command_uses_the_bare_name_if_it_is_on_path() {
     world.rejoin(["hook", "install"]).code(0);
     assert_eq!(read(&world).matches("\"rejoin hook claude\"").count(), EVENTS.len(), "it is brought up to date");
     assert!(!read(&world).contains("/rejoin"));
-    // What others share holds no path of this machine.
+    // Shared settings have no path of this machine.
     let other = World::new();
     let project = other.dir("project");
     other.from(&project).rejoin(["hook", "install", "--scope", "project"]).code(0);

@@ -64,7 +64,7 @@ fn a_silent_host_is_left_after_the_answer_timeout() {
             "{words}: {said}"
         );
     }
-    // What others answer stands, also what came before the silence.
+    // The answers of other hosts are shown, and those before the silence.
     let list = rejoin(&world, "list --host mute,stuck,good --answer-timeout 2s --fields host,id").code(3);
     let mut rows: Vec<String> = list.stdout().lines().map(str::to_owned).collect();
     rows.sort_unstable();

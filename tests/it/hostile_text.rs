@@ -22,7 +22,7 @@ fn is_hostile(c: char) -> bool {
     reorders || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// Checks that text holds lines, tabs and own colours only, and that none of its lines is somebody else's.
+/// Checks that text has only lines, tabs and own colours, and that none of its lines is foreign.
 #[track_caller]
 fn assert_tame(what: &dyn std::fmt::Debug, text: &str) {
     let mut plain = text.to_owned();
@@ -145,7 +145,7 @@ const VERBS: [&[&str]; 49] = [
     &["help", HOSTILE],
 ];
 
-/// What takes sessions away and brings them back, one after the other.
+/// Commands that remove and restore sessions, one after the other.
 const CHANGES: [&[&str]; 11] = [
     &["delete", "00000001", "--yes"],
     &["undo", "--list"],
@@ -190,7 +190,7 @@ fn no_verb_hands_on_hostile_text_to_a_terminal_or_a_pipe() {
     }
     for args in CHANGES {
         assert_answer_is_tame(args, &world.on_terminal(100, args));
-        // What a journal says may be anybody's by now.
+        // The contents of a journal may come from anyone by now.
         let runs = world.home().join(".local/state/rejoin/runs");
         for run in std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
             let text = std::fs::read_to_string(&run).expect("a journal");

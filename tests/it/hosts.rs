@@ -1,4 +1,5 @@
-//! `--host`: sessions of other machines, through ssh. A program stands in for ssh here: a host is a home beside this world's.
+//! `--host`: sessions of other machines, through ssh. A program replaces ssh here: a host is a home next to this
+//! world's.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -13,8 +14,8 @@ use crate::world::{Answer, World};
 /// A directory that every machine has.
 const APP: &str = "/usr/bin";
 
-/// What stands in for ssh. It does as ssh does: it joins the words with blanks and hands them to a shell in the home of the
-/// one who logs in. Some hosts are not as they should be.
+/// The replacement for ssh. It joins the words with blanks, as ssh does, and passes them to a shell in the home of the
+/// remote user. Some hosts misbehave.
 const SSH: &str = r#"
 printf '%s\n' "$*" >> '@ROOT@/asked'
 while [ $# -gt 0 ]; do
@@ -172,7 +173,7 @@ fn a_silent_host_is_one_line_and_the_others_are_shown() {
     let cut = hosts.rejoin(&["list", "--host", "cut,two"]).code(3);
     assert!(cut.stderr().contains("error: cut: the connection was lost"), "{}", cut.stderr());
     assert!(cut.stdout().contains("two\tpi"));
-    // What is wrong with the words is said by the host, once.
+    // The host reports wrong words, once.
     let usage = hosts.rejoin(&["list", "--host", "down"]).code(3);
     assert_eq!((usage.stdout(), usage.stderr().lines().count()), (String::new(), 1));
 }
@@ -215,7 +216,7 @@ fn output_of_a_host_cannot_command_the_terminal() {
 #[test]
 fn a_host_that_sends_no_text_commands_no_terminal() {
     let hosts = two();
-    // What opens the clipboard, clears the screen and turns text around.
+    // Sequences that open the clipboard, clear the screen and reverse text.
     let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";
     hosts.0.install("ssh", &format!("{script}; {script} >&2"));
     let changes = [
@@ -279,7 +280,7 @@ fn other_commands_answer_one_host_after_the_other() {
     assert_eq!(doctor["hosts"][0]["answer"]["kind"], "doctor-report");
     let found = &doctor["hosts"][1]["answer"]["findings"][0];
     assert_eq!(found["code"], "missing-directory");
-    // What is to be typed next is typed here.
+    // The suggested commands are for this machine.
     let remedies = found["remedies"].as_array().expect("remedies");
     let is_for_host = |command: &str| command.starts_with("rejoin --host two ") || command.starts_with("ssh -t two ");
     assert!(remedies.iter().all(|it| is_for_host(it["command"].as_str().expect("a command"))), "{remedies:#?}");
@@ -323,7 +324,7 @@ fn resume_runs_on_the_host_and_returns_its_status() {
     assert!(hosts.0.launched().is_none());
     hosts.0.from(APP).run("sh", ["-c", line.trim_end()]).code(42);
     assert!(hosts.0.launched().expect("a launch").argv.contains(&id(3)));
-    // What the agent starts there is not asked from elsewhere.
+    // No other host asks the commands that the agent starts.
     hosts.rejoin(&["resume", &name]).code(42);
     assert_eq!(hosts.0.launched().expect("a launch").variable("REJOIN_HOST"), None);
     // The name of an agent is one, and nearly one too.
@@ -344,7 +345,7 @@ fn a_change_on_hosts_is_planned_made_and_undone_there() {
     assert_eq!(columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]), pairs(&[("one", 3)]));
     hosts.rejoin(&["--host", "one", "undo", "--yes"]).code(0);
     assert_eq!(hosts.rejoin(&["list", "--host", "one"]).code(0).stdout().lines().count(), 2);
-    // Without a terminal nobody can be asked.
+    // Without a terminal, no question can be asked.
     let refused = hosts.rejoin(&["delete", "--host", "one", &id(1)]).code(2);
     assert!(refused.stderr().contains("one: error: removing sessions needs confirmation"), "{}", refused.stderr());
 }
@@ -355,7 +356,7 @@ fn a_change_on_a_host_asks_the_person_at_this_terminal() {
     let ids = || columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]);
     for (answer, status, left) in [("n", 1, pairs(&[("one", 3), ("one", 1)])), ("y", 0, pairs(&[("one", 3)]))] {
         let mut seat = shell(&hosts.0, &format!("--host one delete {}", id(1)));
-        // What the question is about is seen before it.
+        // The explanation is shown before the question.
         seat.sees("first quokka");
         seat.sees("[y/N] ");
         seat.types(&format!("{answer}\n"));
@@ -383,7 +384,7 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
         }
     }
     let words = ["archive", "--every", "--archive-dir", shared, "--lock-timeout", "60s"];
-    // Each is killed at another moment, while the others go on.
+    // Each is killed at another moment, while the others continue.
     for round in 0..6 {
         let mut running: Vec<_> = names
             .iter()

@@ -155,7 +155,7 @@ fn resume_names_the_command_to_type_in_jidocode() {
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     let printed = world.rejoin(["resume", &id(1), "--print"]).code(0);
     assert!(printed.stderr().contains(&format!("/resume {}", id(1))), "{}", printed.stderr());
-    // Without a terminal nobody could type that line; `terminal` has the launch.
+    // Without a terminal, that line cannot be typed; `terminal` tests the launch.
     let answer = world.rejoin(["resume", &id(1)]).code(7);
     assert!(answer.stderr().contains("there is no terminal"), "{}", answer.stderr());
     assert!(world.launched().is_none());

@@ -147,7 +147,7 @@ fn damage(path: &Path) {
     std::fs::write(path, bytes).expect("damage");
 }
 
-/// An OpenCode that takes a session in by putting back a database that has it, and prints what a person need not read.
+/// An OpenCode that imports a session by restoring a database that has it, and prints text that is not for users.
 fn installed(world: &World, with: &Path) {
     let import = "cp \"$2\" taken.json && cp PREPARED DATABASE && rm -f DATABASE-wal DATABASE-shm && echo Imported";
     let database = opencode_db(&world.home());
@@ -262,7 +262,7 @@ fn restore_writes_sql_for_agents_without_an_import() {
     }
 }
 
-/// A world with two sessions of OpenCode, and an OpenCode that removes all sessions whichever it is told to.
+/// A world with two sessions of OpenCode, and an OpenCode that removes all sessions, regardless of its arguments.
 fn with_a_remover() -> (World, [String; 2]) {
     let world = World::new();
     let app = world.dir("app");
@@ -343,7 +343,7 @@ fn nothing_is_removed_if_nothing_can_be_archived() {
     assert!(transcript.exists() && world.launched().is_none());
 }
 
-/// Changes the only manifest of a world's archive, as somebody who made it would have.
+/// Changes the only manifest of a world's archive, with a matching digest.
 fn edit_manifest(world: &World, edit: impl FnOnce(&mut serde_json::Value)) {
     let manifests = walkdir::WalkDir::new(world.home().join(".local/share/rejoin/archive/sessions")).into_iter();
     let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());

@@ -1,4 +1,4 @@
-//! Kilo's sessions: OpenCode's tables in a database of its own, and a resume that goes to the session's own directory.
+//! Kilo's sessions: OpenCode's tables in a separate database, and a resume that changes to the session's directory.
 
 use std::os::unix::fs::FileExt as _;
 
@@ -67,7 +67,7 @@ fn resume_uses_the_full_id_and_only_its_own_directory() {
         assert_eq!(launch.argv, [&["kilo", "run", "--session", &id], last].concat());
         assert_eq!(launch.cwd, app);
     }
-    // It would go on in the first one all the same.
+    // It would still continue in the first one.
     let refused = world.from(&other).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains(&format!("Kilo goes on in {}, wherever it is started", app.display())), "{refused}");
     assert!(refused.contains(&format!("kilo export {id} > ~/{id}.json")), "{refused}");
@@ -86,7 +86,7 @@ fn a_missing_directory_is_refused_and_move_gives_advice() {
     world.add(OpenCode::of_kilo(&id).in_dir(&gone).turn("a", "b"));
     let refused = world.rejoin(["resume", &id, "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("does not exist"), "{refused}");
-    // Kilo does go on, but there.
+    // Kilo continues, but there.
     let answer = world.from(&new).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(0).stderr();
     assert!(answer.contains(&format!("Kilo goes on in {}, which is gone", gone.display())), "{answer}");
     let paths = [&gone, &new].map(|path| path.to_str().expect("a path"));

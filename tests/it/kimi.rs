@@ -1,4 +1,4 @@
-//! Kimi CLI's sessions: whose project it is, what counts, and that nothing is started anew by accident.
+//! Kimi CLI's sessions: their projects, the counted messages, and no accidental new session.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn a_title_counts_only_if_it_says_more_than_the_prompt() {
     assert_eq!(titled("fix the parser and its tests"), None);
     assert_eq!(titled("fix the parser and…"), None);
     assert_eq!(titled("Parser"), Some("Parser".to_owned()));
-    // Of a session whose first turn was killed, the client takes the next prompt.
+    // If the first turn of a session was killed, the client takes the next prompt as the title.
     assert_eq!(titled("go on"), Some("go on".to_owned()));
 }
 
@@ -284,7 +284,7 @@ fn an_unlisted_directory_comes_from_a_context_with_its_hash() {
     let details: Details = world.rejoin(["show", &id(2), "--json"]).code(0).json();
     assert_eq!((details.session.launch_path(), details.session.launch_source()), (app.to_str(), Some("project")));
 
-    // What the context says counts only if it hashes to the project.
+    // The directory in the context counts only if it hashes to the project.
     std::fs::rename(&path, path.with_file_name(id(3))).expect("a move");
     let project = path.parent().expect("a project");
     let planted = project.with_file_name(kimi_project("/elsewhere"));

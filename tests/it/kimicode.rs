@@ -12,7 +12,7 @@ const ID: &str = "session_00000001-aaaa-4aaa-8aaa-000000000001";
 /// The time of the first record, in milliseconds.
 const START: i64 = 1_769_940_000_000;
 
-/// A record of the log, so many minutes after the first.
+/// A record of the log, `minute` minutes after the first.
 fn record(minute: i64, kind: &str, key: &str, value: &Value) -> Value {
     json!({"type": kind, "agentId": "main", key: value, "time": START + minute * 60_000})
 }
@@ -89,7 +89,7 @@ fn killed_archived_and_unused_sessions_are_distinguished() {
     write(&world.home(), ids[2], &app, &json!({}), &[]);
     let torn = write(&world.home(), ids[3], &app, &json!({}), &asked).join("agents/main/wire.jsonl");
     put(&torn, [lines(&asked), "{\"type\":\"cont".to_owned()].concat());
-    // What its index needs is no session.
+    // Files of its index are not sessions.
     put(&world.home().join(".kimi-code/sessions/.index-dirty/session_a.1"), "");
     let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     listed.sort_by(|a, b| a.id.cmp(&b.id));

@@ -1,4 +1,4 @@
-//! What `resume` refuses and remembers beyond one launch.
+//! Tests of refusals and records of `resume` beyond one launch.
 
 use std::process::Stdio;
 

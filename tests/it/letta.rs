@@ -1,4 +1,4 @@
-//! Letta Code's conversations: numbered in each home, with invented times, and directories that only a text tells.
+//! Letta Code's conversations: numbered in each home, with invented times, and directories that only a text mentions.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `doctor` as a letter to people, and questions that show what they are about.
+//! The `doctor` report for users, and questions with an explanation.
 
 use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{Amplifier, Claude, id};

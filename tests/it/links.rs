@@ -1,4 +1,5 @@
-//! Homes with symbolic links: what a link leads to is read as if it lay there, once, and changed as a dry run says.
+//! Homes with symbolic links: the target of a link is read once, as if it were in place of the link, and changed as a
+//! dry run announces.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{lchown, symlink};
@@ -10,7 +11,7 @@ use crate::fixtures::{Amplifier, Claude, age_tree, claude_slug, id, put};
 use crate::ordinary;
 use crate::world::{Answer, World, stride};
 
-/// Makes an ordinary session of each agent in a world of its own, as far as there are any.
+/// Creates an ordinary session of each agent in a separate world, for agents that have one.
 fn worlds() -> impl Iterator<Item = (&'static str, World)> {
     names().iter().filter_map(|agent| {
         let world = World::new();
@@ -18,7 +19,7 @@ fn worlds() -> impl Iterator<Item = (&'static str, World)> {
     })
 }
 
-/// What a list says of each session, but for where it is stored and how large it is.
+/// The fields of each session in a list, without its place and size.
 fn listed(answer: &Answer) -> BTreeSet<String> {
     let list: SessionList = answer.json();
     assert!(list.problems.is_empty(), "{}", answer.stderr());
@@ -155,7 +156,7 @@ fn a_store_with_two_paths_has_one_copy_of_each_session() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Two accounts that share one directory of projects, and a third that shares one project.
+/// Two accounts that share one directory of projects, and another one that shares one project.
 fn shared_projects() -> (World, PathBuf) {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays":365}"#);
@@ -222,7 +223,7 @@ fn linked_projects_and_transcripts_are_read_once_and_resumed() {
     }
     assert!(world.rejoin(["doctor", "--all-findings"]).code(0).stdout().contains("No problems found"));
     assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("3 archived"));
-    // What a link leads to is not changed by way of it, and a dry run says so.
+    // The target of a link is not changed through the link, and a dry run says so.
     for (n, link) in [(1, &projects.join(slug("shop"))), (3, &cart)] {
         let session = id(n);
         let refusal = format!("{} is a link that leads out of the store", link.display());
@@ -295,7 +296,7 @@ fn agents_and_doctor_name_links_that_are_not_followed() {
         }
     }
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
-    // Another account that shares the projects tells nothing new of them.
+    // Another account that shares the projects adds no new sessions.
     std::fs::create_dir(world.home().join(".claude-work")).expect("a directory");
     symlink("../.claude/projects", world.home().join(".claude-work/projects")).expect("a link");
     for args in [&["agents"][..], &["doctor", "--all-findings"], &["list"]] {

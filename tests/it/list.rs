@@ -181,7 +181,7 @@ fn sessions_are_ordered_as_asked_for() {
         assert_eq!(ids(&world, &["--sort", key, "--reverse"]), reversed.map(id), "{key}");
     }
     assert_eq!(ids(&world, &["--sort", "size"])[0], id(4));
-    // Where the world lies is the machine's choice.
+    // The path of the world depends on the machine.
     let place = if world.root() < std::path::Path::new("/gone") { 3 } else { 0 };
     assert_eq!(ids(&world, &["--sort", "dir"])[place], id(3));
 }

@@ -1,4 +1,4 @@
-//! `list` and `agents` as people see them: tables that fit, marks, the screen; and what a pipe gets that asks for more.
+//! `list` and `agents` for users: tables that fit, marks, the screen; and the output for a pipe that requests more.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn no_row_is_wider_than_its_terminal() {
         ] {
             let printed = world.on_terminal(columns, args.iter().copied().chain(["--color", "never"])).code(0).stdout();
             for line in printed.lines() {
-                // A sentence is no row, and agents names where it looked in sentences.
+                // A sentence is not a row, and agents lists the missing stores in sentences.
                 let is_sentence = line.ends_with('.') || (args == ["agents"] && columns < 47);
                 assert!(line.width() <= columns.into() || is_sentence, "{columns} columns: {line:?}");
             }

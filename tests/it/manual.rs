@@ -105,7 +105,7 @@ fn every_example_of_a_page_works_as_described() {
             let program = std::path::Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().expect("a directory").display();
             let line = format!("PATH={program}:$PATH; {example}");
             let answer = world.from(world.home()).with("REJOIN_NOW", NOW).run("/bin/sh", ["-c", &line]);
-            // What cannot be filled in, and what was found, is an answer too.
+            // Placeholders that cannot be filled in, and findings, are answers, too.
             let expected: &[i32] = match example {
                 _ if example.starts_with("rejoin doctor") => &[0, 4],
                 _ if example.starts_with("rejoin backfill") => &[0, 3],

@@ -180,7 +180,7 @@ fn move_puts_each_agents_files_in_their_new_places() {
     )
     .expect("a document");
     assert_eq!(session["working_dir"], json!(new));
-    // What is already there is moved again, and back.
+    // Moved sessions are moved again, and back.
     world.rejoin(args(&new, &old, &["--yes"])).code(0);
     assert!(launch_dirs(&world).iter().all(|(_, _, dir)| Path::new(dir) == old));
 }
@@ -301,7 +301,7 @@ fn a_session_in_use_is_left_and_the_others_go() {
 
 #[test]
 fn nested_linked_and_oddly_named_directories_are_moved() {
-    // Where the worlds lie in memory, this is another file system.
+    // If the worlds are in memory, this is another file system.
     let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let on_disk = on_disk.path().canonicalize().expect("a directory").join("app");
     for (old, new) in [
@@ -322,7 +322,7 @@ fn nested_linked_and_oddly_named_directories_are_moved() {
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
     }
-    // What was typed leads through a link, and so does what is there now.
+    // The typed path leads through a link, and so does the new one.
     let world = World::new();
     let real = world.dir("real");
     std::os::unix::fs::symlink(&real, world.root().join("link")).expect("a link");
@@ -539,7 +539,7 @@ fn a_renamed_checkout_is_recognized_by_recorded_repositories() {
     let ready = format!("rejoin move {0}/work/shop {0}/work/market", root.display());
     assert!(remedies.contains(&ready.as_str()), "{remedies:#?}");
 
-    // What a session records of the repository that it began in says nothing of another one that it worked in later.
+    // The repository recorded at the start of a session is not evidence for another one that it worked in later.
     let git = json!({"commit_hash": commit("ab"), "branch": "main"});
     let strayed = Codex::session(id(5)).in_dir(root.join("work/market")).meta("git", git).turn("x", "y");
     world.add(strayed.cd(root.join("work/never")).turn("x", "y"));

@@ -1,4 +1,4 @@
-//! What real clients left on disk follows a directory that has moved, and comes back by `undo` byte for byte.
+//! Data of real clients follows a moved directory, and `undo` restores it byte for byte.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,8 +46,8 @@ fn move_and_undo_carry_every_real_session_byte_for_byte() {
         let args = [Path::new("move"), &old, &new, Path::new("--yes"), Path::new("--json")];
         let done: Move = later(&world).rejoin(args).code_is_one_of(&[0, 3]).json();
         assert_eq!(done.failed, 0, "{agent}");
-        // Kilo would go on in the directory that its database names, and of copies in two directories a person keeps one
-        // first: these are left alone, and the answer says what to do.
+        // Kilo would continue in the directory in its database, and the user must first choose between copies in two
+        // directories: these are left alone, and the answer names the remedy.
         let stays = |id: &str| done.not_planned.iter().any(|left| left.about.ends_with(id));
         for left in &done.not_planned {
             assert!(left.reason.contains("kilo import") || left.reason.contains("--keep 1"), "{agent}: {left:?}");

@@ -46,7 +46,7 @@ fn a_killed_move_is_reversed_and_can_be_repeated() {
         let before = stores(&world);
         let was_killed = world.with("REJOIN_FAULT", fault).rejoin(args(&dirs)).was_killed();
         nothing_is_lost(&world, &before, fault);
-        // The next change puts back what was half done; what was done whole can be undone.
+        // The next change recovers an unfinished move; a finished one can be undone.
         let report = world.rejoin(["undo"]);
         if report.exit() == Some(0) {
             assert_same(&before, &stores(&world), &format!("undone after {fault}"));

@@ -128,7 +128,7 @@ fn a_database_of_another_channel_is_named_to_the_program() {
     world.rejoin(["resume", &opencode_id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), path.to_str());
 
-    // The program's own variable names one that lies elsewhere, and must not lead it away from the usual one.
+    // The program's own variable names one elsewhere, and must not lead the program away from the default one.
     let other = world.dir("other").join("mine.db");
     OpenCode::session(opencode_id(2)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
     world.add(OpenCode::session(opencode_id(3)).in_dir(&app).turn("e", "f"));
@@ -176,7 +176,7 @@ fn sessions_only_in_the_log_are_listed_without_touching_files() {
     assert_eq!(names_beside(&path), BTreeSet::from(["opencode.db".to_owned()]));
 }
 
-/// Tells a thread to end, also when a test fails.
+/// Stops a thread, also if a test fails.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -191,13 +191,13 @@ fn list_does_not_block_a_constant_writer() {
     let path = world.add(OpenCode::session(opencode_id(0)).turn("a", "b"));
     let is_done = AtomicBool::new(false);
     let write = |n: u32| {
-        // Opened anew each time, so that log and shared memory come and go.
+        // Opened again each time, so that log and shared memory come and go.
         let connection = open_opencode(&path);
         connection.busy_timeout(Duration::ZERO).expect("no patience");
         OpenCode::session(opencode_id(n % 40)).turn("a", &"b".repeat(3000)).insert(&connection);
     };
     std::thread::scope(|scope| {
-        // A failure must end the writer too, or nobody would hear of it.
+        // A failure must end the writer, too, or the test would hang.
         let stop = StopOnDrop(&is_done);
         let writer = scope.spawn(|| {
             let mut rounds = 0;
@@ -234,7 +234,7 @@ fn shared_memory_that_its_writer_is_just_making_is_waited_for() {
     file.write_all_at(&[0; 96], 0).expect("no header yet");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // How much was moved from the log changes all the time, so that rejoin reads under locks in the end.
+            // The amount moved from the log changes all the time, so that rejoin finally reads under locks.
             let begin = Instant::now();
             for n in (0_u32..).take_while(|_| begin.elapsed() < Duration::from_millis(200)) {
                 file.write_all_at(&n.to_ne_bytes(), 128).expect("a change");
@@ -449,7 +449,7 @@ fn a_session_that_version_2_lacks_is_resumed_by_version_1_alone() {
     OpenCode::session(opencode_id(2)).in_dir(&app).turn("only in one", "Yes.").insert(&connection);
     let id = opencode_id(2);
     let command = format!("npx opencode-ai@1 --session {id}");
-    // Which version a program of another origin is, its files do not say.
+    // The files of a program from another source do not contain its version.
     world.install("opencode", "");
     let printed = world.rejoin(["resume", &id, "--print"]).code(0).stderr();
     assert!(printed.contains("only OpenCode 1 has it") && printed.contains(&command), "{printed}");
@@ -510,7 +510,7 @@ fn a_single_prompt_runs_only_in_the_recorded_directory() {
     world.rejoin(["resume", &id, "--in", link.to_str().expect("a path"), "--prompt", "x"]).code(0);
     let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
     world.rejoin(["move", paths[0], paths[1], "--yes"]).code(0);
-    // Its terminal interface goes on in the new one; one prompt would be answered, and never end.
+    // Its terminal interface continues in the new one; one prompt would be answered, and never end.
     world.rejoin(["resume", &id]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, new);
     let refused = world.rejoin(["resume", &id, "--prompt", "x"]).code(7).stderr();

@@ -1,4 +1,4 @@
-//! OpenHands's conversations: a state and one event a file, and an id that it would otherwise begin anew with.
+//! OpenHands's conversations: a state and one file per event, and an id with which it would otherwise start a new one.
 
 use serde_json::json;
 
@@ -92,7 +92,7 @@ fn it_is_resumed_in_its_last_directory_by_its_full_id() {
     let plan: ResumePlan = world.rejoin(["resume", "00000001", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["openhands", "--resume", &id]);
     for (prompt, last) in [("go on", &["-t", "go on"][..]), ("-v", &["--task=-v"])] {
-        // The variable would stand in for the directory, and OpenHands would keep that.
+        // The variable would replace the directory, and OpenHands would store that.
         let call = world.with("OPENHANDS_WORK_DIR", "/usr");
         call.rejoin(["resume", &id, &format!("--prompt={prompt}")]).code(0);
         let launch = world.launched().expect("a launch");

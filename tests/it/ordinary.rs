@@ -14,7 +14,7 @@ use crate::world::World;
 /// A directory that every machine has.
 const APP: &str = "/usr/bin";
 
-/// Writes an ordinary session of an agent; tells whether there is one.
+/// Writes an ordinary session of an agent; returns whether there is one.
 ///
 /// An agent that is not named here may have a sample in its own folder: a home with one session, as text.
 pub(crate) fn write(agent: &str, world: &World) -> bool {

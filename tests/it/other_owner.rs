@@ -1,4 +1,4 @@
-//! As root on the home of somebody else: what is made there is theirs.
+//! As root in the home of another user: created files belong to that user.
 
 use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::Path;

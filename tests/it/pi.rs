@@ -120,7 +120,7 @@ fn the_last_name_is_the_title_and_an_empty_one_takes_it_away() {
     let session = Pi::session(id(1)).named("First").turn("a", "b").named(" Second ");
     assert_eq!(listed(session.clone()).title.as_deref(), Some("Second"));
     assert_eq!(listed(session.named("")).title, None);
-    // What lies between the ends is found by counting only.
+    // Records between the ends are found only by counting.
     let world = World::new();
     let mut long = Pi::session(id(1)).turn("a", "b").named("Between");
     for _ in 0..10 {

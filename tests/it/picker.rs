@@ -135,7 +135,7 @@ fn messages_are_found_after_a_pause_with_their_line() {
     let screen = seat.shows("\n1 of 61 sessions, 1 by what was said");
     assert!(screen.contains("> claude     The basket is empty after a login"), "{screen}");
     assert!(screen.contains("assistant: The cookie was lost."), "{screen}");
-    // What is typed on is no longer what was said.
+    // With one more letter, the text no longer matches the message.
     seat.types("x");
     seat.shows("0 of 61 sessions");
     seat.types("\x7f");
@@ -416,7 +416,7 @@ fn the_picker_continues_after_a_pager() {
     let mut seat = Seat::run(&command, 80, 24);
     seat.shows("2 of 2 sessions");
     seat.types("docs\x0f");
-    // The screen is taken anew.
+    // The screen is entered again.
     seat.sees("\x1b[?1049l");
     seat.sees("\x1b[?1049h");
     seat.shows("> docs");
@@ -618,7 +618,7 @@ fn words_that_match_several_sessions_open_the_picker_with_them() {
     seat.types("\r");
     assert_eq!(seat.ends().0, Some(0));
     assert_eq!(world.launched().expect("a launch").argv[2], id(17));
-    // What is picked for another verb is not resumed.
+    // A session picked for another command is not resumed.
     let mut seat = shell(&world, "show table");
     seat.shows("\n30 of 61 sessions");
     assert!(seat.shows("enter show").contains("> table"));

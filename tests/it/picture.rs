@@ -1,4 +1,4 @@
-//! What a tree of files is, so that a test can tell whether anything in it changed.
+//! A picture of a tree of files, so that a test can detect any change in it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;

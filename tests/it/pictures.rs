@@ -1,4 +1,4 @@
-//! The pictures of the documentation: what the program puts on a terminal, as SVG. `SNAPSHOTS=overwrite` draws them anew.
+//! The pictures of the documentation: the program's screen as SVG. `SNAPSHOTS=overwrite` redraws them.
 
 use std::fmt::Write as _;
 use std::num::NonZeroU16;
@@ -216,7 +216,7 @@ fn the_pictures_of_the_picker_match_its_screens() {
     draw("picker-keys", Size { columns: 90, rows: 36 }, "?", &["LOOK"]);
 }
 
-/// What the picker shows at terminals of many widths.
+/// The screens of the picker at terminals of many widths.
 #[test]
 fn picker_screens_of_every_width_are_unchanged() {
     let screens: [(&str, &str, &[&str]); 6] = [

@@ -1,4 +1,4 @@
-//! Scripts: what they read is complete, and a reader that leaves early is no trouble.
+//! Scripts: their input is complete, and a reader may leave early.
 
 use std::io::Read as _;
 use std::process::Stdio;

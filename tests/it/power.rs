@@ -1,5 +1,6 @@
-//! What reaches the disk before what, so that a loss of power at any moment leaves a change as it was: `strace` tells in
-//! which order the real program writes, names and syncs. The explorer has the same rules on a disk in memory.
+//! The order in which data reaches the disk, so that a loss of power at any moment leaves a change consistent: `strace`
+//! shows the order in which the real program writes, renames and syncs. The explorer has the same rules on a disk in
+//! memory.
 
 use std::path::Path;
 
@@ -27,7 +28,7 @@ impl Call {
     }
 }
 
-/// A world with a session that has files beside it and below, and one that lacks its record.
+/// A world with a session that has files next to it and below, and one that lacks its record.
 fn world() -> World {
     let world = World::new();
     let app = world.dir("app");
@@ -110,7 +111,7 @@ fn a_copy_across_file_systems_is_synced_before_the_removal() {
     let Some(elsewhere) = other_file_system().filter(|_| has_strace()) else { return };
     let world = world();
     let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
-    // What is removed only from then on is the original, deepest first.
+    // Only the original is removed from then on, deepest first.
     let removes = |call: &Call| ["unlinkat", "unlink", "rmdir"].contains(&&*call.name);
     let gone = first(&calls, 0, "a removal", |call| {
         removes(call) && call.arguments.contains("tool-results") && !call.arguments.contains("/rejoin/trash/")
@@ -122,12 +123,12 @@ fn a_copy_across_file_systems_is_synced_before_the_removal() {
     }
 }
 
-/// What is put in its place: where it was made, and where it lies from then on.
+/// Returns the temporary path of a file that is renamed, and its final path.
 fn placed(call: &Call) -> Option<[String; 2]> {
     if !call.renames() {
         return None;
     }
-    // A handle stands before each name that is none from the root on.
+    // A handle precedes each name that does not begin at the root.
     let pieces: Vec<&str> = call.arguments.split('"').collect();
     let path = |at: usize| {
         let (before, name) = (pieces.get(at - 1)?, pieces.get(at)?);

@@ -1,4 +1,4 @@
-//! What must hold for every directory, however odd its name.
+//! Properties that hold for every directory, with any name.
 
 use std::path::Path;
 

@@ -58,7 +58,7 @@ fn directories_that_share_a_project_keep_their_own_sessions() {
         let plan: ResumePlan = world.rejoin(["resume", &id(n), "--json"]).plan();
         assert_eq!((plan.resume.dir.as_deref(), plan.refusals.len()), (dir.to_str(), 0));
     }
-    // One that records no directory could be anybody's.
+    // A session without a directory could belong to any.
     let path = world.add(Qwen::session(id(9)).filed_under(qwen_slug(&dirs[0])).turn("x", "y"));
     let text = std::fs::read_to_string(&path).expect("a session").replace("\"cwd\"", "\"was\"");
     put(&path, text);
@@ -209,7 +209,7 @@ fn it_is_resumed_by_its_full_id_in_its_own_directory() {
     assert_eq!(plan.resume.argv[3..], ["--prompt=-x"]);
 }
 
-/// What a client with a terminal registers; a sleeping process stands for it.
+/// The registration of a client with a terminal, for a sleeping process.
 fn register(world: &World, session: &str, pid: u32, start: &str, namespace: u64) {
     let registration = json!({
         "schemaVersion": 1, "pid": pid, "procStart": start, "pidNs": namespace, "sessionId": session,
@@ -234,7 +234,7 @@ fn a_registration_counts_only_while_its_very_process_runs() {
     register(&world, &id(1), pid, &start, namespace);
     assert_eq!(liveness(), Liveness::Live);
     assert_eq!(world.rejoin(["resume", &id(1), "--json"]).plan().refusals[0].code, "live");
-    // The id went to another process; the machine was started anew; nobody knows the other container.
+    // The id went to another process; the machine was restarted; the other container is unknown.
     register(&world, &id(1), pid, &format!("{}0", &start), namespace);
     assert_eq!(liveness(), Liveness::Idle);
     register(&world, &id(1), pid, &format!("00000000-{}", &start[9..]), namespace);
@@ -335,7 +335,7 @@ fn no_line_of_any_kind_stops_a_listing() {
         (session.kind, session.first_prompt.as_deref(), session.launch_path()),
         (Kind::Main, Some("one"), Some("/home/ana/app"))
     );
-    // Of the odd ones, the parts that are neither text nor a result could be an image, and a single part is one.
+    // Among the odd ones, the parts that are neither text nor a result could be an image, and a single part is one.
     assert_eq!((session.prompts, session.replies), (Some(3), Some(3)));
     assert!(session.health.contains(&"bad-lines".to_owned()));
     assert!(texts(&world, &id(1)).contains(&"second".to_owned()));

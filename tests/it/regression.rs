@@ -1,4 +1,4 @@
-//! What this program exists for: a session that is resumed from anywhere is resumed where it belongs.
+//! The purpose of rejoin: a session resumed from anywhere starts in its own directory.
 
 use std::path::{Path, PathBuf};
 

@@ -37,7 +37,7 @@ fn damaged_home() -> World {
     world.add(Claude::session(id(1)).in_dir(world.root().join("gone/away")).turn("gone", "x"));
     world.add(Claude::session(id(2)).in_dir(&app).turn("torn", "x").torn());
     world.add(Claude::session(id(3)).in_dir(&app).record("mode", &serde_json::json!({"mode": "normal"})));
-    // Two copies that went their own ways, so that a person must choose.
+    // Two copies that diverged, so that the user must choose.
     world.add(Claude::session(id(4)).in_dir(&app).turn("same", "x").turn("one way", "x"));
     world.add(Claude::session(id(4)).in_dir(world.dir("b")).turn("same", "x").turn("another way", "y"));
     world.add(Amplifier::session(id(5)).turn("nowhere", "x"));
@@ -125,7 +125,7 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
         let about: [&[&str]; 3] =
             [&["show", id], &["resume", id, "--print"], &["resume", id, "--print", "--prompt", "go on"]];
         texts.extend(about.map(run));
-        // A removal says the same of each session of an agent.
+        // A removal prints equal notes for the sessions of one agent.
         let seen = removed.entry(id.split(':').next().unwrap_or_default()).or_default();
         *seen += 1;
         if *seen <= 2 {
@@ -162,7 +162,7 @@ fn words(args: &[&str]) -> Vec<String> {
     args.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
-/// Runs a verb where nobody can be asked, and returns all that it prints.
+/// Runs a command without a terminal for questions, and returns all its output.
 fn printed<S: AsRef<std::ffi::OsStr>>(world: &World, now: &str, args: &[S]) -> String {
     let answer = world.with("REJOIN_NOW", now).rejoin(args);
     format!("{}\n{}", answer.stdout(), answer.stderr())
@@ -221,7 +221,7 @@ fn prepare_removals(world: &World, program: &str, database: &Path) {
 #[cfg(not(feature = "sqlite"))]
 fn prepare_removals(_: &World, _: &str, _: &Path) {}
 
-/// Pastes each command into a shell at a terminal in a world of its own, with a yes to whatever is asked.
+/// Pastes each command into a shell at a terminal in a separate world, and answers every question with yes.
 fn paste_all(world: &World, now: &str) -> usize {
     for program in PROGRAMS {
         let database = world.home().join(format!(".local/share/{program}/{program}.db"));
@@ -235,7 +235,7 @@ fn paste_all(world: &World, now: &str) -> usize {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), link).expect("a link");
     }
     let commands = printed_by_verbs(world, now);
-    // What a person saves and edits first.
+    // A file that the user saves and edits first.
     let moves = world.with("REJOIN_NOW", now).rejoin(["move", "--detect"]).stdout();
     let filled = moves.replace("NEW_DIR", world.dir("elsewhere/new").to_str().expect("a path"));
     put(&world.root().join("elsewhere/moves"), filled.replace("# \"", "\""));
@@ -243,7 +243,7 @@ fn paste_all(world: &World, now: &str) -> usize {
     copy(world.root(), kept.path());
     let mut failed = Vec::new();
     for (command, from) in &commands {
-        // The fingerprint of a plan is that of these very files, and they were put back by copying.
+        // The fingerprint of a plan is that of these files, and they were restored by copying.
         let again = |plan: &str| {
             let printed = commands_in(&printed(world, now, from)).into_iter().find(|command| command.starts_with(plan));
             printed.expect("the same plan")
@@ -303,7 +303,7 @@ fn every_command_printed_for_the_sample_home_works() {
     assert!(count >= 55, "{count} commands");
 }
 
-/// What is typed into the wrong home repairs, moves or deletes other sessions.
+/// A command that is typed in the wrong home repairs, moves or deletes other sessions.
 #[test]
 fn every_command_printed_for_a_named_home_names_it() {
     let world = damaged_home();

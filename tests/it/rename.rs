@@ -1,4 +1,4 @@
-//! `rename`: where the agent reads its title again, and a refusal with the reason everywhere else.
+//! `rename`: for agents that read a title again, and a refusal with the reason for all others.
 
 use serde_json::Value;
 use snapbox::str;

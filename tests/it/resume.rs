@@ -86,7 +86,7 @@ fn a_failed_backfill_is_a_warning_and_does_not_stop_a_resume() {
     let world = World::with_agents();
     let app = world.dir("app");
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
-    // Nothing can be written where a directory stands, whoever one is.
+    // A file cannot be written in the place of a directory, not even by root.
     std::fs::create_dir(session.join("session-info.json")).expect("a directory");
     let answer = world.rejoin(["resume", &id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
@@ -152,7 +152,7 @@ fn ids_like_shell_code_or_options_are_harmless() {
         let answer = world.from(&app).rejoin(["resume", &format!("amplifier:{odd}")]);
         match world.launched() {
             Some(launch) => assert_eq!(launch.argv, ["amplifier", "session", "resume", odd]),
-            // What an agent could take for an option, or a line for two, is refused instead.
+            // A word that an agent could take for an option, or a line break, is refused instead.
             None => {
                 assert!(odd.starts_with('-') || odd.contains('\n'), "{odd:?}: {}", answer.stderr());
                 answer.code(7);

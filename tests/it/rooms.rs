@@ -201,7 +201,7 @@ fn the_library_exports_only_the_public_functions() {
         "pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {",
     ];
     assert_eq!(offered, expected);
-    // Samples and benches sign sessions; that is no part of what is promised.
+    // Samples and benches sign sessions; that is not a public interface.
     assert!(root.contains("#[doc(hidden)]\npub use agent::jido::signature"));
     assert!(root.contains("#[cfg(fuzzing)]\n#[doc(hidden)]\npub mod fuzzing"));
 }

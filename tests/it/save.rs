@@ -1,4 +1,4 @@
-//! What programs save through this one is whole, is read back, and fails as it was asked to.
+//! Data that programs save through rejoin is whole, is read back, and fails as requested.
 
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -224,7 +224,7 @@ fn invalid_input_leaves_the_transcript_and_fails_on_request() {
         assert!(answer.stderr().starts_with("warning: "), "{input}: {}", answer.stderr());
         assert_eq!(std::fs::read(&path).expect("a transcript"), before, "{input}");
     }
-    // What is merely no message is passed over where nobody wants to fail.
+    // An item that is not a message is skipped if failures are not wanted.
     let answer = save(
         &world,
         ["transcript", "--session-dir", text(&dir), "--best-effort"],
@@ -284,7 +284,7 @@ fn a_working_directory_is_recorded_as_amplifier_would() {
 fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
     let world = World::with_agents();
     let (output, app) = (world.dir("output"), world.dir("output/Demo/app"));
-    // The client filed the session under the directory that it ran in, and the transcript does not tell which.
+    // The client filed the session under the directory that it ran in, and the transcript does not name that.
     let session = world.add(Claude::session(id(1)).in_dir("/elsewhere").turn("build", "built"));
     let filed = world.home().join(".claude/projects").join(claude_slug(&output)).join(format!("{}.jsonl", id(1)));
     put(&filed, std::fs::read(&session).expect("a transcript"));
@@ -458,7 +458,7 @@ fn the_known_vector_is_written_byte_for_byte() {
 }"#;
     assert_eq!(check(vector.as_bytes(), std::slice::from_ref(&key)), Ok(SignatureCheck::Valid));
     assert_eq!(sign(vector.as_bytes(), &key).expect("a file"), vector.as_bytes());
-    // What `save jido` writes of the same session differs in the signature alone, which is this machine's.
+    // The output of `save jido` for the same session differs only in the signature, which is that of this machine.
     let world = World::new();
     put(&world.home().join(".jido_code/machine_secret"), &secret);
     let scrambled: Value = serde_json::from_str(vector).expect("JSON");
@@ -486,7 +486,7 @@ fn a_session_that_jidocode_cannot_resume_is_not_written() {
         session.to_string()
     };
     let large = with("more", json!("x".repeat(10 * 1024 * 1024)));
-    // Each `[]` of the list takes a line of its own in the file, so that it grows beyond the limit.
+    // Each `[]` of the list takes a separate line in the file, so that it grows beyond the limit.
     let grows = with("more", Value::from(vec![json!([]); 2_000_000]));
     assert!(grows.len() < 10 * 1024 * 1024);
     for (input, expected) in [
@@ -537,7 +537,7 @@ fn an_id_that_is_in_use_is_never_written_over() {
     assert_eq!(std::fs::read(&path).expect("a session"), before);
     assert_eq!(path.parent().expect("a directory").read_dir().expect("a listing").count(), 1);
 
-    // Of many at once one is saved, and it is whole.
+    // If many run at once, one is saved, and it is whole.
     let other = "4f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50";
     let codes: Vec<bool> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..8)

@@ -1,4 +1,4 @@
-//! `search`: what was said is found, whoever said it and wherever it is kept.
+//! `search`: messages are found for every speaker and in every place.
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr as _;
@@ -117,7 +117,7 @@ fn roles_limits_and_filters_narrow_it() {
     assert_eq!(search(&world, &["Otter"]).sessions.len(), 2);
     assert_eq!(search(&world, &["Otter", "--case-sensitive"]).sessions.len(), 0);
     assert_eq!(search(&world, &["otter", "--case-sensitive"]).sessions.len(), 2);
-    // A text is no pattern.
+    // A text is not a pattern.
     assert_eq!(search(&world, &["o.ter"]).sessions.len(), 0);
 }
 

@@ -1,4 +1,4 @@
-//! How one session is named, and what is said when it is not one.
+//! Names of sessions, and the errors for names that match none.
 
 use crate::contract::{self, Agent, ErrorKind};
 use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, id};
@@ -83,7 +83,7 @@ fn the_agent_distinguishes_one_id_of_two_agents() {
 #[test]
 fn the_exact_id_wins_over_longer_ones() {
     let world = World::new();
-    // Older sub-sessions carry their parent's whole id in front of their own.
+    // Older sub-sessions have their parent's whole id as a prefix.
     world.add(Amplifier::session(A).turn("x", "y"));
     world.add(Amplifier::session(format!("{A}-1234567890abcdef_helper")).turn("x", "y"));
     assert_eq!(shown(&world, A).1, A);
@@ -247,7 +247,8 @@ fn a_typing_error_suggests_the_nearest_sessions() {
 
 #[test]
 fn each_way_to_name_a_session_comes_before_the_next() {
-    // One session a way, the strongest first; a number in the list is no word, and has its own row below.
+    // One session for each way to name one, the strongest first; a number in the list is not a word, and has a separate
+    // row below.
     let ways: [&dyn Fn(&World); 6] = [
         &|world| drop(world.add(Amplifier::session("fix").turn("x", "y"))),
         &|world| drop(world.add(Amplifier::session("fix-00").turn("x", "y"))),

@@ -1,4 +1,4 @@
-//! What each shape on disk means: kinds, titles, prompts, counts and directories.
+//! The meaning of each shape on disk: kinds, titles, prompts, counts and directories.
 
 use serde_json::json;
 

@@ -133,7 +133,7 @@ fn a_home_with_everything_reads_the_same_from_the_archive() {
 
 #[test]
 fn sessions_of_real_clients_read_the_same_from_the_archive() {
-    // What is in a database cannot be archived.
+    // Sessions in databases cannot be archived.
     for (_, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -149,7 +149,7 @@ fn all_say_the_same(world: &World, at_least: u64) {
     let known = archived(world).into_iter().step_by(stride(4));
     // Agents may give the same id.
     let known: Vec<String> = known.map(|session| format!("{}:{}", session.agent, session.id)).collect();
-    // What is said on standard error is of the stores.
+    // Messages on standard error are about the stores.
     let transcript = |session: &String| world.rejoin(["show", session, "--transcript"]).code(0).stdout();
     let before: Vec<String> = known.iter().map(transcript).collect();
     wipe(world);

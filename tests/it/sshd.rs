@@ -1,6 +1,7 @@
-//! `--host` over real ssh: three hosts as network namespaces of this machine, each with an sshd and a home of its own.
+//! `--host` over real ssh: three hosts as network namespaces of this machine, each with a separate sshd and home.
 //!
-//! This takes root, OpenSSH's server, `ip`, `unshare`, `nsenter` and `script`; without them it says that it was skipped.
+//! This needs root, OpenSSH's server, `ip`, `unshare`, `nsenter` and `script`; without them it prints that it was
+//! skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -1,5 +1,5 @@
-//! Whatever the system refuses and whoever interferes: every byte that was there is still somewhere, and the answer
-//! agrees with the disk. The program runs on a real file system here, with a real agent beside it or under `strace`.
+//! Under every failure and interference, every old byte is still somewhere, and the answer agrees with the disk. The
+//! program runs on a real file system here, next to a real agent or under `strace`.
 #![expect(clippy::disallowed_macros, reason = "these tests say what they tried, and what they left out")]
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ fn world() -> World {
 pub(crate) struct Change {
     before: &'static [&'static [&'static str]],
     pub(crate) args: &'static [&'static str],
-    /// Whether it asks for something to be deleted for good.
+    /// Set if it asks for a permanent deletion.
     purges: bool,
 }
 
@@ -96,7 +96,7 @@ fn contents_below(dir: &Path) -> BTreeSet<Vec<u8>> {
 /// Returns how many contents are nowhere any more; an agent may have gone on writing behind them.
 fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
     let now = contents(world);
-    // Whatever begins with a text comes right after it in order.
+    // A text that begins with another one comes right after it in order.
     let is_there = |was: &Vec<u8>| now.range(was.clone()..).next().is_some_and(|is| is.starts_with(was));
     before.iter().filter(|was| !is_there(was)).count()
 }
@@ -108,7 +108,7 @@ fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, 
     assert!(!matches!(answer.exit(), Some(101 | 134 | 139)), "a panic: {said}");
     let lost = missing(world, before);
     assert!(purges || lost == 0, "{lost} contents are lost: {said}");
-    // What was asked for is said, whether it could be done or not; where nothing can be written, the exit status says it.
+    // A request is answered, whether it could be done or not; if nothing can be written, the exit status shows it.
     let is_said = !answer.stdout().is_empty() || !answer.stderr().is_empty() || answer.exit() != Some(0);
     assert!(lost == 0 || is_said, "{said}");
     for args in [&["undo", "--list"][..], &["trash", "list"], &["unpin", ONE], &["undo"], &["list", "--all"]] {
@@ -165,14 +165,14 @@ fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
     println!("{tried} runs");
 }
 
-/// An agent that goes on with a session: as soon as one of its files is out of its way, it writes to all of them.
+/// An agent that continues a session: as soon as one of its files is gone, it writes to all of them.
 struct Racer {
     files: Vec<PathBuf>,
     written: Vec<String>,
 }
 
 impl Racer {
-    /// Writes until it is told to stop; every line that was written counts.
+    /// Writes until `stop` is set; every written line counts.
     fn race(&mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             if self.files.iter().all(|path| path.exists()) || self.written.len() > 200 {
@@ -238,7 +238,7 @@ fn an_agent_writing_during_a_removal_loses_nothing() {
 fn a_reversed_removal_does_not_overwrite_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let mut met = 0;
-    // A sync that fails once is enough for a removal to be taken back; where all do, that cannot be done either.
+    // One failed sync is enough for a removal to be reversed; if all fail, that is impossible, too.
     for (nth, and_later) in ["", "+"].into_iter().flat_map(|later| (1..=16).map(move |nth| (nth, later))) {
         let (world, before) = prepared(&CHANGES[5]);
         let project = world.home().join(".claude/projects/-usr-bin");

@@ -1,4 +1,4 @@
-//! At a terminal: a person who presses keys, an agent that leaves things behind, signals in between.
+//! At a terminal: a user who presses keys, an agent that leaves settings changed, signals in between.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -21,7 +21,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::fixtures::{Claude, Jido, id};
 use crate::world::World;
 
-/// What must not take longer than this, however busy the machine is.
+/// Time limit, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program at a terminal, and the person in front of it.
@@ -36,7 +36,7 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// Runs a command at a terminal of its own, which also is its controlling one.
+    /// Runs a command at a separate terminal, which also is its controlling one.
     pub(crate) fn run(command: &Command, columns: u16, rows: u16) -> Self {
         hear_signals();
         let (pty, other_end) = pty_process::blocking::open().expect("a terminal");
@@ -67,7 +67,7 @@ impl Seat {
         self.pty.write_all(keys.as_bytes()).expect("keys to press");
     }
 
-    /// Sends whatever bytes; what the terminal is sent is taken meanwhile, so that neither waits for the other.
+    /// Sends any bytes; reads the terminal's output meanwhile, so that neither side blocks.
     pub(crate) fn types_bytes(&mut self, bytes: &[u8]) {
         self.pty.write_all(bytes).expect("keys to press");
         self.sent.extend(self.output.try_iter().flatten());
@@ -115,7 +115,7 @@ impl Seat {
         }
     }
 
-    /// Waits until a text stands on the screen, and returns all that stands there.
+    /// Waits until a text is on the screen, and returns the whole screen.
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) -> String {
         self.shows_what(|screen| screen.contains(text)).screen().contents()
@@ -154,8 +154,8 @@ impl Seat {
     }
 }
 
-/// Makes programs hear the signals of their terminal even if the tests were started in the background or by `nohup`, where
-/// these are ignored, also by all that is started there. What is caught here is not ignored in a program.
+/// Makes programs receive the signals of their terminal even if the tests were started in the background or by `nohup`,
+/// which ignores them, also in child processes. A signal with a handler here is not ignored in a child.
 fn hear_signals() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
@@ -170,7 +170,7 @@ pub(crate) fn shell(world: &World, args: &str) -> Seat {
     shell_at(world, &[], args, (80, 24))
 }
 
-/// Does the same with variables, at a terminal of so many columns and lines.
+/// Like [`shell`], with variables, at a terminal of this size.
 pub(crate) fn shell_at(world: &World, variables: &[(&str, &str)], args: &str, (columns, rows): (u16, u16)) -> Seat {
     let script = format!(
         "trap : INT; stty -a > '{root}/before'; sh -c 'echo $$ > \"{root}/pid\"; exec \"$0\" {args}' \"$0\"; \
@@ -195,7 +195,7 @@ pub(crate) fn signal(world: &World, signal: Signal) {
 pub(crate) fn settings_are_as_before(world: &World) {
     let read = |name: &str| {
         let settings = std::fs::read_to_string(world.root().join(name)).expect("settings");
-        // The first line is the size, which is nobody's setting.
+        // The first line is the size, which is not a setting.
         settings.lines().skip(1).collect::<Vec<_>>().join("\n")
     };
     let before = read("before");
@@ -419,7 +419,7 @@ fn progress_of_reading_is_removed_before_the_answer() {
         ("doctor", &["Reading", "Reading lines"], "2 sessions"),
         ("cleanup --any-age --allow-all --dry-run", &["Reading", "Looking closer"], "Fix the parser"),
         ("archive --every --dry-run", &["Reading"], "Fix the parser"),
-        // What is refused is said on a clean line too.
+        // A refusal is printed on a clean line, too.
         ("cleanup --any-age --yes", &["Reading", "Looking closer"], "error:"),
     ] {
         let output = run(args, "0");

@@ -1,4 +1,4 @@
-//! Whatever a run changed can be taken back, wherever it was cut off.
+//! Every run can be undone, also if it was interrupted anywhere.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -500,7 +500,7 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     assert!(purge.freed_bytes > 0);
     assert_same(&after, &stores(&world), "after dry runs");
     assert_eq!(files().collect::<BTreeSet<_>>(), names);
-    // What is in the way is told beforehand.
+    // An obstacle is reported beforehand.
     let info = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
     std::fs::write(&info, "another's").expect("a file");
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(3).json();

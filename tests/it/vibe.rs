@@ -61,7 +61,7 @@ fn a_prompt_that_was_killed_is_only_in_the_journal() {
     let queued = json!({"method": "turn/start", "params": {"entries": [{"role": "user", "content": [{"type": "text", "text": "typed"}]}]}});
     let session = listed(Vibe::session(id(1)).journal("command_reserved", queued));
     assert_eq!(session.first_prompt.as_deref(), Some("typed"));
-    // What a program put in is none.
+    // Text inserted by a program is not a prompt.
     let injected =
         json!({"method": "turn/start", "params": {"injected": true, "message": [{"type": "text", "text": "x"}]}});
     let session = listed(Vibe::session(id(1)).journal("command_reserved", injected));
@@ -207,7 +207,7 @@ fn a_session_is_live_while_its_lock_is_held() {
     assert_eq!(liveness(), Liveness::Live);
     world.rejoin(["resume", &id(1)]).code(7);
     assert!(world.launched().is_none());
-    // The note is only asked where the system does not tell.
+    // The note is only used if the system has no information.
     note(json!("x"));
     assert_ne!(liveness(), Liveness::Idle);
     drop(file);

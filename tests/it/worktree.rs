@@ -8,7 +8,7 @@ use crate::fixtures::{Claude, id};
 use crate::terminal::Seat;
 use crate::world::{Answer, World};
 
-/// A repository with a worktree on a branch of its own, in which a session worked.
+/// A repository with a worktree on a separate branch, in which a session worked.
 struct Trees {
     world: World,
     repository: PathBuf,
@@ -85,7 +85,7 @@ fn a_deleted_worktree_is_recreated_on_its_branch() {
     let plan: contract::ResumePlan = trees.resume(&["--recreate-worktree", "--json"]).code(0).json();
     assert_eq!(plan.worktree.expect("a worktree").branch.as_deref(), Some("feature"));
     assert!(plan.refusals.is_empty() && !trees.worktree.exists());
-    // Nobody can be asked, so nothing is made.
+    // No question can be asked, so nothing is created.
     let unasked = trees.resume(&["--recreate-worktree"]).code(2).stderr();
     assert!(unasked.contains("--recreate-worktree --yes"), "{unasked}");
     assert!(!trees.worktree.exists());

@@ -1,5 +1,5 @@
-//! A world of its own for each test: a home, programs on the path, an environment that holds nothing
-//! else, and a clock that stands still.
+//! A separate world for each test: a home, programs on the path, an environment that has nothing else, and a stopped
+//! clock.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -28,7 +28,7 @@ printf '%s' "$(pwd -P; printf x)" > "$record/cwd"
 cat "/proc/$$/environ" > "$record/environment" 2>/dev/null || env -0 > "$record/environment"
 "#;
 
-/// What the real Amplifier does on a resume: it files the session under the directory that it runs in.
+/// The real Amplifier's action on a resume: it files the session under the directory that it runs in.
 const AMPLIFIER: &str = r#"
 slug=$(pwd -P | tr '/' '-')
 session="$HOME/.amplifier/projects/$slug/sessions/$3"
@@ -51,7 +51,7 @@ pub(crate) fn is_tried(case: usize, sampled: usize) -> bool {
     case.is_multiple_of(stride(sampled))
 }
 
-/// Returns where worlds are: where TMPDIR says, else in memory where this machine has a file system there, for a disk
+/// Returns the directory for worlds: TMPDIR, else in memory if this machine has a file system there, because a disk
 /// takes milliseconds to sync.
 fn fastest_dir() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
@@ -66,7 +66,7 @@ pub(crate) struct World {
     path: PathBuf,
 }
 
-/// Draws a name without vowels, digits and `b`, so that nothing that a test looks for by chance stands in it, also loosely:
+/// Draws a name without vowels, digits and `b`, so that no search text of a test occurs in it by chance, also loosely:
 /// the letters of `bskt` did.
 fn drawn_name() -> String {
     use std::hash::{BuildHasher as _, RandomState};
@@ -154,7 +154,7 @@ impl World {
         std::os::unix::fs::symlink(dir.join(file), link).expect("a link");
     }
 
-    /// Returns the directory that holds all of it.
+    /// Returns the root directory of the world.
     pub(crate) fn root(&self) -> &Path {
         debug_assert!(self.root.path().exists());
         &self.path
@@ -172,7 +172,7 @@ impl World {
         dir
     }
 
-    /// Writes a session, or whatever else the fixture stands for, and returns where it is.
+    /// Writes a session, or any other fixture, and returns its path.
     #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
     pub(crate) fn add(&self, fixture: impl Fixture) -> PathBuf {
         fixture.write_to(&self.home())
@@ -210,7 +210,7 @@ impl World {
         (Answer { output, root: self.path.clone(), command: format!("{command:?}") }, peak)
     }
 
-    /// Runs the program with a terminal of so many columns for its answer.
+    /// Runs the program with a terminal of this width for its answer.
     pub(crate) fn on_terminal<S: AsRef<OsStr>>(&self, columns: u16, args: impl IntoIterator<Item = S>) -> Answer {
         let (terminal, other_end) = open_terminal(columns);
         let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -218,7 +218,7 @@ impl World {
         self.read_terminal(terminal, command)
     }
 
-    /// Reads what a command writes to a terminal until nobody has the other end any more.
+    /// Reads the output of a command at a terminal until the other end is closed.
     fn read_terminal(&self, mut terminal: File, mut command: Command) -> Answer {
         let child = command.spawn().expect("a running program");
         let described = format!("{command:?}");
@@ -241,7 +241,7 @@ impl World {
         let steps = plan.items.iter().flat_map(|item| &item.steps);
         let mut paths: Vec<PathBuf> = steps.map(|step| PathBuf::from(&step.path)).collect();
         paths.sort();
-        // What belongs to a session and to its sub-agent is named by both.
+        // A session and its sub-agent both name their common files.
         paths.dedup();
         paths
     }
@@ -277,7 +277,7 @@ fn open_terminal(columns: u16) -> (File, File) {
     (File::from(terminal), other_end)
 }
 
-/// How an agent was started.
+/// The start of an agent.
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub(crate) argv: Vec<String>,
@@ -353,7 +353,7 @@ impl Call<'_> {
         (answer, noted)
     }
 
-    /// Runs a shell's command line with a terminal for both streams, and nobody who types.
+    /// Runs a shell's command line with a terminal for both streams, without any typing.
     pub(crate) fn types(self, shell: &str, line: &str, columns: u16) -> Answer {
         let world = self.world;
         let (terminal, other_end) = open_terminal(columns);
@@ -384,7 +384,7 @@ impl Call<'_> {
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 pub(crate) struct Answer {
     output: Output,
     root: PathBuf,
@@ -487,7 +487,7 @@ impl Answer {
 pub(crate) fn start_of(pid: u32) -> String {
     if cfg!(target_os = "linux") {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
-        // The program's name stands in parentheses and may hold anything.
+        // The program's name is in parentheses and may contain any characters.
         let fields = stat.rsplit_once(')').expect("a name").1;
         return fields.split_ascii_whitespace().nth(19).expect("a time").to_owned();
     }

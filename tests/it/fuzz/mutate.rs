@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// What a value is replaced by, as it stands in JSON.
+/// A replacement for a value, as JSON.
 fn odd_value(random: &mut Random) -> Vec<u8> {
     const PLAIN: [&str; 34] = [
         "null",
