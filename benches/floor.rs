@@ -1,7 +1,7 @@
-//! The least that any program without an index has to do: list the stores, and where it must know more than names, look at
-//! the times of each file, or open it and read a little of it.
+//! The minimum work of any program without an index: list the stores, and if names are not enough, read the times of
+//! each file, or open it and read a little of it.
 //!
-//! Two threads, because that is what most machines can spare, and nothing but the standard library.
+//! Two threads, because most machines can spare these, and only the standard library.
 
 use std::fs::{self, File};
 use std::io;
@@ -26,13 +26,13 @@ struct Work {
 pub(crate) enum Least {
     /// It lists the directories.
     Names,
-    /// It looks at the times of every regular file.
+    /// It reads the times of every regular file.
     Times,
     /// It opens every regular file and reads both of its ends.
     Ends,
 }
 
-/// Lists these directories and all below, and does with every regular file what is the least.
+/// Lists these directories and all below, and does the minimum with every regular file.
 pub(crate) fn run(least: Least, stores: &[String]) -> io::Result<()> {
     let work = Mutex::new(Work { dirs: stores.iter().map(PathBuf::from).collect(), busy: 0 });
     let changed = Condvar::new();

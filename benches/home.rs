@@ -39,7 +39,7 @@ pub(crate) enum Mix {
     Small,
     /// Transcripts of Claude Code of 60 MB, and no other file.
     Huge,
-    /// Those of every agent that keeps its sessions below the home, in equal parts.
+    /// Sessions of every agent that keeps them below the home, in equal parts.
     All,
 }
 
@@ -56,14 +56,14 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Writes a home of this many sessions that goes away again; sub-agents and other belongings come on top.
+    /// Writes a temporary home of this many sessions, with additional sub-agents and other belongings.
     pub(crate) fn generate(mix: Mix, sessions: usize) -> io::Result<Self> {
         let guard = tempfile::Builder::new().prefix("rejoin-bench-").tempdir()?;
         let dir = guard.path().to_owned();
         Ok(Self { _guard: Some(guard), ..Self::generate_in(&dir, mix, sessions)? })
     }
 
-    /// Writes a home into an empty directory, and leaves it there.
+    /// Writes a home into an empty directory, and keeps it.
     pub(crate) fn generate_in(dir: &Path, mix: Mix, sessions: usize) -> io::Result<Self> {
         // Agents record the directory as the system resolves it.
         let dir = dir.canonicalize()?;
@@ -101,21 +101,21 @@ impl Home {
         &self.dir
     }
 
-    /// The agents with the directories that hold their files.
+    /// The agents with the directories of their files.
     pub(crate) fn agents(&self) -> Vec<(&'static str, PathBuf)> {
         let others = if self.mix == Mix::All { others::AGENTS } else { &[] };
         let agents = [("claude", ".claude")].iter().chain(others);
         agents.map(|(name, store)| (*name, self.dir.join(store))).collect()
     }
 
-    /// Returns how many regular files the stores hold, and how many bytes.
+    /// Returns the number of regular files in the stores, and their size in bytes.
     pub(crate) fn size(&self) -> (usize, u64) {
         let entries = self.stores().into_iter().flat_map(|store| walkdir::WalkDir::new(store).into_iter().flatten());
         let files = entries.filter(|entry| entry.file_type().is_file());
         files.fold((0, 0), |(files, bytes), entry| (files + 1, bytes + entry.metadata().map_or(0, |data| data.len())))
     }
 
-    /// The directories that hold the agents' files.
+    /// The directories of the agents' files.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
         self.agents().into_iter().map(|(_, store)| store).collect()
     }
@@ -245,7 +245,7 @@ impl Generator {
         text
     }
 
-    /// Both agents work in the same directories; one in eight is gone since.
+    /// Both agents work in the same directories; one in eight is missing.
     fn project(&mut self, number: usize) -> io::Result<Project> {
         let dir = self.root.join("work").join(format!("{}-{number}.app", WORDS[number % 4]));
         let exists = number % 8 != 5;

@@ -126,7 +126,7 @@ fn measure(sessions: usize, pairs: usize, each_agent: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Every form of a listing, whose memory is what counts where there are many.
+/// Measures every form of a listing; for many sessions, the memory matters.
 fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
     let home = Home::generate(mix, sessions)?;
     println!("{}", if mix == Mix::All { "sessions of all agents" } else { "sessions of Claude Code alone" });
@@ -141,7 +141,7 @@ fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Transcripts and nothing else, so that the floor opens exactly the files that `list` reads.
+/// Measures transcripts and no other files, so that the floor opens exactly the files that `list` reads.
 fn measure_transcripts(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
     let home = Home::generate(mix, sessions)?;
     println!("{}", if mix == Mix::Huge { "transcripts of 60 MB" } else { "transcripts of 17 kB" });
@@ -206,7 +206,7 @@ fn say_size(home: &Home) {
     println!("  the stores: {files} files, {:.0} MB", bytes as f64 / 1e6);
 }
 
-/// A number means nothing if the program did not do its work.
+/// Checks that the program did its work; otherwise a number means nothing.
 fn check(home: &Home) -> io::Result<()> {
     let listed = program(home, &["list"]).output()?;
     let lines = listed.stdout.iter().filter(|byte| **byte == b'\n').count();
@@ -218,7 +218,7 @@ fn check(home: &Home) -> io::Result<()> {
     Ok(())
 }
 
-/// The newest are those that come first among all.
+/// Checks that the newest sessions are the first among all.
 fn check_newest(home: &Home) -> io::Result<()> {
     let [all, newest] = [&["list"][..], &["list", "--limit", "20"]].map(|args| program(home, args).output());
     let all = String::from_utf8_lossy(&all?.stdout).lines().take(20).map(str::to_owned).collect::<Vec<_>>();

@@ -30,7 +30,7 @@ pub(crate) struct Times {
     pub(crate) program: Vec<Duration>,
     pub(crate) versus: Vec<Duration>,
     pub(crate) ratios: Vec<f64>,
-    /// The processor time of all counted runs of each, in ticks: it says more than the clock on a busy machine.
+    /// The processor time of all counted runs of each, in ticks: on a busy machine, it is more reliable than the clock.
     cpu: [Option<u64>; 2],
 }
 
@@ -98,7 +98,7 @@ fn time(command: &mut Command) -> io::Result<Duration> {
     Ok(elapsed)
 }
 
-/// Reads as much at a time as a pipe holds, so that the reader holds up nothing.
+/// Reads up to a pipe's capacity at a time, so that the reader does not delay the program.
 fn read_all(child: &mut Child) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     while child.stdout.as_mut().map_or(Ok(0), |stdout| stdout.read(&mut buffer))? > 0 {}

@@ -187,7 +187,7 @@ impl Picker {
         let first = self.sees(is_row)? - self.start;
         self.sees(|sent| sent.rsplit(" sessions").next().is_some_and(|rest| !rest.contains("reading…")))?;
         self.sees(|sent| sent.rsplit_once("sessions").is_some_and(|(_, rest)| rest.contains(SHOWN)))?;
-        // The preview of the first session comes by itself.
+        // The preview of the first session appears by itself.
         std::thread::sleep(Duration::from_millis(300));
         let mut keys = Vec::new();
         for (key, name) in KEYS {

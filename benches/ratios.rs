@@ -14,12 +14,12 @@ const SESSIONS: usize = 1_000;
 const PAIRS: usize = 7;
 /// Maximum growth of a ratio compared with the stored one.
 const LOSS: f64 = 1.3;
-/// A processor's time is counted in steps, which are much of a short run.
+/// The processor time is counted in steps, which are a large part of a short run.
 const STEP: f64 = 0.05;
 
 type Ratios = BTreeMap<String, f64>;
 
-/// Fails if a ratio is too much larger than the kept one, also when it is measured twice more: the smallest counts.
+/// Fails if a ratio is much larger than the stored one, also in two more measurements: the smallest counts.
 pub(crate) fn check(file: &Path) -> io::Result<()> {
     let kept = read(file)?;
     let mut measured = measure()?;
@@ -69,7 +69,7 @@ fn measure() -> io::Result<Ratios> {
     let mut ratios = Ratios::new();
     let mut put = |home: &Home, name: &str, args: &[&str], versus: &Versus| -> io::Result<()> {
         let times = Times::of(home, args, versus, PAIRS)?;
-        // The processor's time says more than the clock on a busy machine.
+        // On a busy machine, the processor time is more reliable than the clock.
         ratios.insert(name.to_owned(), times.ratio_of_cpu().unwrap_or_else(|| median(times.ratios)));
         Ok(())
     };

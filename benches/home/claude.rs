@@ -45,7 +45,7 @@ impl Generator {
     fn claude_of(&mut self, project: &Project, number: usize, wanted: usize) -> io::Result<String> {
         let mut session = self.claude_transcript(project, wanted)?;
         if number == 0 {
-            // Else nearly all of them would be about to be deleted, and `doctor` would have to say so of each.
+            // Otherwise nearly all of them would be about to be deleted, and `doctor` would report each.
             self.write(&self.root.join(".claude/settings.json"), r#"{"cleanupPeriodDays":36500}"#, FIRST_START)?;
         }
         if number % 10 == 3 {
@@ -95,7 +95,7 @@ impl Generator {
         }
         put(text, &format!(r#"{{"type":"atis-latch","atis":false,"sessionId":"{id}"}}"#));
         if session.version == "2.1.330" {
-            // Newer clients repeat what they send to the model.
+            // Newer clients repeat the text that they send to the model.
             for (kind, length) in [("api-request-shape", 4_000), ("api-request-blob", 900), ("api-request", 1_000)] {
                 let (at, body) = (session.tick(1), self.prose(length));
                 put(

@@ -12,7 +12,7 @@ use crate::picture::{picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// Files that name an agent because it is what they are for.
+/// Files that may name an agent, because they exist for it.
 const BY_MISSION: [&str; 1] = ["commands/backfill.rs"];
 
 #[test]
@@ -239,7 +239,7 @@ fn the_home_that_is_measured_holds_sessions_of_every_agent() {
     let measured: Vec<&str> = rows.map(|(name, _)| name).chain(["claude"]).collect();
     let unknown: Vec<_> = measured.iter().filter(|name| !names().contains(name)).collect();
     assert!(unknown.is_empty(), "benches/home/others.rs names {unknown:?}");
-    // Aider and Crush keep their sessions inside of projects, Leo none at all.
+    // Aider and Crush keep their sessions inside projects, and Leo keeps none.
     let is_left_out = |name: &str| {
         ["aider", "crush", "leo"].contains(&name) || root.join("src/agent").join(name).join("sample").is_dir()
     };

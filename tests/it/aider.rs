@@ -20,7 +20,7 @@ fn said(details: Details) -> Vec<String> {
     details.messages.expect("messages").into_iter().map(|message| message.text).collect()
 }
 
-/// Lists what is seen from a directory.
+/// Lists the sessions that are visible from a directory.
 fn seen_from(world: &World, dir: &Path, args: &[&str]) -> Vec<Session> {
     world.from(dir).rejoin([&["list", "--json"], args].concat()).code(0).sessions()
 }
@@ -160,7 +160,7 @@ fn delete_and_undo_work_but_cleanup_keeps_a_history() {
     std::fs::remove_dir_all(&app).expect("a directory that goes");
     let shown = world.rejoin(["show", &name, "--transcript"]).code(0).stdout();
     assert!(shown.contains("look") && shown.contains("ok"), "from the archive: {shown}");
-    // An archive must not say by itself which project it writes into.
+    // An archive alone must not decide which project is written to.
     let refused = world.rejoin(["restore", &name, "--keep-times"]).code(7);
     let dir = app.to_str().expect("a path");
     assert!(refused.stderr().contains(&format!("--to-store {dir}")), "{}", refused.stderr());

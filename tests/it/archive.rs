@@ -1,4 +1,4 @@
-//! `archive` and `restore`: what goes in comes out byte for byte, costs once, and no damage goes unnoticed.
+//! `archive` and `restore`: data is restored byte for byte and stored once, and no damage goes unnoticed.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -21,10 +21,10 @@ use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{Answer, NOW, World, stride};
 
-/// A directory that every machine has, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds do not differ in it.
 pub(crate) const APP: &str = "/usr/bin";
 
-/// The stores as they are: everything in the home but what this program keeps there.
+/// The stores: everything in the home except rejoin's own files.
 pub(crate) fn stores(world: &World) -> Picture {
     let mut picture = picture(&world.home());
     let own = [Path::new(".local/state"), Path::new(".local/share/rejoin")];
@@ -32,7 +32,7 @@ pub(crate) fn stores(world: &World) -> Picture {
     picture
 }
 
-/// The directories that only lead to this program's own, whose times it changes.
+/// Returns whether a directory only leads to rejoin's own, which changes its time.
 fn is_way_there(path: &Path) -> bool {
     [Path::new(""), Path::new(".local"), Path::new(".local/share")].contains(&path)
 }
@@ -48,7 +48,7 @@ fn archive_bytes(dir: &Path) -> u64 {
     files.map(|entry| entry.metadata().expect("metadata").len()).sum()
 }
 
-/// Does what an agent's own deletion, or a lost disk, does in the end.
+/// Removes all sessions, like an agent's own deletion or a lost disk.
 pub(crate) fn wipe(world: &World) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         let path = entry.expect("an entry").path();
@@ -85,7 +85,7 @@ fn assert_sound(world: &World, when: &str) {
     assert!(verdict.faults.is_empty(), "{when}: {:#?}", verdict.faults);
 }
 
-/// Archives the one session of a world, wipes the stores and brings it back.
+/// Archives the one session of a world, wipes the stores and restores it.
 #[track_caller]
 pub(crate) fn comes_back(world: &World, session: &str, entries_at_least: usize) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
@@ -321,7 +321,7 @@ fn an_archive_plan_predicts_the_state_of_every_session() {
     assert_eq!(planned, sizes(&[]));
 }
 
-/// A number that looks like any other.
+/// Returns a pseudo-random number.
 fn mix(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -399,7 +399,7 @@ fn archive_full_repairs_damage_from_the_session() {
     let hint = format!("`rejoin archive --full claude:{}` repairs what that session still has", id(1));
     let verdict = world.rejoin(["archive", "--verify"]).code(4);
     assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
-    // Nothing is read of what did not change, neither the session nor the archive.
+    // Unchanged sessions and their archived files are not read.
     let known: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((known.unchanged, known.details.stored_bytes), (1, 0));
     world.rejoin(["archive", "--verify"]).code(4);
@@ -651,7 +651,7 @@ fn undo_keeps_a_session_continued_after_its_restore() {
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), longer);
 }
 
-/// The archive but for what names a process.
+/// The archive without files that name a process.
 fn archive_of(world: &World) -> Picture {
     let mut picture = picture(&archive_dir(world));
     picture.retain(|path, _| !path.ends_with("lock"));
@@ -661,7 +661,7 @@ fn archive_of(world: &World) -> Picture {
     picture
 }
 
-/// Every session can be had from the archive, as it was before the run or as it is after it.
+/// Asserts that every session can be restored from the archive, in its state before or after the run.
 fn nothing_is_lost(world: &World, when: &str) {
     assert_sound(world, when);
     let known = archived(world);
@@ -694,7 +694,7 @@ fn a_killed_archive_is_whole_and_the_next_run_completes_it() {
         assert_same(&before, &stores(&world), &format!("after {fault}"));
         nothing_is_lost(&world, &format!("after {fault}"));
         world.rejoin(["archive", "--every"]).code(0);
-        // A manifest names the time and the home, which is another one in each world.
+        // A manifest contains the time and the home, which differ in each world.
         let names = |picture: &Picture| -> Vec<_> {
             let paths = picture.keys().filter(|path| path.extension().is_none_or(|ending| ending != "json"));
             paths.cloned().collect()
@@ -727,7 +727,7 @@ fn a_failing_system_call_during_archive_loses_nothing() {
     }
 }
 
-/// A home whose sessions are in the archive alone.
+/// A home whose sessions are only in the archive.
 fn lost_world() -> World {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("tool-results/a.txt", "a"));

@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-/// An exchange: what was asked in a directory, and what was answered.
+/// An exchange: the question in a directory, and the answer.
 fn exchange(dir: &Path, asked: &str, answered: &str) -> Value {
     let workspace = json!({"workspace_folders": [{"repository_root": dir, "folder_root": dir}]});
     let request = json!([{"type": 0, "text_node": {"content": asked}}, {"type": 4, "ide_state_node": workspace}]);
@@ -19,7 +19,7 @@ fn exchange(dir: &Path, asked: &str, answered: &str) -> Value {
     json!({"exchange": exchange, "completed": true, "finishedAt": "2026-02-01T10:05:00.000Z"})
 }
 
-/// Writes a session as Auggie does, in lines, with what it says behind its conversation.
+/// Writes a session as Auggie does, in lines, with fields after its conversation.
 fn write(home: &Path, id: &str, history: &[Value], behind: &[(&str, &str)]) -> PathBuf {
     let path = home.join(format!(".augment/sessions/{id}.json"));
     let mut members = vec![

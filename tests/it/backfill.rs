@@ -1,4 +1,4 @@
-//! `backfill`: what is recorded, on which evidence, and what is left alone.
+//! `backfill`: the recorded directories, the evidence for them, and the files left alone.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};

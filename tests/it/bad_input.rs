@@ -17,7 +17,7 @@ use crate::world::{World, tries_every_case};
 /// The most memory that the program may use.
 const MAX_KIB: u64 = 64 * 1024;
 
-/// Returns the size of the largest files: 2 GiB, or 256 MiB in the sample, which is still too much for the memory.
+/// Returns the size of the largest files: 2 GiB, or 256 MiB in the sample, which still exceeds the memory limit.
 fn huge() -> u64 {
     if tries_every_case() { 2 << 30 } else { 256 << 20 }
 }
@@ -69,7 +69,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     bad.extend([home.join(".amplifier/server/slack-sessions.json"), home.join(".claude/sessions/7.json")]);
     bad.extend([amplifier.join("-c"), claude.join("-c")]);
 
-    // FIFOs where files should be: opening one would wait for ever.
+    // FIFOs in place of files: opening one would block forever.
     let fifos = [
         claude.join("-c").join(format!("{}.jsonl", id(8))),
         world
@@ -86,7 +86,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     bad.extend(fifos.iter().cloned());
     bad.push(amplifier.join("-fifo"));
 
-    // Links that lead round in circles, or out of the store.
+    // Circular links, and links out of the store.
     link(&claude, &claude.join("-loop"));
     link(&claude.join("-loop2"), &claude.join("-loop2"));
     link(Path::new("/etc/passwd"), &claude.join("-c").join(format!("{}.jsonl", id(11))));
@@ -306,7 +306,7 @@ fn move_to_an_overlong_name_is_refused_without_traces() {
     let from = world.dir("app");
     world.add(Amplifier::session(id(1)).in_dir(&from).session_info(&from).turn("a", "b"));
     world.add(Claude::session(id(2)).in_dir(&from).turn("a", "b"));
-    // One name that is too long, and many of which an agent makes one.
+    // One name that is too long, and many parts from which an agent makes one name.
     for (to, is_possible) in [("x".repeat(300), false), ([&*"x".repeat(100); 3].join("/"), true)] {
         let map = format!("{}={}/{to}", from.display(), world.root().display());
         for how in ["--dry-run", "--yes"] {

@@ -1,13 +1,13 @@
-//! The awkward home that other tools were tried on: one id in several places, and what else makes a resume go wrong.
+//! The awkward home of a comparison with other tools: one id in several places, and other causes of a wrong resume.
 //!
-//! Each row of that trial is a test: the right answer or the right refusal, exit code and JSON.
+//! Each row of that comparison is a test: the right answer or the right refusal, exit code and JSON.
 
 use crate::contract::{self, Agent, Compared};
 use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
 use crate::terminal::shell;
 use crate::world::{Launch, World};
 
-/// One id three times: twice in Claude Code, where the copies went different ways, and once in Amplifier.
+/// One id three times: twice in Claude Code, as diverged copies, and once in Amplifier.
 fn one_id_three_times(order: &[usize]) -> World {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
@@ -186,7 +186,7 @@ fn torn_empty_and_sidechain_files_are_recognized() {
     world.add(Claude::session(id(2)).in_dir(&dir));
     world.add(Claude::session(id(3)).in_dir(&dir).title("only a name"));
     world.add(Claude::session(id(4)).in_dir(&dir).turn("x", "y").flat_subagent("agent-1a2b3c4d", "look", "seen"));
-    // A directory whose transcript is gone, and a transcript that another agent's configuration file does not know.
+    // A directory whose transcript is missing, and a transcript that another agent's configuration file does not list.
     let orphan =
         world.add(Claude::session(id(5)).in_dir(&dir).turn("x", "y").subagent("agent-5e6f7a8b", "look", "seen"));
     std::fs::remove_file(orphan).expect("a file to remove");

@@ -1,4 +1,4 @@
-//! `cleanup` and `pin`: what goes is just what should, and comes back whole, wherever it was cut off.
+//! `cleanup` and `pin`: exactly the right sessions are removed, and can be restored whole after any interruption.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -26,7 +26,7 @@ pub(crate) fn stores(world: &World) -> Picture {
     picture_of_stores(&world.home())
 }
 
-/// Writes a fixture as if it had been written on another day; all fixtures begin on one.
+/// Writes a fixture with the date of another day; all fixtures begin on one day.
 #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
 fn add_on(world: &World, day: &str, fixture: impl Fixture) {
     let scratch = tempfile::tempdir().expect("a directory");
@@ -128,7 +128,7 @@ fn cleanup_removes_only_old_sessions_and_undo_restores_all() {
     let undone: Undo = answer.json();
     assert_eq!((undone.done, undone.refused), (OLD as u64 * families, 0));
     assert_same(&before, &stores(&world), "after undo");
-    // Claude Code would sweep what is 28 days old with a period of 20.
+    // Claude Code would delete a session that is 28 days old with a period of 20.
     assert_eq!(undone.warnings.len(), 1, "{:?}", undone.warnings);
     assert!(undone.warnings[0].starts_with("claude will delete 6 of these sessions"), "{:?}", undone.warnings);
     assert!(answer.stderr().contains("cleanupPeriodDays"), "{}", answer.stderr());
@@ -239,12 +239,12 @@ fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
     // Its file was changed half an hour ago.
     world.add(old(23));
     touch(&file(23), "2026-03-01T11:30:00Z");
-    // Its last time is still to come.
+    // Its last time is in the future.
     world.add(Claude::session(id(24)).in_dir(APP).at("2026-03-02T10:00:00Z").turn("x", "y"));
-    // Nothing in it can be read.
+    // No line in it can be read.
     put(&file(25), "neither JSON\nnor anything else\n");
     touch(&file(25), "2025-11-01T10:00:00Z");
-    // A session that came from it is new.
+    // A child session of it is new.
     world.add(old(26));
     let fork = Claude::session(id(27)).in_dir(APP).at("2026-02-20T10:00:00Z").fork_of(&id(26)).turn("x", "y");
     world.add(fork.then_on_its_own().turn("more", "ok"));
@@ -329,7 +329,7 @@ fn cleanup_refuses_a_likely_mistake() {
     }
     let shown: Cleanup = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d", "--json"]).code(7).json();
     assert_eq!((shown.details.refused, shown.planned), (Some(Guard::Clock), 9));
-    // One of another agent, and most of the rest.
+    // All sessions of another agent, and most of the others.
     world.add(Jido::session(id(21)));
     assert_eq!(
         world
@@ -358,7 +358,7 @@ hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove them a
 
 #[test]
 fn an_hour_more_or_less_in_a_year_changes_nothing() {
-    // The day on which clocks in Europe go forward, and the day after a leap day.
+    // The day on which clocks in Europe change to summer time, and the day after a leap day.
     for (now, zone, goes, stays) in [
         ("2026-03-29T03:30:00+02:00", "Europe/Berlin", "2026-02-27T01:29:00Z", "2026-02-27T01:31:00Z"),
         ("2026-10-25T02:30:00+01:00", "Europe/Berlin", "2026-09-25T01:29:00Z", "2026-09-25T01:31:00Z"),
@@ -366,7 +366,7 @@ fn an_hour_more_or_less_in_a_year_changes_nothing() {
     ] {
         let world = World::new();
         for (n, at) in [(1, goes), (2, stays), (3, stays)] {
-            // A record a minute; one decides.
+            // One record per minute; one decides.
             world.add(Claude::session(id(n)).in_dir(APP).at(at).prompt("x"));
         }
         let call = world.with("REJOIN_NOW", now).with("TZ", zone);
@@ -435,7 +435,7 @@ fn pins_are_shown_and_removed_again() {
 
 #[test]
 fn cleanup_keeps_a_session_continued_after_its_scan() {
-    // The lock is held while the plan is already made, so that there is time to be in the way.
+    // The lock is held while the plan is already made, so that there is time to interfere.
     for (what, expected) in
         [("append", "used in the meantime"), ("start", "in use by process"), ("subagent", "changed")]
     {
@@ -490,7 +490,7 @@ fn cleanup_touches_nothing_outside_the_store() {
     // A hard link has another name elsewhere.
     let transcript = root.join("projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(3)));
     std::fs::hard_link(&transcript, outside.join("other name")).expect("a link");
-    // A project's name holds a newline, and a file's too.
+    // A project's name contains a newline, and so does a file's.
     let odd = Claude::session(id(4)).in_dir("/odd\nname").filed_under("-odd\nname").at("2025-11-01T10:00:00Z");
     world.add(odd.turn("x", "y").side_file("tool-results/odd\nname.txt", "z"));
     age_tree(&world.home());
@@ -570,7 +570,7 @@ fn sessions_of_real_clients_are_removed_and_restored_whole() {
         let main = left.iter().filter(|session| session.kind != Kind::Subagent);
         assert_eq!(main.count() as u64, kept, "{agent}: {:?}", done.details.kept);
         assert!(!left.iter().any(|session| done.ids().contains(&session.id.as_str())), "{agent}");
-        // Nothing that no session owns went with them.
+        // No other files were removed.
         let gone: Vec<PathBuf> = before.keys().filter(|path| !stores(&world).contains_key(*path)).cloned().collect();
         let is_memory = |path: &PathBuf| path.iter().any(|part| part == "memory" || part == "settings.json");
         assert!(!gone.iter().any(is_memory), "{agent}: {gone:#?}");

@@ -1,4 +1,4 @@
-//! `cleanup --archive`: what goes is in the archive first, whatever happens in between.
+//! `cleanup --archive`: removed sessions are in the archive first, whatever happens in between.
 
 use std::path::Path;
 
@@ -108,13 +108,13 @@ fn a_session_with_a_current_archived_state_counts_as_kept() {
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
     world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(refused(&world), None);
-    // An archive that is damaged keeps nothing.
+    // A damaged archive does not count as one.
     let blobs = world.home().join(".local/share/rejoin/archive/blobs");
     let aside = world.root().join("blobs");
     std::fs::rename(&blobs, &aside).expect("blobs that go");
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
     std::fs::rename(&aside, &blobs).expect("blobs that come back");
-    // Nor does an old state of what has changed since.
+    // An old state of a session that has changed since does not count, either.
     for n in 11..=16 {
         let path = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(n)));
         let text = std::fs::read_to_string(&path).expect("a transcript");

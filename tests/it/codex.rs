@@ -195,7 +195,7 @@ fn kinds_follow_from_the_first_record_and_the_place() {
 
 #[test]
 fn a_copied_history_does_not_change_the_identity_of_a_session() {
-    // Older forks and sub-agents hold their parent's records, its first one too.
+    // Older forks and sub-agents contain their parent's records, including its first one.
     let parents = json!({"id": id(9), "cwd": "/home/ana/other", "source": "exec", "git": {"branch": "theirs"}});
     let session = Codex::session(id(1)).fork_of(&id(9)).record("session_meta", parents).turn("x", "y");
     let session = one(session);
@@ -223,7 +223,7 @@ fn a_huge_first_line_hides_no_fields_before_its_instructions() {
         assert_eq!((session.launch_path(), session.start_dir.as_deref()), (app.to_str(), app.to_str()), "{bytes}");
         assert_eq!((session.created_at.as_deref(), counts(&session)), (Some(START), (Some(2), Some(2))), "{bytes}");
         assert!(session.health.is_empty() && session.resumable, "{bytes}: {:?}", session.health);
-        // A title apart from the prompt would be a name; there is none.
+        // A title other than the prompt would be a name; there is none.
         assert_eq!(session.title, None);
     }
 }
@@ -434,7 +434,7 @@ fn names_in_any_form_stop_nothing() {
     assert_eq!(only(&world).title.as_deref(), Some("Named"));
 }
 
-/// Codex's database adds to what the rollouts say.
+/// Facts that Codex's database adds to the rollouts.
 #[cfg(feature = "sqlite")]
 mod database {
     use super::*;
@@ -618,7 +618,7 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        // Another test may start a child in this moment, which would keep a file that is only closed here.
+        // Another test may start a child at this moment, which would keep the file open after it is closed here.
         self.0.unlock().expect("an end");
     }
 }
@@ -758,7 +758,7 @@ fn a_thread_that_was_rewound_is_one_session() {
     assert!(other.contains("second") && other.contains("three") && !other.contains("fourth"), "{other}");
     let found = world.rejoin(["search", "later", "--json"]).code(0).stdout();
     assert!(found.contains("\"branch\":2"), "{found}");
-    // Everything goes, is archived and comes back together.
+    // All parts are archived, removed and restored together.
     world.rejoin(["archive", &id(1)]).code(0);
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     assert!(files.iter().all(|file| !file.exists()));

@@ -66,7 +66,7 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
         let screen = seat.shows_what(is_there).screen().contents();
         let line = screen.lines().rev().find(|line| line.contains(typed)).unwrap_or_default();
         assert!(!line.contains(":--"), "{shell}: {line}");
-        // Away with the line, before the next one is typed.
+        // Removes the line before the next one is typed.
         seat.types("\x15");
         seat.shows_what(|screen| !is_there(screen));
     }

@@ -1,4 +1,4 @@
-//! The config file: what it changes, what wins over it, what is said of a wrong one; and `config`.
+//! The config file: its effects, the options that override it, the errors for a wrong one; and `config`.
 
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::PathBuf;

@@ -42,7 +42,7 @@ fn add_index(world: &World, ids: &[String]) {
     put(&path(world, "sessions"), json!(ids.iter().map(entry).collect::<Vec<_>>()).to_string());
 }
 
-/// Does what `touch` does, a little later each time.
+/// Like `touch`, a little later each time.
 fn touch(path: &Path, seconds: u64) {
     let file = std::fs::File::options().write(true).open(path).expect("a file");
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_769_990_000 + seconds)).expect("a time");

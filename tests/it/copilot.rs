@@ -1,4 +1,4 @@
-//! Copilot CLI's sessions: what their files say, who has them open, and how they are resumed.
+//! Copilot CLI's sessions: the contents of their files, the processes that use them, and their resume.
 
 use std::fs::File;
 use std::path::Path;
@@ -175,7 +175,7 @@ fn a_session_is_live_while_its_lock_is_held() {
     drop(hold);
     assert_eq!(liveness(), Liveness::Idle);
 
-    // Without the file that is kept locked, only the process can be asked.
+    // Without the locked file, only the process is evidence.
     std::fs::remove_file(dir.join("inuse.4242.hold")).expect("a file");
     std::fs::remove_file(dir.join("inuse.4242.lock")).expect("a file");
     put(&dir.join(format!("inuse.{}.lock", std::process::id())), "");
@@ -214,7 +214,7 @@ fn another_home_of_the_client_is_a_store_and_is_named_to_it() {
     assert!(chosen.resume.unset.is_empty());
     assert_eq!(chosen.resume.set.get("COPILOT_HOME").map(String::as_str), other.to_str());
     assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1, "without the variable");
-    // A home that is named has its own store, whatever the variable says.
+    // A named home has its own store, regardless of the variable.
     let home = world.home();
     let args = ["--home", home.to_str().expect("a path"), "list", "--json"];
     assert_eq!(world.with("COPILOT_HOME", &other).rejoin(args).code(0).sessions().len(), 1);

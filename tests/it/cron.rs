@@ -17,7 +17,7 @@ fn world() -> World {
     world
 }
 
-/// Returns the command of a verb's crontab line in docs/scheduling.md: what follows the five fields of time.
+/// Returns the command of a crontab line in docs/scheduling.md: the text after the five fields of time.
 fn crontab_command(verb: &str) -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scheduling.md")).expect("a page");
     let program = format!("rejoin {verb}");

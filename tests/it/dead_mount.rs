@@ -1,4 +1,4 @@
-//! Directories on mounts whose server does not answer: nothing waits for them, and nothing takes them for gone.
+//! Directories on mounts whose server does not answer: no command waits for them, or takes them for missing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ fn world() -> (World, Vec<PathBuf>) {
     (world, points)
 }
 
-/// Links at every level of the stores, none of which adds a session or hides one.
+/// Links at every level of the stores, which neither add a session nor hide one.
 fn link_stores(world: &World, points: &[PathBuf]) {
     let home = world.home();
     let link = |target: &Path, name: &str| {
@@ -65,7 +65,7 @@ fn link_stores(world: &World, points: &[PathBuf]) {
     link(Path::new("../.claude/projects"), ".claude-work/projects");
     link(&home.join(".claude"), ".claude-same");
     link(Path::new(&claude_slug(world.root().join("gone"))), ".claude/projects/-another-name");
-    // Circles, and links that lead nowhere.
+    // Circular and dangling links.
     link(Path::new(".."), ".claude/projects/-circle");
     link(Path::new("-there"), ".claude/projects/-back");
     link(Path::new("-back"), ".claude/projects/-there");
@@ -93,7 +93,7 @@ fn mounted(points: &[PathBuf], left: Left) -> Option<Vec<DeadMount>> {
 /// Variables of a run.
 type Variables = Vec<(&'static str, PathBuf)>;
 
-/// Returns every command, with paths on dead mounts wherever it takes one.
+/// Returns every command, with paths on dead mounts for each path argument.
 fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     let net = |n: u32| world.root().join(format!("net/{n}"));
     let below = |n: u32| net(n).join("app").to_string_lossy().into_owned();

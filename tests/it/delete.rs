@@ -1,4 +1,4 @@
-//! `delete`: the sessions that are named, with their sub-agents and all that belongs to them, or none.
+//! `delete`: removes the named sessions with their sub-agents and belongings, or none.
 
 use serde_json::json;
 
@@ -86,7 +86,7 @@ hint: see the plan with `rejoin delete 00000001-aaaa-4aaa-8aaa-000000000001 --dr
     std::fs::remove_dir_all(world.home().join(".claude/sessions")).expect("a directory");
     let after = stores(&world);
     let differences = crate::picture::differences(&before, &after);
-    // The directory of registrations came and went.
+    // The directory of registrations was removed and created again.
     assert!(differences.iter().all(|line| line == ".claude differs in time"), "{differences:?}");
 }
 

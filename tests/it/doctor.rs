@@ -13,12 +13,12 @@ use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{Amplifier, Claude, Jido, Leo, claude_slug, id, make_fifo, put};
 use crate::world::{Answer, World, start_of};
 
-/// Makes one check and prints the findings as lines.
+/// Runs one check and prints the findings as lines.
 fn check(world: &World, code: &str) -> Answer {
     world.rejoin(["doctor", "--check", code, "--format", "ndjson"])
 }
 
-/// Makes one check and returns what was found.
+/// Runs one check and returns the findings.
 #[track_caller]
 fn found(world: &World, code: &str) -> Vec<Finding> {
     world.rejoin(["doctor", "--check", code, "--json"]).json::<DoctorReport>().findings
@@ -199,7 +199,7 @@ fn an_ambiguous_short_id_of_amplifier_is_reported() {
     for (name, at) in [("beefbeef-1111", "2026-02-01T10:00:00Z"), ("beefbeef-2222", "2026-02-03T10:00:00Z")] {
         world.add(Amplifier::session(name).in_dir(&app).at(at).turn("x", "y"));
     }
-    // It looks in one project only, and these are not what it would look for.
+    // It searches one project only, and these do not match.
     world.add(Amplifier::session("beefbeef-3333").in_dir(world.dir("other")).turn("x", "y"));
     world.add(Amplifier::session("beefbeef").in_dir(&app).turn("x", "y"));
     check(&world, "ambiguous-prefix").code(4).stdout_eq(str![[r#"
@@ -434,7 +434,7 @@ fn a_directory_without_a_transcript_is_reported_and_kept() {
     let moved = world.home().join(".claude/projects").join(claude_slug(world.dir("shop")));
     std::fs::create_dir(&moved).expect("a project");
     std::fs::rename(&left, moved.join(left.file_name().expect("a name"))).expect("a move");
-    // A client that runs may have made the directory just now.
+    // A running client may have created the directory just now.
     put(&world.home().join(".claude/projects/-new").join(id(3)).join("custom-title.json"), "{}");
     let new = world.home().join(".claude/projects/-new").join(id(3)).join("custom-title.json");
     std::fs::write(new, "{}").expect("a file of this moment");

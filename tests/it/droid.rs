@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-/// The first record of a session, with whatever else it says.
+/// The first record of a session, with additional fields.
 fn start(dir: &Path, more: &Value) -> Value {
     let mut record =
         json!({"type": "session_start", "id": ID, "title": "New Session", "owner": "ana", "version": 2, "cwd": dir});
@@ -88,7 +88,7 @@ fn first_record_folder_and_settings_give_the_kind() {
     make("btw", "g-question", json!({"parent": "a-plain"}), tag("btw-fork"));
     make("", "h-old", json!({}), json!({}));
     write(&world.home(), "-w-app", "i-unused", &[start(&app, &json!({}))]);
-    // No folder of a project, as it looks for one.
+    // Not in a folder of a project, as it searches for one.
     write(&world.home(), "other", "j-nothing", &[start(&app, &json!({})), typed(1, "look")]);
     let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     listed.sort_by(|a, b| a.id.cmp(&b.id));

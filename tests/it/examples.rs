@@ -21,7 +21,7 @@ use crate::world::World;
 /// The placeholder for every fingerprint of a plan, which depends on the path of the home.
 const FINGERPRINT: &str = "d9f0df13c525";
 
-/// An example, and where it is.
+/// An example, and its place.
 struct Block {
     line: usize,
     language: String,
@@ -36,7 +36,7 @@ struct Block {
 struct Note {
     /// The exit codes other than 0, in order.
     exits: Vec<i32>,
-    /// The home is as the block before has left it.
+    /// Set to keep the home of the block before.
     goes_on: bool,
     /// It is run in the checkout and not in the home.
     from_a_clone: bool,
@@ -117,17 +117,17 @@ impl Run {
         Self { world: sample_home(), fingerprint: String::new(), exits: Vec::new() }
     }
 
-    /// Gets ready for a block, which begins at home.
+    /// Prepares for a block, which begins at home.
     fn begin(&mut self) {
         self.exits.clear();
         drop(std::fs::remove_file(self.world.root().join("place")));
     }
 
-    /// Types a command line and returns what the terminal shows.
+    /// Types a command line and returns the output of the terminal.
     fn types(&mut self, block: &Block, shell: &str, line: &str) -> String {
         let home = self.world.home();
         let dir = if block.note.from_a_clone { Path::new(env!("CARGO_MANIFEST_DIR")) } else { &home };
-        // The next command starts where this one has gone.
+        // The next command starts in the directory in which this one ended.
         let place = self.world.root().join("place");
         let start = std::fs::read_to_string(&place).unwrap_or_default();
         let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
@@ -175,7 +175,7 @@ impl Run {
         Ok(text)
     }
 
-    /// Types the commands of a block and returns them with what they print.
+    /// Types the commands of a block and returns them with their output.
     fn session(&mut self, block: &Block) -> String {
         let mut text = String::new();
         let mut lines = block.text.lines();
@@ -210,7 +210,7 @@ enum Json {
 }
 
 impl Json {
-    /// Writes it with line breaks where it does not fit on a line, `before` columns of which are taken. A list of plain
+    /// Writes JSON with line breaks if it does not fit on a line, of which `before` columns are used. A list of plain
     /// values stays on one line.
     fn lines(&self, depth: usize, before: usize) -> String {
         /// The longest line.
@@ -263,13 +263,13 @@ impl Json {
     }
 }
 
-/// Puts line breaks into JSON.
+/// Adds line breaks to JSON.
 fn pretty(json: &str) -> String {
     serde_json::from_str::<Json>(json).map_or_else(|_| json.to_owned(), |json| json.lines(0, 0))
 }
 
-/// Returns a text without what depends on the machine and the directory of the test: how large the manifests in the archive
-/// are, and the fingerprints of plans.
+/// Returns a text without the parts that depend on the machine and the directory of the test: the sizes of manifests in
+/// the archive, and the fingerprints of plans.
 fn steady(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let is_number = |word: &&str| word.trim_matches(['(', ',']).parse::<f64>().is_ok();
@@ -298,7 +298,7 @@ fn missing_program(block: &Block) -> Option<&'static str> {
     ["jq", "zstd"].into_iter().find(is_missing)
 }
 
-/// Runs the blocks of a page and returns what is wrong, and which are not run.
+/// Runs the blocks of a page and returns the faults, and the blocks that were not run.
 #[expect(clippy::disallowed_macros, reason = "a test says what it leaves out")]
 fn check(page: &Path) -> (Vec<String>, Vec<String>) {
     let name = page.to_str().expect("a name in UTF-8");
@@ -428,7 +428,7 @@ fn every_link_of_the_documentation_leads_somewhere() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// Returns the names by which the headings of a page are linked to.
+/// Returns the anchors of a page's headings.
 fn anchors(page: &str) -> impl Iterator<Item = String> {
     let headings = page.lines().filter(|line| line.starts_with('#')).filter_map(|line| line.split_once(' '));
     headings.map(|(_, heading)| {

@@ -273,7 +273,8 @@ fn stores_archive_and_trash_are_refused_by_any_path() {
         }
         assert!(!target.exists() && !place.join("page.html").exists(), "{}", place.display());
     }
-    // A file that is a link to a transcript is refused, and one that shares its bytes takes another name's place alone.
+    // A file that is a link to a transcript is refused, and one that shares its bytes is replaced without affecting the
+    // other name.
     let before = std::fs::read(&transcript).expect("a transcript");
     std::os::unix::fs::symlink(&transcript, &link).expect("a link");
     world.rejoin(["export", &id(1), "-o", link.to_str().expect("a path"), "--overwrite"]).code(2);
@@ -369,7 +370,7 @@ fn a_record_that_is_too_long_is_not_left_out_without_a_word() {
     assert!(shown.contains("[a record of more than 8 MiB, which is left out]") && shown.contains("here"), "{shown}");
 }
 
-/// Asks a real browser what becomes of a page; `None` where there is none.
+/// Returns a page as a real browser renders it; `None` if there is no browser.
 fn in_a_browser(page: &Path, home: &Path, options: &[&str]) -> Option<String> {
     let run = |program: &str| {
         let mut command = Command::new(program);

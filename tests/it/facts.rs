@@ -12,7 +12,7 @@ use crate::agents::NEEDS_SQLITE;
 use crate::contract::{Kind, Session, names};
 use crate::world::World;
 
-/// Returns the folder of a client's data, if it is there.
+/// Returns the folder of a client's data, if it exists.
 pub(crate) fn corpus(agent: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(agent);
     folder.join("facts.jsonl").is_file().then_some(folder)

@@ -1,4 +1,4 @@
-//! Nothing is lost when two things go wrong at once, and nothing is acted on that is not understood.
+//! Two simultaneous faults lose no data, and unknown state is not acted on.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::picture::{Picture, picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::{World, is_tried, start_of};
 
-/// A directory that every machine has, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
 
 /// In a sample, the first point and every 5th one are tried. The explorer tries a fault at each point.
@@ -26,7 +26,7 @@ fn points() -> impl Iterator<Item = usize> {
     (1..).filter(|point| *point == 1 || is_tried(*point, STRIDE))
 }
 
-/// Runs a scenario with `kill:1`, `kill:2` and so on, until it says that the point was not reached.
+/// Runs a scenario with `kill:1`, `kill:2` and so on, until it returns that the point was not reached.
 #[track_caller]
 pub(crate) fn killed_at_every_point(at_least: usize, mut scenario: impl FnMut(&str, usize) -> bool) {
     let beyond = points().find(|point| !scenario(&format!("kill:{point}"), *point));
@@ -402,7 +402,7 @@ fn a_directory_of_any_depth_is_removed_and_restored() {
     assert_eq!((side.exists(), found().as_str()), (false, "1"));
     world.rejoin(["undo"]).code(0);
     assert_eq!((side.exists(), found().as_str()), (true, "1"));
-    // Its path is longer than a system takes, so that it is left alone, and that is said.
+    // Its path is longer than the system allows, so that it is left alone and reported.
     let archived = world.rejoin(["archive", &id(1)]).code(3);
     assert!(archived.stdout().contains("failed"), "{}", archived.stdout());
     world.rejoin(["delete", &id(1), "--permanent", "--yes"]).code(0);

@@ -82,7 +82,7 @@ fn members_of_a_team_are_sub_agents_of_its_lead() {
     assert!(plan.contains("1 session with 2 sub-agents would be removed"), "{plan}");
 }
 
-/// Codex's list of its sessions: id, name, file and whether it is archived.
+/// Writes Codex's list of its sessions: id, name, file and a flag for archived ones.
 #[cfg(feature = "sqlite")]
 fn codex_list(path: &Path, rows: &[(&str, &str, &Path, bool)]) {
     std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
@@ -247,7 +247,7 @@ fn chats_that_were_saved_in_gemini_are_sessions() {
     let refused = world.rejoin(["resume", &format!("gemini:old@{gone}"), "--print"]).code(7).stderr();
     assert!(refused.contains("unknown"), "{refused}");
 
-    // No age makes it go, and deleting it leaves everything else.
+    // No age makes cleanup remove it, and deleting it leaves everything else.
     let kept =
         world.rejoin(["cleanup", "--any-age", "--allow-all", "--exclude", &id(1), "--yes", "--json"]).code(0).stdout();
     assert!(kept.contains(r#""reason":"undated","sessions":2"#), "{kept}");

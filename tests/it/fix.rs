@@ -1,4 +1,4 @@
-//! `doctor --fix` and `dedupe`: what is mended is silent afterwards, and comes back whole, wherever it was cut off.
+//! `doctor --fix` and `dedupe`: a repaired finding is gone, and undo restores everything after any interruption.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use crate::terminal::Seat;
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{World, start_of, stride};
 
-/// A directory that every machine has, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
 
-/// A home with each finding that can be mended, and one that needs a decision.
+/// A home with each finding that can be repaired, and one that needs a decision.
 fn world() -> World {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     // It has no session-info.json.
     world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
-    // A resume from elsewhere left a directory with newer events, and another with events that are known.
+    // A resume from elsewhere left a directory with newer events, and another one with known events.
     let own = event("2026-02-01T10:00:00.000+00:00", "start");
     let session = Amplifier::session(id(2)).in_dir(APP).session_info(APP).turn("x", "y");
     world.add(session.file("events.jsonl", &own));
@@ -30,7 +30,7 @@ fn world() -> World {
         let dir = world.home().join(".amplifier/projects").join(slug).join("sessions").join(id(2));
         put(&dir.join("events.jsonl"), events);
     }
-    // One copy is the beginning of the other, one is the same, and one went its own way.
+    // One copy is the beginning of the other, one is equal, and one diverged.
     let whole = |n| Claude::session(id(n)).in_dir(APP).turn("add a test", "Added.").turn("and another", "Done.");
     world.add(whole(3).subagent("agent-a1", "look", "ok"));
     let start = Claude::session(id(3)).in_dir(APP).turn("add a test", "Added.");
@@ -40,7 +40,7 @@ fn world() -> World {
     world.add(whole(5));
     let stray = Claude::session(id(5)).in_dir(APP).turn("add a test", "Added.").turn("no", "Undone.");
     world.add(stray.filed_under("-somewhere-else"));
-    // A transcript is gone and has left a result of a tool behind; a writer died; a record was never removed.
+    // A transcript is missing, and its tool result remains; a writer died; a record was never removed.
     put(&world.home().join(".claude/projects/-usr-bin").join(id(6)).join("tool-results/a.txt"), "a result");
     let sessions = world.home().join(".amplifier/projects/-usr-bin/sessions");
     put(&sessions.join(id(1)).join("metadata_abc.tmp"), "{");
@@ -61,7 +61,7 @@ fn findings(world: &World) -> Vec<Finding> {
     world.rejoin(["doctor", "--json"]).json::<DoctorReport>().findings
 }
 
-/// The stores after a fix, but for the time of a file that it made.
+/// The stores after a fix, without the time of a file that it created.
 fn fixed(world: &World) -> Picture {
     let mut stores = stores(world);
     let new = Path::new(".amplifier/projects/-usr-bin/sessions").join(id(1)).join("session-info.json");
@@ -122,7 +122,7 @@ fn stale_records_broken_files_and_registrations_are_repaired() {
         findings(world).into_iter().map(|finding| finding.code).filter(|code| codes.contains(&code.as_str())).collect()
     };
     assert_eq!(of_codes(&world).len(), 3);
-    // Each remedy by itself is run to silence, as it is given.
+    // Each remedy by itself removes its finding.
     for finding in findings(&world).iter().filter(|finding| finding.repair.is_some()) {
         let remedy: Vec<&str> = finding.remedy.split(' ').skip(1).collect();
         world.rejoin(&remedy).code(0);
@@ -384,7 +384,7 @@ fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
 fn an_interrupted_run_is_reported_and_its_remedy_silences_it() {
     let world = world();
     let before = stores(&world);
-    // Somewhere in the middle of it.
+    // Killed in the middle.
     assert!(world.with("REJOIN_FAULT", "kill:40").rejoin(["doctor", "--fix"]).was_killed());
     let found: Vec<Finding> =
         world.rejoin(["doctor", "--check", "interrupted-run", "--json"]).code(4).json::<DoctorReport>().findings;
@@ -462,7 +462,7 @@ fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
             written
         })
     };
-    // A machine with much to do may keep the agent from writing for as long as a run takes; then the copy goes, whole.
+    // A busy machine may keep the agent from writing during a whole run; then the copy is removed, complete.
     let went = (0..10)
         .any(|_| world.rejoin(["dedupe", &id(4), "--keep", "1", "--yes"]).code_is_one_of(&[0, 3]).exit() == Some(0));
     stop.store(true, std::sync::atomic::Ordering::Relaxed);

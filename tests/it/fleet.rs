@@ -1,4 +1,4 @@
-//! contrib/fleet: what each host writes for the engines that query a thousand of them.
+//! contrib/fleet: the files that each host writes for the engines that query a thousand hosts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

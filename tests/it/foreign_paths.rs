@@ -1,4 +1,5 @@
-//! Directories of Windows, seen from here: absolute, never looked for below the caller's directory, and compared as there.
+//! Directories of Windows, seen from here: absolute, never searched for below the caller's directory, and compared as
+//! on Windows.
 
 use std::path::Path;
 

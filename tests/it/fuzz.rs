@@ -34,11 +34,11 @@ const MAX_TICKS: u64 = 100;
 /// The session or agent that a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owner {
-    /// One session, by agent and id; its sub-agents go with it.
+    /// One session, by agent and id, with its sub-agents.
     Session(&'static str, String),
     /// Every session of an agent.
     Agent(&'static str),
-    /// None; at most whether a session is pinned.
+    /// No session; at most, pins may change.
     Nobody,
 }
 
@@ -77,7 +77,7 @@ impl Arena {
         let new =
             new.filter(|path| !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm"));
         for path in new {
-            // A registry is made with the first session, and is about every other as well.
+            // A registry is created with the first session, and covers every other as well.
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let is_shared = name.ends_with(".db")
                 || matches!(name, "projects.json" | "kimi.json" | ".project_root" | "sessions.json");
@@ -274,7 +274,7 @@ impl Arena {
         let mut stdin = child.stdin.take().expect("a pipe");
         let (mut stdout, mut stderr) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
         let ran = std::thread::scope(|scope| {
-            // A program that does not read to the end closes the pipe, which is its right.
+            // A program that does not read to the end may close the pipe.
             scope.spawn(move || std::io::Write::write_all(&mut stdin, input));
             let read = |from: &mut dyn std::io::Read| {
                 let mut bytes = Vec::new();
@@ -427,7 +427,7 @@ impl Arena {
     }
 }
 
-/// Gives a column of one row an odd value, or takes the row away; returns whose row it was.
+/// Sets a column of one row to an odd value, or removes the row; returns the owner of the row.
 #[cfg(feature = "sqlite")]
 fn damage_row(path: &Path, owner: &Owner, random: &mut Random) -> Result<Owner, String> {
     let connection = rusqlite::Connection::open(path).map_err(|error| error.to_string())?;
@@ -486,7 +486,7 @@ pub(crate) fn has_ended(pid: u32) -> bool {
     waitid(WaitId::Pid(pid), options).expect("a child").is_some()
 }
 
-/// Returns the most memory that a process took so far, in KiB; 0 until it runs its own program.
+/// Returns the peak memory of a process so far, in KiB; 0 until it runs its own program.
 ///
 /// Until then it shares the memory of this test process, whose peak would be taken for its own.
 pub(crate) fn peak_of(pid: u32) -> u64 {
@@ -499,7 +499,7 @@ pub(crate) fn peak_of(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
-/// Returns what a process took of the processors, itself and the system for it.
+/// Returns the processor time of a process, in user and system mode.
 pub(crate) fn ticks_of(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
@@ -516,7 +516,7 @@ fn sessions(json: &[u8]) -> Result<BTreeMap<(String, String), Value>, String> {
     Ok(sessions.iter().map(|session| (key(session), session.clone())).collect())
 }
 
-/// Tries seeds on all processors; `begin` makes what tries one.
+/// Tries seeds on all processors; `begin` creates the function that tries one.
 fn try_seeds<A: FnMut(u64) -> Result<(), String>>(usual: u64, begin: impl Fn() -> A + Sync) {
     let variable = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let seeds = match variable("REJOIN_FUZZ_SEED") {

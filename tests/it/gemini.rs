@@ -1,5 +1,4 @@
-//! Gemini CLI's sessions: both generations, what its lines add up to, whose directory a project is, copies,
-//! and how they are resumed.
+//! Gemini CLI's sessions: both generations, the combination of lines, the directories of projects, copies, and resumes.
 
 use serde_json::{Value, json};
 

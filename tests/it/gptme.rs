@@ -71,7 +71,7 @@ fn kinds_follow_from_settings_content_and_sub_agent_notes() {
     world.add(Gptme::session("c-empty"));
     world.add(Gptme::session("d-fork").in_dir("/home/ana/origin").fork().turn("a", "b"));
     world.add(Gptme::session("subagent-x").made_by("a-main").turn("a", "b"));
-    // A name alone makes none.
+    // A name alone does not make a sub-agent.
     world.add(Gptme::session("subagent-y").turn("a", "b"));
     put(&world.home().join(".local/share/gptme/logs/no-conversation/config.toml"), "[chat]\n");
     let told: Vec<_> =
@@ -160,7 +160,7 @@ fn a_home_in_the_settings_is_the_current_or_the_recorded_one() {
     add("a-link", Some(&was));
     add("b-other-link", Some(Path::new("/somewhere/else")));
     let flat = add("c-file", None);
-    // As git keeps a link where there are none.
+    // As git stores a link on systems without links.
     put(&flat.join("workspace"), text(&was));
     add("d-none", None);
     let dirs = |args: &[&str]| {
@@ -191,7 +191,7 @@ fn it_is_live_while_its_lock_is_held() {
     let file = std::fs::File::open(dir.join(".lock")).expect("a lock");
     file.lock().expect("a lock");
     assert_eq!(listed(&world)[0].liveness, Liveness::Live);
-    // A second one would write an error into it before it gives up.
+    // A second process would write an error into it before it exits.
     let refused = world.rejoin(["resume", ID, "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("is in use by process"), "{refused}");
 }

@@ -10,7 +10,7 @@ use crate::fixtures::{Claude, id, put};
 use crate::fuzz::{has_ended, ticks_of};
 use crate::world::World;
 
-/// Returns what a run takes of a processor, in hundredths of a second.
+/// Returns the processor time of a run, in hundredths of a second.
 fn ticks(world: &World, args: &[&str]) -> u64 {
     let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     let mut child =
@@ -25,7 +25,7 @@ fn ticks(world: &World, args: &[&str]) -> u64 {
     ticks
 }
 
-/// Checks runs in a small world and in a large one, which has four times as much of something.
+/// Compares runs in a small world and in a large one, which is four times as large.
 #[track_caller]
 fn grows_as_much(world: impl Fn(usize) -> World, count: usize, runs: &[&[&str]]) {
     let (small, large) = (world(count), world(4 * count));

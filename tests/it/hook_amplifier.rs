@@ -11,7 +11,7 @@ fn event(name: &str, dir: &Path, messages: Value) -> String {
     json!({"event": name, "session_dir": dir, "messages": messages, "data": {"tool": "bash"}}).to_string()
 }
 
-/// Sends an event and returns what was said about it on standard error.
+/// Sends an event and returns standard error.
 #[track_caller]
 fn send(world: &World, input: impl AsRef<[u8]> + Send) -> String {
     let answer = world.from(world.root()).fed(["hook", "amplifier"], input).code(0);

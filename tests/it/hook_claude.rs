@@ -21,7 +21,7 @@ impl<'a> Session<'a> {
         Self { world, id: id(1), project }
     }
 
-    /// Makes an event in the shape of the real client, which works in `dir`.
+    /// Creates an event in the form of the real client, which works in `dir`.
     #[expect(clippy::needless_pass_by_value, reason = "fields are made where the event is")]
     fn event(&self, name: &str, dir: impl AsRef<Path>, fields: Value) -> Value {
         let slug = claude_slug(self.project.to_str().expect("a path in UTF-8"));
@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
         call.with("CLAUDECODE", "1").fed(["hook", "claude"], event.to_string()).code(0)
     }
 
-    /// Sends an event that nothing is said about.
+    /// Sends an event that causes no message.
     #[track_caller]
     fn tell(&self, event: &Value) {
         let answer = self.send(event);
@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Lists what is in a directory, itself not counted.
+/// Lists the contents of a directory, without the directory itself.
 fn listing(dir: &Path) -> Vec<PathBuf> {
     let entries = walkdir::WalkDir::new(dir).min_depth(1).sort_by_file_name();
     let inside = |path: &Path| path.strip_prefix(dir).expect("a path below").to_owned();
@@ -386,7 +386,7 @@ fn a_project_that_cannot_be_written_to_never_fails_the_agent() {
 }
 
 impl Session<'_> {
-    /// Returns the answer to a compaction where there is trouble with the record.
+    /// Returns the answer to a compaction if the record may be faulty.
     fn told_or_warned(&self) -> String {
         self.send(&self.event("SessionStart", "", json!({"source": "compact"}))).stdout()
     }
@@ -459,7 +459,7 @@ fn two_hundred_concurrent_calls_do_not_tear_the_record() {
     assert_eq!(session.recorded().as_deref(), dirs[7].to_str());
     assert_eq!(session.record().parent().expect("a directory").read_dir().expect("a listing").count(), 1);
 
-    // Ends and new directories at once leave a record or none, and no error.
+    // Concurrent ends and new directories leave one record or none, and no error.
     let end = session.event("SessionEnd", "", json!({"reason": "other"}));
     std::thread::scope(|scope| {
         let ends = scope.spawn(|| (0..30).for_each(|_| session.tell(&end)));

@@ -1,4 +1,4 @@
-//! The hooks are put into Claude Code's settings and taken out again, and nothing else changes.
+//! The hooks are added to Claude Code's settings and removed again, and nothing else changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -335,7 +335,7 @@ fn settings_of_a_project_that_lead_out_of_it_are_not_changed() {
         assert_eq!(std::fs::read_to_string(outside.join("settings.json")).expect("settings"), "{}");
         assert!(!outside.join("settings.local.json").exists());
     }
-    // The user's own settings are often a link, and are changed where they are.
+    // The user's own settings are often a link, and are changed at its target.
     std::fs::create_dir(world.home().join(".claude")).expect("a directory");
     std::os::unix::fs::symlink(outside.join("settings.json"), world.home().join(".claude/settings.json"))
         .expect("a link");

@@ -1,4 +1,4 @@
-//! Hostile text in every field of every agent: no verb hands it on to a terminal, a pipe's lines or a shell.
+//! Hostile text in every field of every agent: no command passes it to a terminal, a pipe's lines or a shell.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,8 @@ fn assert_answer_is_tame(args: &[&str], answer: &Answer) {
     assert_tame(&(args, "stderr"), &answer.stderr());
 }
 
-/// A session of every agent whose every text is hostile, in a directory that is; returns that directory.
+/// Adds a session of every agent with hostile text in every field, in a directory with a hostile name; returns that
+/// directory.
 fn fill(world: &World) -> PathBuf {
     let dir = world.dir(&format!("h\u{1b}[31m{HOSTILE}"));
     let h = HOSTILE;
@@ -70,7 +71,7 @@ fn fill(world: &World) -> PathBuf {
     world.add(Leo::pointer(world.dir("app"), &id(1)));
     fill_databases(world, &dir);
     let home = world.home();
-    // Names of files that are in the way, and a settings.json that cannot be read.
+    // Obstructing file names, and a settings.json that cannot be read.
     put(&home.join(".claude/projects").join(format!("-{}", h.replace('/', "-"))).join("bad\u{1b}[2J.jsonl"), "{");
     put(&dir.join(".claude/settings.json"), format!("{{\"{}\": [", h.replace('\n', " ")));
     put(&home.join(".claude/projects/-x/cat/sessions").join(format!("{}.cwd", id(1))), format!("/x/{h}"));
@@ -92,7 +93,7 @@ fn fill_databases(world: &World, dir: &Path) {
 #[cfg(not(feature = "sqlite"))]
 fn fill_databases(_world: &World, _dir: &Path) {}
 
-/// Everything that looks, and everything that changes something and leaves the sessions where they are.
+/// All commands that read, and those that change something and leave the sessions in place.
 const VERBS: [&[&str]; 49] = [
     &["list"],
     &["list", "--all", "--counts"],

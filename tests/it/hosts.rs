@@ -123,7 +123,7 @@ fn json_is_that_of_one_machine_and_names_the_hosts() {
     assert_eq!(named, [("one", &*id(3)), ("two", &*id(2))]);
     assert_eq!((&answer["kind"], &answer["beyond_limit"]), (&"session-list".into(), &1.into()));
     assert_eq!(answer["hosts"][1], serde_json::json!({ "host": "two", "status": 0, "fault": null }));
-    // Without the hosts it is the answer that every script knows.
+    // Without the hosts it is the answer that scripts know.
     let mut plain = answer.clone();
     plain.as_object_mut().expect("an object").remove("hosts");
     for list in ["sessions", "problems", "dangling_pointers"] {
@@ -162,7 +162,7 @@ fn a_silent_host_is_one_line_and_the_others_are_shown() {
         let json = hosts.json(3, &["list", "--host", host, "--host", "two", "--json"]);
         assert_eq!(json["hosts"][0]["host"], host);
         assert!(why.ends_with(json["hosts"][0]["fault"].as_str().expect("a fault")), "{json}");
-        // Answers that are not merged have the same fault, and say it in the same place.
+        // Answers that are not merged report the fault in the same place.
         let agents = hosts.rejoin(&["agents", "--host", host, "--host", "two", "--json"]).code(3);
         let said = agents.error().message;
         assert_eq!(format!("error: {said}"), why, "{host}");
@@ -250,7 +250,7 @@ fn a_search_over_hosts_is_newest_first_and_says_where() {
     let answer = hosts.rejoin(&["search", "--host", "one,two", "quokka"]).code(0).stderr_eq("");
     let expected = [format!("two\tpi\t{}\tassistant\t", id(2)), format!("one\tclaude\t{}\tuser\t", id(1))];
     let stdout = answer.stdout();
-    // A first prompt is a title where there is none, and titles come first.
+    // A first prompt replaces a missing title, and titles come first.
     let mut lines: Vec<&str> = stdout.lines().collect();
     lines.sort_unstable_by_key(|line| !line.starts_with("two"));
     assert!(lines.iter().zip(&expected).all(|(line, start)| line.starts_with(start)), "{stdout}");
@@ -299,7 +299,7 @@ fn a_session_need_be_on_one_host_only() {
     let there = hosts.rejoin(&["show", &format!("one:{}", id(1)), "--json"]).code(0);
     let there: Value = contract::parse(&there.stdout());
     assert_eq!(there["hosts"][0]["answer"]["session"]["id"], id(1));
-    // A file is what it is here, in the form that was asked for.
+    // An exported file is the same as here, in the requested format.
     let page = hosts.rejoin(&["export", "--host", "one", &id(1), "--format", "html"]).code(0).stdout();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.200}");
     let several = hosts.rejoin(&["path", "--host", "one,two", &id(1)]).code(2);
@@ -327,7 +327,7 @@ fn resume_runs_on_the_host_and_returns_its_status() {
     // No other host asks the commands that the agent starts.
     hosts.rejoin(&["resume", &name]).code(42);
     assert_eq!(hosts.0.launched().expect("a launch").variable("REJOIN_HOST"), None);
-    // The name of an agent is one, and nearly one too.
+    // The name of an agent, or a similar one, is taken for an agent.
     let typo = hosts.rejoin(&["resume", &format!("cluade:{}", id(3)), "--print"]).code(5);
     assert!(!typo.stderr().contains("ssh"), "{}", typo.stderr());
     let json = hosts.json(0, &["resume", &name, "--json"]);
@@ -377,7 +377,7 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
     let numbers = |at: usize| (0..12).map(move |number| u32::try_from(at * 100 + number).expect("a small number"));
     for (at, name) in names.iter().enumerate() {
         for number in numbers(at) {
-            // Every second session says the same on each host, so that they share what is stored.
+            // Every second session has the same messages on each host, so that they share stored data.
             let said =
                 if number % 2 == 0 { "the same everywhere".repeat(200) } else { format!("only {number} ").repeat(300) };
             hosts.add(name, Claude::session(id(number)).in_dir(APP).turn(&said, "ok"));
@@ -409,7 +409,7 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
     );
     let verified = hosts.json(0, &["archive", "--verify", "--archive-dir", shared, "--json"]);
     assert_eq!((&verified["sessions"], &verified["faults"]), (&48.into(), &serde_json::json!([])));
-    // Another machine gets every one of them back, byte for byte.
+    // Another machine restores each of them, byte for byte.
     for (at, name) in names.iter().enumerate() {
         for number in numbers(at) {
             hosts.rejoin(&["restore", &id(number), "--archive-dir", shared, "--quiet"]).code(0);
@@ -440,7 +440,7 @@ fn the_picker_over_hosts_resumes_on_the_sessions_host() {
     let launch = hosts.0.launched().expect("a launch");
     assert!(launch.argv.contains(&id(1)) && launch.argv.contains(&"go on".to_owned()), "{launch:?}");
     assert!(launch.variable("HOME").expect("a home").ends_with("hosts/one"), "{launch:?}");
-    // The filters hold, and what is picked passes them.
+    // The filters apply, and the picked session passes them.
     let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(["resume", "--host", "one,two", "--agent", "pi", "--print"]);
     let mut seat = Seat::run(&command, 100, 30);

@@ -1,4 +1,4 @@
-//! JidoCode's sessions: what it would load, in which order, and how they are resumed.
+//! JidoCode's sessions: the ones that it would load, their order, and their resume.
 
 use serde_json::json;
 
@@ -168,7 +168,7 @@ fn other_files_next_to_sessions_are_not_listed() {
     let dir = world.home().join(".jido_code/sessions");
     put(&dir.join(format!("{}.json.tmp", id(1))), "{}");
     put(&dir.join("notes.json"), "{}");
-    // JidoCode takes version 4 only.
+    // JidoCode only accepts version 4.
     put(&dir.join("00000001-aaaa-1aaa-8aaa-000000000001.json"), "{}");
     std::fs::create_dir(dir.join("directory.json")).expect("a directory");
     assert!(world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions().is_empty());

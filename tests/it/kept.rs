@@ -1,4 +1,4 @@
-//! Sessions in databases: archived with all of their rows, read there, and given back by their agents.
+//! Sessions in databases: archived with all of their rows, read in the archive, and restored by their agents.
 
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ fn a_database_session_is_archived_and_read_with_its_rows() {
         let item = &archived.items[0];
         assert_eq!((item.result, item.details.files), (ChangeResult::Done, 1), "{agent}");
         assert!(item.size_bytes > 0, "{agent}");
-        // An older program is not to take the rows for a file that it may put into the store.
+        // An older program must not take the rows for a file that it may write into the store.
         let manifest = &manifests(&world, agent, id)[0];
         assert_eq!((&manifest["format_version"], &manifest["entries"][0]["type"]), (&"2.0".into(), &"rows".into()));
         assert!(manifest["facts"]["size_bytes"].as_u64() > Some(0), "{agent}");
@@ -156,7 +156,7 @@ fn installed(world: &World, with: &Path) {
     world.install("opencode", &format!("case $1 in import) {import};; *) exit 9;; esac\n"));
 }
 
-/// A world whose archive has a session of OpenCode that its database has no more, and a copy of that from before.
+/// A world whose archive has a session of OpenCode that its database has lost, and a copy of the database from before.
 fn with_one_gone(id: &str) -> (World, PathBuf, PathBuf) {
     let world = World::new();
     let app = world.dir("app");
@@ -226,7 +226,7 @@ fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     std::fs::remove_dir(&app).expect("no directory");
     installed(&world, &before);
     left(&world, "its directory ");
-    // Another directory is the one that it then has.
+    // A directory that the user names is then the new one.
     let moved = world.dir("moved");
     let map = format!("{}={}", app.display(), moved.display());
     world.rejoin(["restore", &id, "--map", &map]).code(0);

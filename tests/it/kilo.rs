@@ -115,7 +115,7 @@ fn databases_of_channels_are_passed_to_the_program() {
         world.rejoin(["resume", &opencode_id(n), "--prompt", "x"]).code(0);
         assert_eq!(world.launched().expect("a launch").variable("KILO_DB"), path);
     }
-    // Another one that its variable names, and which must not lead it away from the usual one.
+    // Its variable names another one, which must not lead it away from the default one.
     let other = world.dir("other").join("mine.db");
     OpenCode::of_kilo(opencode_id(5)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
     for (n, path) in [(5, other.to_str()), (1, None)] {
@@ -144,7 +144,7 @@ fn a_damaged_page_hides_only_its_own_rows() {
     let long = "x".repeat(1500);
     (1..=40).for_each(|n| OpenCode::of_kilo(opencode_id(n)).turn(&long, "b").insert(&connection));
     drop(connection);
-    // A page with what one session's user said, and perhaps its neighbour's.
+    // A page with the messages of one session's user, and perhaps of a neighbour's.
     let bytes = std::fs::read(&path).expect("a database");
     let holds = |page: &[u8], text: &str| memchr::memmem::find(page, text.as_bytes()).is_some();
     let is_meant = |page: &[u8]| holds(page, &opencode_id(20)[4..]) && holds(page, &long[..1000]);

@@ -306,7 +306,7 @@ fn the_callers_directory_is_tried_if_none_is_known() {
     assert_eq!(plan.resume.dir, None);
     let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
-    // It is the right one, but the agent would not know it.
+    // The directory is right, but the agent would not know it.
     assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-start-anew"]);
 }
 
@@ -334,7 +334,7 @@ fn one_id_in_two_directories_is_two_copies() {
     world.add(Kimi::session(id(1)).in_dir(&other).at("2026-02-10T10:00:00Z").turn("strayed", "s"));
     let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
     assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 2));
-    // The newer one is smaller, as the one is that a resume in the wrong place leaves.
+    // The newer one is smaller, as after a resume in the wrong place.
     let answer = world.rejoin(["resume", &id(1)]).code(6);
     assert!(world.launched().is_none());
     assert!(answer.stderr().contains(app.to_str().expect("a path")), "{}", answer.stderr());

@@ -42,7 +42,7 @@ fn five_of_forty_concurrent_resumes_start() {
     world.install("claude", &format!("echo x >> '{}'\n", starts.display()));
     let resume = || {
         let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-        // Their clocks are the real one, of which each sees another moment.
+        // Their clocks are the real one, and show different times.
         command.args(["resume", &id(1)]).env_remove("REJOIN_NOW").stdin(Stdio::null()).stderr(Stdio::null());
         command.spawn().expect("a running program")
     };

@@ -298,7 +298,7 @@ fn a_format_that_is_not_known_is_not_empty() {
     let world = World::new();
     let unknown = json!({"schema_version": 3, "message_format": "next-jsonl"});
     let folder = add_entries(&world, 1, &unknown, &[json!({"kind": "said", "who": "user", "text": "look"})]);
-    // Nor is it known how its lines end.
+    // The ends of its lines are unknown, too.
     put(&folder.join("messages.jsonl"), "said: look");
     add(&world, 2, &json!({}), &[json!({"id": "a", "role": "user", "parts": [{"type": "text", "text": "look"}]})]);
     for n in [1, 2] {
@@ -349,7 +349,7 @@ fn resume_needs_a_cut_off_line_to_be_removed_first() {
     world.rejoin(["resume", "local-conv-1", "--prompt", "go on"]).code(0);
     world.rejoin(["undo", "--yes"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), cut_off);
-    // A whole record without an end gets one, before the next is written on the same line.
+    // A whole record without a newline gets one, before the next record is written on the same line.
     put(&path, whole.trim_end());
     world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), whole);

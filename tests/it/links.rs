@@ -54,10 +54,10 @@ fn link_at(world: &World, depth: usize) -> usize {
     found.len()
 }
 
-/// The arguments with which something is shown, and then done.
+/// The arguments for a dry run, and those for the change.
 type Pair<'a> = (Vec<&'a str>, Vec<&'a str>);
 
-/// Does what a dry run says: as much of it, or the same refusal.
+/// Carries out a dry run's plan, and compares the result: the same items, or the same refusal.
 fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String> {
     let name = format!("{agent}:{session}");
     let pairs: [Pair<'_>; 3] = [
@@ -117,7 +117,7 @@ fn links_at_any_level_do_not_change_list_or_dry_runs() {
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The variables that lead agents to their stores, each with where those are anyway.
+/// The variables that lead agents to their stores, each with the default path.
 const STORES: [(&str, &str); 15] = [
     ("CLAUDE_CONFIG_DIR", ".claude"),
     ("CLINE_DIR", ".cline"),

@@ -1,4 +1,4 @@
-//! `list`: what is shown, in which order and in which form.
+//! `list`: selection, order and format.
 
 use snapbox::str;
 
@@ -11,7 +11,7 @@ fn ids(world: &World, args: &[&str]) -> Vec<String> {
     world.rejoin(args).code(0).sessions().into_iter().map(|session| session.id).collect()
 }
 
-/// Four sessions of two agents, one a day, the first the oldest.
+/// Four sessions of two agents, one per day, the first the oldest.
 fn four_sessions() -> World {
     let world = World::new();
     let (app, state_dir) = (world.dir("app"), world.dir("app/shop"));
@@ -158,7 +158,7 @@ fn sessions_are_filtered_by_age() {
     assert_eq!(ids(&world, &["--since", "1min"]), [""; 0]);
     assert_eq!(ids(&world, &["--since", "yesterday"]), ids(&world, &["--since", "2026-02-28"]));
     assert_eq!(ids(&world, &["--since", "2026-02"]).len(), 4);
-    // A day is one of the clock on the wall.
+    // A day is one of the local time zone.
     let here = |at: &str| {
         let call = world.with("TZ", "EST5").rejoin(["list", "--json", "--older-than", at]);
         call.code(0).sessions().len()
@@ -284,7 +284,7 @@ fn long_directories_with_the_same_beginning_are_kept_apart() {
     assert_ne!(claude_slug(&first), claude_slug(&second));
     world.add(Claude::session(id(1)).in_dir(&first).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&second).turn("x", "y"));
-    // Filed under the other one's slug.
+    // Filed under the slug of the other directory.
     world.add(Claude::session(id(3)).in_dir(&second).filed_under(claude_slug(&first)).turn("x", "y"));
     for session in world.rejoin(["list", "--json"]).code(0).sessions() {
         let is_misfiled = session.health.contains(&"misfiled-session".to_owned());

@@ -12,7 +12,7 @@ use crate::world::World;
 
 const DEEP: &str = "/srv/clients/acme/website/frontend/components";
 
-/// Sessions whose titles, directories and marks are longer than any table has room for.
+/// Sessions whose titles, directories and marks are too long for any table.
 fn wide_sessions() -> World {
     let world = World::new();
     world

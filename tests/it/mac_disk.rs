@@ -21,7 +21,7 @@ const KIND: u32 = 0o170_000;
 /// Maximum bytes per write request.
 const MOST: u32 = 128 * 1024;
 
-/// Mounts an empty one, which lives as long as this process.
+/// Mounts an empty one for the lifetime of this process.
 pub(crate) fn mount_at(dir: &Path) -> std::io::Result<()> {
     let device = File::options().read(true).write(true).open("/dev/fuse")?;
     let options = "fd=0,rootmode=40000,user_id=0,group_id=0,default_permissions";
@@ -108,7 +108,7 @@ struct Node {
     owner: (u32, u32),
     names: u32,
     times: [Time; 3],
-    /// A file's contents, or where a link leads.
+    /// The contents of a file, or the target of a link.
     bytes: Vec<u8>,
     /// The entries of a directory: the spelling and the node of each name.
     entries: BTreeMap<Vec<u8>, (OsString, u64)>,
@@ -266,7 +266,7 @@ impl Volume {
         let name = |skipped: usize| names(&body[skipped..]).next().unwrap_or_default();
         let opened = || [0; 16].to_vec();
         Ok(Some(match operation {
-            // INIT: what both sides can do; nothing beyond what must be, but long writes.
+            // INIT: the features of both sides; only the required ones, and long writes.
             26 => {
                 fields.u32(7).u32(31).u32(MOST).u32(1 << 5).u32(0).u32(MOST).u32(1);
                 fields.0.resize(64, 0);

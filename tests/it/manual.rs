@@ -98,7 +98,7 @@ fn every_example_of_a_page_works_as_described() {
             std::fs::create_dir_all(world.home().join("sessions/a")).expect("a directory");
             let session = world.home().join(".jido_code/sessions/b1a2c3d4-e5f6-4789-8abc-def012345678.json");
             std::fs::rename(session, world.home().join("session.json")).expect("a session");
-            // It would take the terminal for the picker, and there is none.
+            // It would need a terminal for the picker.
             if example == "rejoin resume" {
                 continue;
             }

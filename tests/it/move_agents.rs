@@ -50,7 +50,7 @@ fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Returns where each listed session is launched, in order of agent and id.
+/// Returns the launch directory of each listed session, in order of agent and id.
 fn launch_dirs(world: &World) -> Vec<(String, String, String)> {
     let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
     let mut all: Vec<_> = list
@@ -224,7 +224,7 @@ fn directories_with_a_common_project_are_distinguished() {
         assert_eq!(Path::new(dir), expected, "{dirs:?}");
     }
     assert_eq!(picture_of(&world, &id(2)), other);
-    // From one to the other the project stays the same, and the file where it is.
+    // Between these two, neither the project nor the file changes.
     world.rejoin(args(&dashed, &dotted, &["--yes", "--agent", "claude"])).code(0);
     let dirs = launch_dirs(&world);
     assert!(dirs.contains(&("claude".to_owned(), id(2), dotted.display().to_string())), "{dirs:?}");
@@ -422,7 +422,7 @@ fn nonsensical_arguments_are_refused_without_changes() {
         assert!(answer.stderr().contains(words), "{args:?} {}", answer.stderr());
     }
     assert_same(&before, &picture_of_stores(&world.home()), "nothing was changed");
-    // A directory that is not there yet is named, and the sessions wait for it.
+    // A directory that does not exist yet is named, and the sessions wait for it.
     let answer = world.rejoin(args(&dir, &new, &["--yes"])).code(0);
     assert!(answer.stderr().contains("does not exist yet"), "{}", answer.stderr());
 }
@@ -509,7 +509,7 @@ fn a_renamed_checkout_is_recognized_by_recorded_repositories() {
     world.add(tool.turn("x", "y"));
     let git = json!({"repository_url": "git@h:ana/lib"});
     world.add(Codex::session(id(3)).in_dir(root.join("work/lib")).meta("git", git).turn("x", "y"));
-    // Nothing speaks for this one, although it is a checkout near.
+    // There is no evidence for this one, although it is a checkout nearby.
     has("work/other", &commit("ef"));
     has("work/market", &commit("ab"));
     has("work/forge", &commit("cd"));

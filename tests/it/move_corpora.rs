@@ -18,16 +18,16 @@ fn later(world: &World) -> Call<'_> {
 /// Returns the directory of each session, by its id.
 fn dirs(world: &World) -> BTreeMap<String, PathBuf> {
     let sessions = later(world).rejoin(["list", "--all", "--json"]).code(0).sessions();
-    // A sub-agent goes where its session goes, and is launched nowhere.
+    // A sub-agent moves with its session, and is not launched.
     let launched = sessions.iter().filter(|session| session.parent_id.is_none());
     launched.filter_map(|session| Some((session.id.clone(), PathBuf::from(session.launch_path()?)))).collect()
 }
 
-/// Looks at a home, but not at what this program keeps in it.
+/// Takes a picture of a home without rejoin's own files.
 fn stores(world: &World) -> Picture {
     let mut picture = picture(&world.home());
     let own = [".local/state", ".local/share/rejoin"].map(Path::new);
-    // The directories above what this program keeps get a new time.
+    // The directories above rejoin's own files get a new time.
     let is_above = |path: &Path| own.iter().any(|own| own.starts_with(path));
     picture.retain(|path, _| !is_above(path) && !own.iter().any(|own| path.starts_with(own)));
     picture

@@ -1,4 +1,4 @@
-//! A move that is cut off, or that the disk fails under, loses nothing and is taken back.
+//! A move that is interrupted, or that fails on the disk, loses nothing and is reversed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::picture::{Picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// Sessions of one directory for which each sort of step is needed.
+/// Sessions of one directory that need each kind of step.
 fn world() -> (World, [PathBuf; 2]) {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
@@ -28,7 +28,7 @@ fn stores(world: &World) -> Picture {
     picture_of_stores(&world.home())
 }
 
-/// Every file that was there has its bytes somewhere below the home, at the latest in the trash.
+/// Asserts that every old file's bytes are somewhere below the home, at least in the trash.
 #[track_caller]
 fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
     let now = crate::picture::picture(&world.home());

@@ -1,4 +1,4 @@
-//! Nanocoder's sessions: one document each, a resume that is typed, and what it deletes by itself.
+//! Nanocoder's sessions: one document each, a resume by a typed command, and its own deletions.
 
 use std::path::PathBuf;
 

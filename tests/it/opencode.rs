@@ -114,7 +114,7 @@ fn it_is_resumed_in_the_sessions_directory_by_its_full_id() {
         let launch = world.launched().expect("a launch");
         assert_eq!(launch.argv, [&["opencode", "run", "--session", &id], last].concat());
         assert_eq!(launch.cwd, app);
-        // Left as it was, it makes `run --session` hang.
+        // An unchanged variable makes `run --session` hang.
         assert_eq!(launch.variable("PWD"), app.to_str());
     }
 }
@@ -162,7 +162,7 @@ fn sessions_only_in_the_log_are_listed_without_touching_files() {
     let before = names_beside(&path);
     assert_eq!(before.len(), 3, "{before:?}");
     assert_eq!(listed(&world).len(), 1);
-    // As a process that was killed leaves it, and as a backup without the shared memory has it.
+    // As after a killed process, and as in a backup without the shared memory.
     let other = World::new();
     let copy = opencode_db(&other.home());
     for suffix in ["", "-wal"] {
@@ -227,7 +227,7 @@ fn shared_memory_that_its_writer_is_just_making_is_waited_for() {
     let connection = open_opencode(&path);
     OpenCode::session(opencode_id(0)).turn("a", "b").insert(&connection);
     let memory = path.with_file_name("opencode.db-shm");
-    // Kept open: to close it would give the writer's lock back.
+    // Kept open: closing it would release the writer's lock.
     let file = std::fs::File::options().read(true).write(true).open(&memory).expect("shared memory");
     let mut whole = [0; 136];
     file.read_exact_at(&mut whole, 0).expect("shared memory");
@@ -430,7 +430,7 @@ fn later_messages_of_version_1_are_found_and_marked() {
     assert!(told.contains(&command) && told.contains("version 1 of its agent added 2 messages"), "{told}");
     assert!(!told.contains(&opencode_id(1)), "{told}");
 
-    // Until the import is completed, version 2 may still take what it lacks.
+    // Until the import is completed, version 2 may still import missing sessions.
     note_import(&connection, "sessions");
     let sessions = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert!(sessions.iter().all(|session| session.health.is_empty()), "{sessions:#?}");
@@ -519,7 +519,7 @@ fn a_single_prompt_runs_only_in_the_recorded_directory() {
     {
         assert!(refused.contains(words), "{refused}");
     }
-    // In a home that was named, the commands look there, too.
+    // In a named home, the commands search there, too.
     let home = world.home();
     let home = home.to_str().expect("a path");
     let answer = world.rejoin(["--home", home, "resume", &id, "--prompt", "x"]).code(7).stderr();

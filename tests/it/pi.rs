@@ -219,7 +219,7 @@ fn resume_is_refused_without_a_terminal_if_pi_would_ask() {
     world.rejoin(["resume", &id(1), "--in", app.to_str().expect("a path")]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
 
-    // The project moved, and a link was left in its place: Pi sees where it leads.
+    // The project moved, and a link replaced it: Pi resolves the link.
     std::fs::rename(&app, world.root().join("moved")).expect("a move");
     crate::fixtures::link(&world.root().join("moved"), &app);
     let answer = world.rejoin(["resume", &id(1)]).code(7);

@@ -48,7 +48,7 @@ fn typed_words_find_a_session_and_enter_resumes_it() {
     settings_are_as_before(&world);
 }
 
-/// A world with many sessions of two agents, of which one is about a basket, in the project `shop`.
+/// A world with many sessions of two agents, one of which is about a basket, in the project `shop`.
 pub(crate) fn many_sessions() -> World {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
@@ -329,7 +329,7 @@ fn a_pasted_newline_is_text() {
     seat.shows("> write");
     seat.types("\x15");
     seat.shows("2 of 2 sessions");
-    // A terminal that does not say so sends it like keys.
+    // A terminal without bracketed paste sends pasted text like keys.
     seat.types("write\rthe docs");
     seat.shows("> write the docs");
     leaves(seat, "\x1b", 130);
@@ -342,7 +342,7 @@ fn ten_thousand_random_bytes_do_nothing() {
     let before = picture_of_stores(&world.home());
     let mut seat = open(&world, 80, 24);
     seat.shows("2 of 2 sessions");
-    // Enter, what the footer has, and what leaves.
+    // Enter, the keys of the footer, and those that leave.
     let keys = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x12, 0x03, 0x1b];
     let mut number = 1_u32;
     let mut bytes = Vec::new();
@@ -351,7 +351,7 @@ fn ten_thousand_random_bytes_do_nothing() {
         let byte = number.to_be_bytes()[0];
         match byte {
             byte if !keys.contains(&byte) => bytes.push(byte),
-            // Sequences of keys that the picker has no use for, and what a mouse sends.
+            // Key sequences that the picker ignores, and those of a mouse.
             0x1b => bytes.extend_from_slice(b"\x1b[<0;10;20M"),
             0x03 => bytes.extend_from_slice(b"\x1b[24;5~"),
             _ => {}

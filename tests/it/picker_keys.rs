@@ -1,4 +1,4 @@
-//! The picker at terminals of every size, key by key: what the footer and the page of keys name does what is said of it.
+//! The picker at terminals of every size, key by key: all keys of the footer and the page of keys work as described.
 
 use std::io::Read as _;
 
@@ -35,7 +35,7 @@ fn footer_keys_and_search_work_at_every_width() {
         let world = many_sessions();
         let before = picture_of_stores(&world.home());
         let mut seat = open(&world, size);
-        // Typing, and what it finds.
+        // Typing, and its matches.
         seat.types("bskt");
         let screen =
             seat.shows_what(|screen| screen.contains("\n1 of 61 sessions") && !screen.contains("Look at page"));

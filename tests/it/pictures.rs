@@ -19,7 +19,7 @@ struct Size {
     rows: u16,
 }
 
-/// Colours that read well on a dark ground, which the pictures bring along for pages of either kind.
+/// Colours that are readable on a dark ground, which the pictures include for light and dark pages.
 const PALETTE: Palette = Palette([
     RgbColor(0x1c, 0x21, 0x28),
     RgbColor(0xf4, 0x70, 0x67),
@@ -39,8 +39,8 @@ const PALETTE: Palette = Palette([
     RgbColor(0xff, 0xff, 0xff),
 ]);
 
-/// Characters with placeholders while a picture is drawn, and their escapes; without them the drawing counts an escape as
-/// several characters of the background.
+/// Characters with placeholders while a picture is drawn, and their escapes; without these, the drawing counts an
+/// escape as several characters of the background.
 const ESCAPED: [(char, &str, &str); 3] =
     [('&', "\u{e000}", "&amp;"), ('<', "\u{e001}", "&lt;"), ('>', "\u{e002}", "&gt;")];
 
@@ -51,7 +51,7 @@ fn at_terminal(world: &World, size: Size, args: &[&str]) -> Seat {
     Seat::run(&command, size.columns, size.rows)
 }
 
-/// Draws what a terminal of that size shows after all that it was sent.
+/// Draws the screen of a terminal of that size after all its input.
 fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
     let [rows, columns] = [size.rows, size.columns].map(|count| NonZeroU16::new(count).expect("a size"));
     let mut terminal = vt100::Parser::new(rows, columns, 0);
@@ -66,7 +66,7 @@ fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
     scalable(&svg).replace("opacity: 0.4;", "fill-opacity: 0.6;")
 }
 
-/// Holds a picture that is checked in against the one that was drawn.
+/// Compares a checked-in picture with the drawn one.
 #[track_caller]
 fn assert_picture(name: &str, picture: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -86,7 +86,7 @@ fn assert_only_highlight(screen: &vt100::Screen) {
     }
 }
 
-/// Gives a picture a view box, without which a page that is narrower cuts it off.
+/// Adds a view box to a picture, without which a narrower page cuts it off.
 fn scalable(svg: &str) -> String {
     let number = |name: &str| {
         let (_, rest) = svg.split_once(&format!("{name}=\"")).expect("a size");
@@ -147,7 +147,7 @@ fn the_picture_of_the_statistics_matches_its_output() {
     assert_picture("docs/pictures/stats.svg", &picture(&world, size, "$ rejoin stats\n", &sent));
 }
 
-/// Screens of terminals of many widths, which are held against what is drawn of them.
+/// Compares screens of many widths with stored ones.
 #[test]
 fn screens_of_every_width_are_unchanged() {
     let world = sample_home();
@@ -179,8 +179,9 @@ fn screens_of_every_width_are_unchanged() {
     }
 }
 
-/// Opens the picker in the sample home, presses keys, and holds a picture against the screen that has these texts then. The
-/// picker draws what it reads in the background as it comes, so a screen counts when it stays, or when it is the one expected.
+/// Opens the picker in the sample home, presses keys, and compares a picture with the screen that then has these texts.
+/// The picker draws background results as they arrive, so a screen counts if it is stable, or if it is the expected
+/// one.
 #[track_caller]
 fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
     let world = sample_home();

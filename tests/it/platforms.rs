@@ -10,7 +10,7 @@ use crate::contract::{Liveness, Session};
 use crate::fixtures::{Claude, Codex, age_tree, claude_slug, id, put};
 use crate::world::{Answer, World, start_of};
 
-/// Runs the program where nothing is mounted at `/proc`; its process ids are the usual ones.
+/// Runs the program with nothing mounted at `/proc`; process ids are the usual ones.
 fn without_proc(world: &World, args: &[&str]) -> Answer {
     let empty = world.dir("empty");
     let script = "mount --bind \"$0\" /proc && exec \"$@\"";
@@ -127,7 +127,7 @@ fn moving_files_works_on_a_disk_like_a_macs() {
     }
     let output = Command::new(program)
         .args(ON_A_MAC)
-        // A disk made of messages to another process says nothing of how time grows.
+        // Times on a disk that exchanges messages with another process do not show linear growth.
         .args(["--skip", THIS, "--skip", "time_grows_linearly"])
         .env("TMPDIR", &volume)
         .env_remove(VOLUME)
@@ -139,7 +139,7 @@ fn moving_files_works_on_a_disk_like_a_macs() {
     assert!(output.status.success());
 }
 
-/// Returns whether the disk that the tests work on takes capitals for small letters, and accents as one however written.
+/// Returns whether the disk of the tests ignores the case of names, and the form of accents.
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn is_mac_disk() -> bool {
     let dir = tempfile::tempdir().expect("a directory");
@@ -172,7 +172,7 @@ fn one_directory_in_capitals_and_in_small_letters_is_one() {
     let found = sessions_in(&world, &app);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(sessions_in(&world, &root.join("OTHER")).len(), 1);
-    // The client may have noted it as it was typed, and filed it as it is called on disk.
+    // The client may have recorded the typed path, and filed it under the name on disk.
     world.add(Claude::session(id(4)).in_dir(&spelled).filed_under(claude_slug(&app)).turn("x", "y"));
     assert!(world.rejoin(["resume", &id(4), "--json"]).plan().refusals.is_empty());
 }
@@ -215,7 +215,7 @@ fn a_project_named_after_decomposed_accents_is_filed_right() {
 #[test]
 fn a_directory_is_found_through_a_link_above_it() {
     let world = World::with_agents();
-    // As /tmp and /var lead to /private on a Mac: agents note what the system calls it.
+    // As /tmp and /var lead to /private on a Mac: agents record the system's path.
     let real = world.dir("private/tmp/app");
     std::os::unix::fs::symlink(world.root().join("private/tmp"), world.root().join("tmp")).expect("a link");
     let typed = world.root().join("tmp/app");

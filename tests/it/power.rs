@@ -17,12 +17,12 @@ struct Call {
 }
 
 impl Call {
-    /// Returns whether it syncs what has this end of a path.
+    /// Returns whether the call syncs a path with this end.
     fn syncs(&self, end: &str) -> bool {
         self.name == "fsync" && self.arguments.contains(&format!("{end}>"))
     }
 
-    /// Returns whether it gives something another name, or takes one.
+    /// Returns whether the call renames or removes a name.
     fn renames(&self) -> bool {
         self.name.starts_with("rename") || self.name.starts_with("link")
     }
@@ -41,7 +41,7 @@ fn world() -> World {
     world
 }
 
-/// Runs the program and returns the calls that it made.
+/// Runs the program and returns its system calls.
 fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
     let calls = "trace=fsync,renameat2,renameat,rename,linkat,link,unlinkat,unlink,rmdir,write";
     let call = world.from(world.root());
@@ -59,7 +59,7 @@ fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
     parsed.collect()
 }
 
-/// Returns where the first such call is, at or after a place.
+/// Returns the index of the first such call, from an index on.
 #[track_caller]
 fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool) -> usize {
     let found = calls.iter().skip(from).position(is_it);

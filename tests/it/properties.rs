@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::fixtures::{Amplifier, Claude, id, put};
 use crate::world::World;
 
-/// Each case runs real processes, so there are few; the parts are chosen so that every trap is met often.
+/// Each case runs real processes, so there are few; the parts are chosen so that every trap occurs often.
 fn cases(count: u32) -> TestRunner {
     TestRunner::new(Config { cases: count, failure_persistence: None, ..Config::default() })
 }
@@ -30,7 +30,7 @@ fn path() -> impl Strategy<Value = String> {
     prop::collection::vec(name(), 1..4).prop_map(|names| names.join("/"))
 }
 
-/// Returns whether a file system takes the project's name.
+/// Returns whether a file system accepts the project's name.
 fn fits(dir: &Path) -> bool {
     dir.as_os_str().len() < 250
 }

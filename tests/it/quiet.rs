@@ -1,4 +1,4 @@
-//! `--quiet`: every verb keeps its answer, and of a change says one line at most.
+//! `--quiet`: every command prints its answer, and at most one line about a change.
 
 use crate::sample_home::{NOW, sample_home};
 use crate::world::{Answer, World};

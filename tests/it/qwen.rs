@@ -1,4 +1,4 @@
-//! Qwen Code's sessions: directories that share a project, archives, forks, who uses them, how they are resumed.
+//! Qwen Code's sessions: directories with a common project, archives, forks, processes that use them, and resumes.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Verbs that only read leave every byte, mode and time as it was.
+//! Commands that only read leave every byte, mode and time unchanged.
 
 use std::path::Path;
 

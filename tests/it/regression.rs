@@ -45,7 +45,7 @@ fn an_amplifier_session_starts_in_its_creation_directory() {
 fn an_amplifier_session_with_changed_metadata_starts_at_home() {
     let world = World::with_agents();
     let [x, y] = ["work/x", "work/y"].map(|name| world.dir(name));
-    // The client wrote Y into metadata.json when something else resumed the session from there.
+    // The client wrote Y into metadata.json when the session was resumed from there.
     world.add(
         Amplifier::session(id(1)).in_dir(&x).session_info(&x).metadata("working_dir", y.to_str().into()).turn("a", "b"),
     );
@@ -53,7 +53,7 @@ fn an_amplifier_session_with_changed_metadata_starts_at_home() {
     assert_eq!(world.launched().expect("a launch").cwd, x);
 }
 
-/// A world with an app whose session Claude Code keeps under the directory that Leo ran in.
+/// A world with an app whose session Claude Code filed under the directory that Leo ran in.
 fn with_app() -> (World, PathBuf, PathBuf) {
     let world = World::with_agents();
     let (app, server) = (world.dir("apps/demo"), world.dir("srv"));

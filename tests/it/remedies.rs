@@ -1,4 +1,4 @@
-//! Every command that the program prints is complete: pasted into a shell at a terminal, it does what is said of it.
+//! Every printed command is complete: pasted into a shell at a terminal, it does what its description says.
 #![expect(clippy::disallowed_macros, reason = "how many there are is worth knowing")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const PROGRAMS: [&str; 15] = [
     "vibe",
 ];
 
-/// A home in which something is wrong of every kind that the other fixtures lack.
+/// A home with every kind of problem that the other fixtures lack.
 fn damaged_home() -> World {
     let world = World::new();
     let app = world.dir("app");
@@ -55,7 +55,7 @@ fn one_of_everything() -> World {
     world
 }
 
-/// A home that was worked in: something is in the archive, in the trash, pinned and undone, and the config file says a little.
+/// A home with archived, trashed, pinned and undone sessions, and a few settings in the config file.
 fn used_home() -> World {
     let world = sample_home();
     for args in [
@@ -72,7 +72,7 @@ fn used_home() -> World {
     world
 }
 
-/// Runs every verb that may print a command, and returns what was printed by which.
+/// Runs every command that may print a command, and returns the output of each.
 fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
     let run = |args: &[&str]| (words(args), printed(world, now, args));
     let list = world.with("REJOIN_NOW", now).rejoin(["list", "--all", "--json"]).code(0).sessions();
@@ -168,7 +168,7 @@ fn printed<S: AsRef<std::ffi::OsStr>>(world: &World, now: &str, args: &[S]) -> S
     format!("{}\n{}", answer.stdout(), answer.stderr())
 }
 
-/// Finds what is written as a command of this program: between backticks, or in the parentheses that name the rest.
+/// Finds commands of rejoin in a text: between backticks, or in the parentheses that name the rest.
 fn commands_in(text: &str) -> BTreeSet<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     let named = text.split("(rejoin ").skip(1).filter_map(|rest| Some(format!("rejoin {}", rest.split_once(')')?.0)));
@@ -176,13 +176,13 @@ fn commands_in(text: &str) -> BTreeSet<String> {
     quoted.map(str::to_owned).chain(named).filter(own).collect()
 }
 
-/// Returns whether a command makes a directory that is not in the world of the test; then it is only looked at.
+/// Returns whether a command writes outside of the world of the test; then it is not run.
 fn writes_outside(command: &str, world: &World) -> bool {
     let root = world.root().to_str().expect("a path in UTF-8");
     command.strip_prefix("mkdir -p ").is_some_and(|dir| !dir.trim_start_matches(['\'', '"']).starts_with(root))
 }
 
-/// Puts the world back as it was.
+/// Restores the world.
 fn put_back(world: &World, kept: &Path) {
     for entry in std::fs::read_dir(world.root()).expect("a directory") {
         let path = entry.expect("an entry").path();
@@ -195,7 +195,7 @@ fn put_back(world: &World, kept: &Path) {
     copy(kept, world.root());
 }
 
-/// Copies everything in a directory with its times, by which sessions are recognised.
+/// Copies the contents of a directory with their times, by which sessions are recognised.
 fn copy(from: &Path, to: &Path) {
     let copied = std::process::Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status();
     assert!(copied.expect("cp").success());
@@ -257,7 +257,7 @@ fn paste_all(world: &World, now: &str) -> usize {
         let mut seat = Seat::run(&shell, 100, 40);
         seat.types("y\n");
         let (status, said) = seat.ends();
-        // A doctor that looks again finds the rest.
+        // A `doctor` that runs again finds the rest.
         let is_fine = status == Some(0) || (command.contains(" doctor ") && status == Some(4));
         if !is_fine {
             failed.push(format!("{command} ends with {status:?}\nprinted by: {from:?}\n{said}"));

@@ -1,4 +1,4 @@
-//! Sessions that are restored where their directories have other paths: another home, a container, another machine.
+//! Sessions that are restored with other paths for their directories: another home, a container, another machine.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `resume`: which directory, which command line, which environment, and when it refuses.
+//! `resume`: the directory, the command line, the environment, and the refusals.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
     world.rejoin(["resume", "--json"].iter().chain(args)).plan()
 }
 
-/// Evaluates what `--print` says with a shell.
+/// Evaluates the output of `--print` with a shell.
 fn in_a_shell(world: &World, session: &str) -> (Launch, Answer) {
     let line = world.rejoin(["resume", session, "--print"]).code(0).stdout();
     let line = line.strip_suffix('\n').expect("a line");
@@ -42,9 +42,9 @@ fn the_sources_of_an_amplifier_directory_have_their_order() {
     world.add(stray(1).session_info(&app));
     // metadata.json counts while it encodes to the project.
     world.add(Amplifier::session(id(2)).in_dir(&app).turn("x", "y"));
-    // The event log speaks where metadata.json does not count.
+    // The event log counts if metadata.json does not.
     world.add(stray(3).file("events.jsonl", event(&app)));
-    // A pointer of a server speaks where neither does.
+    // A pointer of a server counts if neither does.
     world.add(stray(4).file("events.jsonl", event(&other)));
     put(
         &world.home().join(".amplifier/server/slack-sessions.json"),
@@ -278,7 +278,7 @@ fn a_session_that_cannot_be_resumed_refuses() {
 fn resume_uses_the_copy_with_the_best_evidence() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
-    // The stray copy is newer; its records still say where it belongs.
+    // The stray copy is newer; its records still name its own directory.
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir(&app).filed_under(claude_slug(&other)).turn("x", "y").turn("more", "z"));
     let answer = world.rejoin(["resume", &id(1)]).code(0);

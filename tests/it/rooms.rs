@@ -1,4 +1,4 @@
-//! The order of the rooms: a module uses what is below it, never what is above, and no folder has an import cycle.
+//! The order of the rooms: a module uses only rooms below it, and no folder has an import cycle.
 
 mod imports;
 
@@ -15,7 +15,7 @@ const ROOMS: [&str; 20] = [
     "scan", "agent", "fleet", "format", "system", "config", "error", "session",
 ];
 
-/// Returns what is wrong with the imports of a tree, each fault with the lines that show it.
+/// Returns the faults in the imports of a tree, each with its lines.
 fn faults(rooms: &[&str], tree: &Tree) -> Vec<String> {
     let rank: BTreeMap<&str, usize> = rooms.iter().enumerate().map(|(at, room)| (*room, at)).collect();
     let mut faults: BTreeSet<String> = BTreeSet::new();

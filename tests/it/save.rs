@@ -24,7 +24,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
 
-/// Reads a transcript by the rules of Amplifier's own reader: one bad line spoils all, and each entry has a role.
+/// Reads a transcript by the rules of Amplifier's own reader: one bad line invalidates all, and each entry has a role.
 fn as_amplifier_reads(bytes: &[u8]) -> Result<Vec<Value>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     if !text.is_empty() && !text.ends_with('\n') {
@@ -86,7 +86,7 @@ fn a_saved_transcript_is_read_by_show_and_by_amplifiers_rules() {
     assert_eq!(details.session.launch_path(), project.to_str());
     assert_eq!(details.session.launch_source(), Some("session-info"));
 
-    // Lines give the same file as a list does, so nothing is written.
+    // Lines result in the same file as a list, so nothing is written.
     let lines: String = conversation().iter().map(|message| format!("{message}\n")).collect();
     let inode = path.metadata().expect("metadata").ino();
     let saved: Saved = save(&world, ["transcript", "--session-dir", text(&session), "--json"], lines).code(0).json();
@@ -141,7 +141,7 @@ fn very_many_messages_take_no_more_memory_than_a_few() {
     let path = dir.join("transcript.jsonl");
     assert!(path.metadata().expect("metadata").len() > 700 * total as u64);
     assert!(few > 0 && many < few + 4096, "{few} KiB for a few, {many} KiB for many");
-    // Lines, and a change in the middle of what is there, take no more either.
+    // Lines, and a change in the middle of the existing file, need no more memory, either.
     let lines = (0..total).map(|n| if n == total / 2 { "{\"role\":\"user\"}\n".to_owned() } else { message(n) + "\n" });
     let (output, changed) = feed(command(), lines);
     assert_eq!(count(output), total);
@@ -371,7 +371,7 @@ fn other_keys_in_leos_pointer_survive() {
     assert_eq!(std::fs::read(&target).expect("a file"), b"{}");
 }
 
-/// A session as a program hands it over, without version, closing time or signature.
+/// A session as a program passes it, without version, closing time or signature.
 fn jido_session(id: &str) -> Value {
     json!({
         "id": id,
@@ -402,7 +402,7 @@ fn a_session_of_jidocode_is_completed_signed_and_verifies() {
     let path = world.home().join(".jido_code/sessions").join(format!("{UUID}.json"));
     assert_eq!((saved.items[0].code.as_str(), Path::new(saved.path())), ("jido", path.as_path()));
     assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
-    // The secret was made as JidoCode makes it.
+    // The secret was created as JidoCode creates it.
     let secret = world.home().join(".jido_code/machine_secret");
     assert_eq!(secret.metadata().expect("metadata").mode() & 0o777, 0o600);
     let secret = std::fs::read_to_string(secret).expect("a secret");

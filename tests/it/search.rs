@@ -106,7 +106,7 @@ fn roles_limits_and_filters_narrow_it() {
     assert_eq!(ids(&search(&world, &["otter", "--sort", "active"])), [id(2), id(1)]);
     let first = search(&world, &["otter", "--limit", "1"]);
     assert_eq!((ids(&first), first.limit_reached), (vec![&*id(1)], true));
-    // Nothing is beyond a limit that all of them fit in.
+    // Nothing is beyond a limit if all of them fit.
     assert!(!search(&world, &["otter", "--limit", "2"]).limit_reached);
     let answer = search(&world, &["otter", "--dir", APP]);
     assert_eq!((answer.sessions[0].matches, answer.sessions[0].messages.len()), (10, 3));
@@ -279,7 +279,7 @@ fn sessions_only_in_the_archive_are_found_there() {
     found.sort_unstable();
     assert_eq!(found, [id(1), id(2)]);
     assert!(answer.sessions.iter().all(|found| found.state == Some(1) && found.matches == 1), "{answer:?}");
-    // Nothing is left of what it was read from.
+    // No temporary files remain.
     let state = world.home().join(".local/state/rejoin");
     let left = std::fs::read_dir(state).into_iter().flatten().map(|entry| entry.expect("an entry").file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("rejoin-shown-")).collect();

@@ -1,4 +1,4 @@
-//! SECURITY.md and docs/reliability.md name the tests of what they promise, and there are these tests.
+//! SECURITY.md and docs/reliability.md name the tests for their promises, and these tests exist.
 
 use std::path::Path;
 

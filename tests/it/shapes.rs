@@ -72,7 +72,7 @@ fn forks_and_sub_sessions_of_amplifier_are_distinguished() {
             .turn("x", "y"),
     );
     assert_eq!((fork.kind, fork.parent_id), (Kind::Fork, Some(id(9))));
-    // A fork may be given any name, also one that looks like a sub-session's.
+    // A fork may have any name, even one like a sub-session's.
     let named = listed(
         Amplifier::session("my_fork")
             .metadata("parent_id", parent.clone())
@@ -102,7 +102,7 @@ fn every_way_of_writing_an_amplifier_project_is_understood() {
     for (slug, dir) in [
         ("-home-ana-my.app_v2", "/home/ana/my.app_v2"),
         ("-C-w-a b", "C:\\w\\a b"),
-        // Servers replace the slashes and nothing else.
+        // Servers replace only the slashes.
         ("-home-ana-a:b", "/home/ana/a:b"),
         // The hand-off of the distro files under the last component.
         ("my.app", "/home/ana/my.app"),

@@ -1,4 +1,4 @@
-//! `show` of an archived session: the same conversation as before, and nothing is left of what it was read from.
+//! `show` of an archived session: the same conversation as before, and no temporary files remain.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::sample;
 use crate::undo::assert_same;
 use crate::world::{World, stride};
 
-/// The directories that archived sessions are unpacked in and that are there right now.
+/// The existing directories in which archived sessions are unpacked.
 fn left_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let is_one = |path: &PathBuf| path.to_string_lossy().contains("rejoin-shown-");
@@ -36,7 +36,7 @@ fn assert_nothing_is_left(world: &World) {
     assert_eq!(left_in(&state(world)), Vec::<PathBuf>::new());
 }
 
-/// A conversation in every form in which `show` gives one.
+/// A conversation in every format of `show`.
 #[derive(Debug, PartialEq)]
 struct Said {
     text: String,
@@ -141,13 +141,13 @@ fn sessions_of_real_clients_read_the_same_from_the_archive() {
     }
 }
 
-/// Archives a whole home and compares every conversation with what was said of it in its store.
+/// Archives a whole home and compares every conversation with that from its store.
 #[track_caller]
 fn all_say_the_same(world: &World, at_least: u64) {
     let done: Archive = world.rejoin(["archive", "--every", "--json"]).code_is_one_of(&[0, 3]).json();
     assert!(done.done >= at_least, "{}", done.done);
     let known = archived(world).into_iter().step_by(stride(4));
-    // Agents may give the same id.
+    // Several agents may use the same id.
     let known: Vec<String> = known.map(|session| format!("{}:{}", session.agent, session.id)).collect();
     // Messages on standard error are about the stores.
     let transcript = |session: &String| world.rejoin(["show", session, "--transcript"]).code(0).stdout();
@@ -231,7 +231,7 @@ fn an_older_state_is_shown_as_it_was() {
     world.rejoin(["show", &id(1), "--state", "1"]).code(2);
 }
 
-/// A home with a session that is in the archive alone, and whose conversation no pipe holds.
+/// A home with a session that is only in the archive, and whose conversation is larger than a pipe.
 fn lost_world() -> World {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).side_file("tool-results/a.txt", "a result");
@@ -311,7 +311,7 @@ fn a_failing_system_call_leaves_no_files() {
             let call = world.with("REJOIN_FAULT", &fault).with("TMPDIR", &elsewhere);
             let answer = call.rejoin(["show", &id(1), "--transcript"]).code_is_one_of(&[0, 1]);
             assert!(!answer.stderr().contains("a bug in rejoin"), "{fault}: {}", answer.stderr());
-            // The last points are those of removing, where what is left must wait for the next run.
+            // The last points are those of the removal, after which files must wait for the next run.
             let is_whole = answer.exit() == Some(0);
             assert!(is_whole || answer.stdout().is_empty(), "{fault}");
             world.with("TMPDIR", &elsewhere).rejoin(["show", &id(1), "--messages", "1"]).code(0);
@@ -338,7 +338,7 @@ fn files_in_use_by_another_run_are_kept() {
     stdout.read_exact(&mut text).expect("the beginning of an answer");
     assert_eq!(left_in(&state(&world)).len(), 1);
     assert_eq!(world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout(), whole);
-    // A run that changes something looks for what is left over, too.
+    // A run that changes something searches for leftover files, too.
     world.add(Jido::session(id(2)).in_dir(APP));
     world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(left_in(&state(&world)).len(), 1);

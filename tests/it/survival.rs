@@ -16,10 +16,10 @@ use crate::world::{Answer, World, stride, tries_every_case};
 
 const APP: &str = "/usr/bin";
 
-/// The system calls that are made to fail, each from its N-th time on.
+/// The system calls that fail, each from its N-th call on.
 const CALLS: [&str; 8] = ["renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "fsync", "write", "utimensat"];
 
-/// A home in which every verb has something to do.
+/// A home in which every command has something to do.
 fn world() -> World {
     let world = World::on_disk();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
@@ -38,7 +38,7 @@ fn world() -> World {
     world
 }
 
-/// A change that is tried: what comes before it, and its arguments.
+/// A tested change: the commands before it, and its arguments.
 pub(crate) struct Change {
     before: &'static [&'static [&'static str]],
     pub(crate) args: &'static [&'static str],
@@ -67,7 +67,7 @@ pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["hook", "install"], purges: false },
     Change { before: &[], args: &["pin", ONE], purges: false },
     Change { before: &[&["pin", ONE]], args: &["unpin", ONE], purges: false },
-    // Undone in the end is what is tried, and not what comes before it.
+    // The tested change is the last undo, and not the commands before it.
     Change {
         before: &[&["hook", "install"], &["trash", "purge", "--every", "--yes"]],
         args: &["hook", "uninstall"],
@@ -76,7 +76,7 @@ pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["move", APP, "/usr/lib", "--session", ONE, "--yes"], purges: false },
 ];
 
-/// Returns the contents of every file, but not of those that this program keeps for itself.
+/// Returns the contents of every file except rejoin's own.
 fn contents(world: &World) -> BTreeSet<Vec<u8>> {
     let own = world.home().join(".local");
     let trash = own.join("state/rejoin/trash");
@@ -93,7 +93,7 @@ fn contents_below(dir: &Path) -> BTreeSet<Vec<u8>> {
     files.map(|entry| std::fs::read(entry.path()).expect("a file that can be read")).collect()
 }
 
-/// Returns how many contents are nowhere any more; an agent may have gone on writing behind them.
+/// Returns the number of contents that are lost; an agent may have appended to them.
 fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
     let now = contents(world);
     // A text that begins with another one comes right after it in order.
@@ -101,7 +101,7 @@ fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
     before.iter().filter(|was| !is_there(was)).count()
 }
 
-/// Checks that nothing is lost, that the next runs get along with what is left, and that then nothing is lost either.
+/// Checks that nothing is lost, that the next runs work with the result, and that then nothing is lost, either.
 #[track_caller]
 fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, answer: &Answer, when: &str) {
     let said = format!("{when}\n{}\n{}", answer.stdout(), answer.stderr());

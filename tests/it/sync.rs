@@ -56,7 +56,7 @@ impl Machines {
         self.home(name).join(".claude/projects").join(project).join(format!("{}.jsonl", id(1)))
     }
 
-    /// Lets the agent on a machine continue the session.
+    /// Continues the session as the agent on a machine.
     fn say(&self, name: &str, text: &str) {
         let mut file = std::fs::OpenOptions::new().append(true).open(self.transcript(name)).expect("a transcript");
         let minute = text.len();
@@ -431,7 +431,7 @@ fn two_machines_without_a_shared_directory_sync_through_ssh() {
     assert!(said.contains("0 archived, 0 new here, 1 updated"), "{said}");
     assert_eq!(machines.said("ana"), machines.said("bob"));
     assert_eq!(machines.directory("ana"), machines.home("ana").join("app").to_str().expect("a path"));
-    // The other machine may be the one that asks.
+    // The other machine may start the sync.
     machines.say("ana", "and more");
     let said = sync("bob", "ana").code(0).stdout();
     assert!(said.contains("1 updated"), "{said}");

@@ -24,13 +24,13 @@ use crate::world::World;
 /// Time limit, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program at a terminal, and the person in front of it.
+/// A program at a terminal, and the user in front of it.
 pub(crate) struct Seat {
     pty: Pty,
     size: (u16, u16),
     child: Child,
     output: Receiver<Vec<u8>>,
-    /// All that the terminal was sent, and how much of it has been looked at.
+    /// All output of the terminal, and the length that was already checked.
     sent: Vec<u8>,
     looked_at: usize,
 }
@@ -90,7 +90,7 @@ impl Seat {
         }
     }
 
-    /// Gives the terminal another size.
+    /// Resizes the terminal.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.size = (columns, rows);
         self.pty.resize(Size::new(rows, columns)).expect("a size");
@@ -121,7 +121,7 @@ impl Seat {
         self.shows_what(|screen| screen.contains(text)).screen().contents()
     }
 
-    /// Says whether the terminal is sent anything more before this time is over.
+    /// Returns whether the terminal gets more output within this time.
     pub(crate) fn is_sent_more_within(&mut self, time: Duration) -> bool {
         let more = self.output.recv_timeout(time);
         self.sent.extend(more.iter().flatten());
@@ -165,7 +165,7 @@ fn hear_signals() {
     });
 }
 
-/// Runs the program as a shell would, which looks at the terminal's settings before and after.
+/// Runs the program like a shell, which reads the terminal's settings before and after.
 pub(crate) fn shell(world: &World, args: &str) -> Seat {
     shell_at(world, &[], args, (80, 24))
 }
@@ -203,7 +203,7 @@ pub(crate) fn settings_are_as_before(world: &World) {
     assert_eq!(before, read("after"));
 }
 
-/// A world with two sessions, of which the one of `parser` was active last.
+/// A world with two sessions; the one of `parser` was active last.
 pub(crate) fn two_sessions() -> World {
     let world = World::with_agents();
     let (parser, docs) = (world.dir("parser"), world.dir("docs"));
@@ -362,7 +362,7 @@ fn an_interrupt_stops_a_search_with_a_message() {
     seat.sees("Searching [");
     seat.types("\x03");
     let (status, rest) = seat.ends();
-    // A shell makes 130 of the signal.
+    // A shell converts the signal to 130.
     assert_eq!(status, None, "{rest}");
     assert!(rest.ends_with("Stopped.\r\n"), "{rest:?}");
 }

@@ -36,7 +36,7 @@ pub(crate) fn assert_same(before: &Picture, after: &Picture, when: &str) {
     assert!(differences.is_empty(), "{when}:\n{}", differences.join("\n"));
 }
 
-/// Deletes a session and takes that back: not a byte, a mode or a time may differ.
+/// Deletes a session and undoes that: no byte, mode or time may differ.
 #[track_caller]
 pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
     let before = crate::archive::stores(world);
@@ -50,14 +50,14 @@ pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
     assert_same(&before, &crate::archive::stores(world), session);
 }
 
-/// The state after a backfill that nothing disturbed.
+/// The state after an undisturbed backfill.
 fn after_backfill() -> Picture {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0);
     after(&world)
 }
 
-/// The state of the stores, but for the time at which the test wrote a new file.
+/// The state of the stores, without the time at which the test wrote a new file.
 fn after(world: &World) -> Picture {
     let mut stores = stores(world);
     let new = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(2)).join("session-info.json");
@@ -162,13 +162,13 @@ fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
     });
 }
 
-/// Undoes the newest run that can be, if there is one.
+/// Undoes the newest run that can be undone, if there is one.
 fn undo_next(world: &World) -> bool {
     let answer = world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
     answer.stderr().is_empty()
 }
 
-/// Every session-info.json is the old one or the new one.
+/// Asserts that every session-info.json is the old one or the new one.
 fn no_session_info_is_torn(world: &World, before: &Picture, after: &Picture) {
     let now = stores(world);
     for (path, (_, _, _, bytes)) in now.iter().filter(|(path, _)| path.ends_with("session-info.json")) {
@@ -275,7 +275,7 @@ fn the_trash_is_listed_restored_from_and_purged() {
     world.rejoin(["trash", "list"]).code(0).stdout_eq("").stderr_eq("The trash is empty.\n");
     world.rejoin(["backfill", "--every"]).code(0);
     let list: TrashList = world.rejoin(["trash", "list", "--json"]).code(0).json();
-    // A file that was not there before left nothing behind.
+    // A new file has no old version in the trash.
     assert_eq!(list.entries.len(), 1);
     assert_eq!(list.entries[0].id.as_deref(), Some(id(1).as_str()));
     world.rejoin(["trash", "list", "--format", "table"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -391,7 +391,7 @@ fn extended_attributes_and_acls_survive_trash_and_rewrite() {
     }
 }
 
-/// An ACL in the form that Linux keeps it in: one more user may read.
+/// An ACL in the form of Linux: one more user may read.
 fn acl() -> Vec<u8> {
     const NOBODY: u32 = u32::MAX;
     let entries: [(u16, u16, u32); 5] =
@@ -462,12 +462,12 @@ fn a_session_with_an_unreadable_copy_is_not_restored() {
     assert_eq!(after, before);
 }
 
-/// Makes a directory on another file system than the worlds are on, where this machine has one.
+/// Creates a directory on another file system than that of the worlds, if this machine has one.
 pub(crate) fn other_file_system() -> Option<tempfile::TempDir> {
     other_file_system_than(World::new().root())
 }
 
-/// Makes a directory on another file system than this one is on.
+/// Creates a directory on another file system than that of `this`.
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 pub(crate) fn other_file_system_than(this: &Path) -> Option<tempfile::TempDir> {
     use std::os::unix::fs::MetadataExt as _;

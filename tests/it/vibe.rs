@@ -55,7 +55,7 @@ fn a_prompt_that_was_killed_is_only_in_the_journal() {
     let session = listed(Vibe::session(id(1)).killed("was killed"));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.active_at.as_deref()), (Kind::Main, Some("2026-02-01T10:01:00Z")));
-    // It may be killed before the prompt is put into the conversation.
+    // It may be killed before the prompt is added to the conversation.
     let session = listed(Vibe::session(id(1)).reserved("only announced"));
     assert_eq!(said(&session), (None, Some("only announced"), Some(1), Some(0)));
     let queued = json!({"method": "turn/start", "params": {"entries": [{"role": "user", "content": [{"type": "text", "text": "typed"}]}]}});

@@ -16,7 +16,7 @@ struct Trees {
 }
 
 impl Trees {
-    /// Makes them below a directory for worktrees; `None` where git is not installed.
+    /// Creates them below a directory for worktrees; `None` if git is not installed.
     #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
     fn new(among: &str) -> Option<Self> {
         if Command::new("git").arg("--version").output().is_err() {
@@ -44,7 +44,7 @@ impl Trees {
         self.world.from(&self.repository).run("git", names.iter().chain(args)).code(0);
     }
 
-    /// Makes a program that notes that it was run, and hands on its input.
+    /// Creates a program that records its runs, and passes its input on.
     fn noting(&self, name: &str) -> String {
         let ran = self.ran(name);
         let script = format!("touch '{}'\ncat", ran.display());
@@ -94,7 +94,7 @@ fn a_deleted_worktree_is_recreated_on_its_branch() {
     let launch = trees.world.launched().expect("a launch");
     assert_eq!((launch.cwd, trees.head().as_str()), (trees.worktree.clone(), "feature"));
     assert_eq!(std::fs::read_to_string(trees.worktree.join("README")).expect("a file"), "one\n");
-    // It is there now, so there is nothing to make.
+    // It exists now, so there is nothing to create.
     trees.resume(&["--recreate-worktree"]).code(0);
 }
 
@@ -190,7 +190,7 @@ fn filters_of_the_repository_run_only_on_trust() {
     std::fs::remove_file(trees.ran("smudge")).expect("a file");
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
 
-    // An include that counts in the worktree alone cannot be looked into.
+    // An include that applies only in the worktree cannot be examined.
     let included = trees.world.root().join("included");
     std::fs::write(&included, format!("[filter \"mine\"]\nsmudge = {smudge}\n")).expect("a file");
     for (key, value) in [

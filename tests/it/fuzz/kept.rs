@@ -12,7 +12,7 @@ use crate::fixtures::{Claude, Codex, Pi, age_tree, id, put};
 use crate::world::World;
 use mutate::Random;
 
-/// A home in which something was archived, deleted and moved, and what must be there afterwards.
+/// A home with archived, deleted and moved sessions, and the files that must exist afterwards.
 struct Kept {
     world: World,
     /// All messages, and files that no command was asked to change.
@@ -59,7 +59,7 @@ impl Kept {
         Self { world, bytes, others, runs }
     }
 
-    /// Damages one file of this program's own, a manifest or another, and returns which.
+    /// Damages one of rejoin's own files, a manifest or another one, and returns it.
     fn damage(&self, random: &mut Random) -> PathBuf {
         let dirs = [".local/share/rejoin", ".local/state/rejoin"].map(|dir| self.world.home().join(dir));
         let is_text = |path: &PathBuf| path.extension().is_some_and(|end| end == "json" || end == "jsonl");
@@ -110,7 +110,7 @@ impl Kept {
         [&text[..=place[0]], random.one_of::<String>(&places), &text[place[1]..]].concat().into_bytes()
     }
 
-    /// Runs a few verbs, and holds after each what must hold.
+    /// Runs a few commands, and checks the invariants after each.
     fn attempt(&self, random: &mut Random) -> Result<(), String> {
         let damaged = self.damage(random);
         let is_manifest = damaged.starts_with(self.world.home().join(".local/share"));
@@ -157,7 +157,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Returns whether a new file is a session's or this program's own.
+    /// Returns whether a new file belongs to a session or to rejoin.
     fn may_be(&self, path: &Path) -> bool {
         let places =
             [".claude/projects", ".codex/sessions", ".pi/agent/sessions", ".local/state/rejoin", ".local/share/rejoin"];
