@@ -1,7 +1,7 @@
-//! The least that any program without an index has to do: list the stores, and where it must know more than names, look at
-//! the times of each file, or open it and read a little of it.
+//! The minimum work of any program without an index: list the stores, and if names are not enough, read the times of
+//! each file, or open it and read a little of it.
 //!
-//! Two threads, because that is what most machines can spare, and nothing but the standard library.
+//! Two threads, because most machines can spare these, and only the standard library.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,30 +9,30 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How many threads walk.
+/// Number of threads that walk.
 const THREADS: usize = 2;
-/// How much is read at each end of a file.
+/// Number of bytes read at each end of a file.
 const READS: usize = 4 * 1024;
 
-/// The directories that nobody has listed yet, and how many threads are listing one.
+/// The directories that are still to be listed, and the number of threads that are listing one.
 #[derive(Default)]
 struct Work {
     dirs: Vec<PathBuf>,
     busy: usize,
 }
 
-/// How much a program does at least.
+/// The minimum work of a program.
 #[derive(Clone, Copy)]
 pub(crate) enum Least {
     /// It lists the directories.
     Names,
-    /// It looks at the times of every regular file.
+    /// It reads the times of every regular file.
     Times,
     /// It opens every regular file and reads both of its ends.
     Ends,
 }
 
-/// Lists these directories and all below, and does with every regular file what is the least.
+/// Lists these directories and all below, and does the minimum with every regular file.
 pub(crate) fn run(least: Least, stores: &[String]) -> io::Result<()> {
     let work = Mutex::new(Work { dirs: stores.iter().map(PathBuf::from).collect(), busy: 0 });
     let changed = Condvar::new();
@@ -58,13 +58,13 @@ fn walk(least: Least, work: &Mutex<Work>, changed: &Condvar) -> io::Result<()> {
         let looked = look(least, &dir, &mut buffer);
         let mut held = work.lock().unwrap_or_else(PoisonError::into_inner);
         held.busy -= 1;
-        // Who waits must hear of it even if this failed.
+        // Waiting threads must be notified even if this failed.
         changed.notify_all();
         held.dirs.extend(looked?);
     }
 }
 
-/// Reads what lies in one directory; returns the directories in it.
+/// Reads the entries of one directory; returns the directories in it.
 fn look(least: Least, dir: &Path, buffer: &mut [u8]) -> io::Result<Vec<PathBuf>> {
     let mut dirs = Vec::new();
     for entry in fs::read_dir(dir)? {

@@ -1,4 +1,4 @@
-//! How time and memory grow with the number of sessions, as a picture.
+//! Draws the growth of time and memory with the number of sessions.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,9 @@ use crate::home::{Home, Mix};
 use crate::measure::{FLOORS, Times, Versus, floor, median, milliseconds, peak_memory, program};
 use crate::plot::{Line, draw as picture};
 
-/// Where the picture goes.
+/// The path of the picture.
 const PICTURE: &str = "docs/pictures/growth.svg";
-/// So many sessions, measured in so many pairs.
+/// Numbers of sessions, each with the number of measured pairs.
 const SIZES: [(usize, usize); 6] = [(1_000, 15), (3_000, 11), (10_000, 9), (30_000, 7), (100_000, 5), (300_000, 3)];
 
 /// Measures listings of Claude Code's sessions compared with the floor, and draws them.

@@ -16,30 +16,30 @@ mod claude;
 mod fixtures;
 mod others;
 
-/// How many sessions of an agent share a directory.
+/// Number of sessions of an agent per directory.
 const SESSIONS_A_PROJECT: usize = 10;
 
-/// Where files are written in place, so many are written after a pause.
+/// If files are written in place, this number is written after a pause.
 const NEWEST: usize = 100;
 const PAUSE: Duration = Duration::from_secs(3);
 
 /// When the first session may begin: 5 January 2026.
 const FIRST_START: Timestamp = Timestamp::constant(1_767_600_000, 123_000_000);
 
-/// What a home holds.
+/// The contents of a home.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mix {
     /// Claude Code's alone.
     Claude,
     /// Claude Code's alone, with times that are those of its files.
     ClaudeInPlace,
-    /// Claude Code's alone, in sizes as people have them: most are small, one in a hundred has 10 to 100 MB.
+    /// Only Claude Code's, with realistic sizes: most are small, one in a hundred has 10 to 100 MB.
     ClaudeOfAllSizes,
     /// Transcripts of Claude Code of about 17 kB, and no other file.
     Small,
     /// Transcripts of Claude Code of 60 MB, and no other file.
     Huge,
-    /// Those of every agent that keeps its sessions below the home, in equal parts.
+    /// Sessions of every agent that keeps them below the home, in equal parts.
     All,
 }
 
@@ -49,21 +49,21 @@ pub(crate) struct Home {
     /// Removes it in the end, unless it is to stay.
     _guard: Option<tempfile::TempDir>,
     mix: Mix,
-    /// How many sessions `list` shows.
+    /// Number of sessions that `list` shows.
     pub(crate) listed: usize,
     /// A Claude Code session whose directory exists.
     pub(crate) claude_id: String,
 }
 
 impl Home {
-    /// Writes a home of this many sessions that goes away again; sub-agents and other belongings come on top.
+    /// Writes a temporary home of this many sessions, with additional sub-agents and other belongings.
     pub(crate) fn generate(mix: Mix, sessions: usize) -> io::Result<Self> {
         let guard = tempfile::Builder::new().prefix("rejoin-bench-").tempdir()?;
         let dir = guard.path().to_owned();
         Ok(Self { _guard: Some(guard), ..Self::generate_in(&dir, mix, sessions)? })
     }
 
-    /// Writes a home into an empty directory, and leaves it there.
+    /// Writes a home into an empty directory, and keeps it.
     pub(crate) fn generate_in(dir: &Path, mix: Mix, sessions: usize) -> io::Result<Self> {
         // Agents record the directory as the system resolves it.
         let dir = dir.canonicalize()?;
@@ -73,7 +73,7 @@ impl Home {
         let mut claude_id = String::new();
         for number in 0..sessions {
             if is_in_place && number + NEWEST == sessions {
-                // A person's newest sessions are not of the same seconds.
+                // A user's newest sessions are not from the same second.
                 std::thread::sleep(PAUSE);
             }
             let of_its_agent = number / agents;
@@ -101,21 +101,21 @@ impl Home {
         &self.dir
     }
 
-    /// The agents with the directories that hold their files.
+    /// The agents with the directories of their files.
     pub(crate) fn agents(&self) -> Vec<(&'static str, PathBuf)> {
         let others = if self.mix == Mix::All { others::AGENTS } else { &[] };
         let agents = [("claude", ".claude")].iter().chain(others);
         agents.map(|(name, store)| (*name, self.dir.join(store))).collect()
     }
 
-    /// Returns how many regular files the stores hold, and how many bytes.
+    /// Returns the number of regular files in the stores, and their size in bytes.
     pub(crate) fn size(&self) -> (usize, u64) {
         let entries = self.stores().into_iter().flat_map(|store| walkdir::WalkDir::new(store).into_iter().flatten());
         let files = entries.filter(|entry| entry.file_type().is_file());
         files.fold((0, 0), |(files, bytes), entry| (files + 1, bytes + entry.metadata().map_or(0, |data| data.len())))
     }
 
-    /// The directories that hold the agents' files.
+    /// The directories of the agents' files.
     pub(crate) fn stores(&self) -> Vec<PathBuf> {
         self.agents().into_iter().map(|(_, store)| store).collect()
     }
@@ -130,12 +130,12 @@ struct Project {
 #[derive(Default)]
 struct Generator {
     root: PathBuf,
-    /// Whether sessions are of the moment in which they are written.
+    /// Set if the times in sessions are those of writing them.
     is_in_place: bool,
     seed: u64,
 }
 
-/// What the records of one session share.
+/// The common fields of the records of one session.
 struct Session {
     id: String,
     cwd: String,
@@ -143,7 +143,7 @@ struct Session {
     version: &'static str,
     entrypoint: &'static str,
     at: Timestamp,
-    /// Whether time stands still for it.
+    /// Set if all its records have the same time.
     is_of_a_moment: bool,
     parent: Option<String>,
 }
@@ -230,7 +230,7 @@ impl Generator {
         format!("{}-{}-4{}-8{}-{}", &all[..8], &all[8..12], &all[12..15], &all[15..18], &all[19..31])
     }
 
-    /// Text of about this length as it stands inside a JSON string, line breaks and quotes among it.
+    /// Text of about this length in the form of a JSON string, with line breaks and quotes.
     fn prose(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 16);
         while text.len() < length {
@@ -245,7 +245,7 @@ impl Generator {
         text
     }
 
-    /// Both agents work in the same directories; one in eight is gone since.
+    /// Both agents work in the same directories; one in eight is missing.
     fn project(&mut self, number: usize) -> io::Result<Project> {
         let dir = self.root.join("work").join(format!("{}-{number}.app", WORDS[number % 4]));
         let exists = number % 8 != 5;

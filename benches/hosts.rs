@@ -1,7 +1,7 @@
 //! The cost of asking many hosts compared with the slowest one: `list --host` of 50 hosts, and a million rows.
 //!
-//! `cargo bench --bench hosts` puts a program in place of ssh that waits as a host does and then writes rows; the slowest host
-//! takes a second and a half. Without `--bench`, three small hosts are gone through once to see that all works.
+//! `cargo bench --bench hosts` replaces ssh with a program that waits like a host and then writes rows; the slowest
+//! host takes a second and a half. Without `--bench`, three small hosts are run once as a test.
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What stands in for ssh: the last host is the slowest.
+/// The replacement for ssh: the last host is the slowest.
 const SSH: &str = r#"#!/bin/sh
 for word in "$@"; do case $word in h[0-9]*) host=$word; break;; esac; done
 echo 'rejoin answers'
@@ -76,7 +76,7 @@ fn lay_out(dir: &Path, hosts: usize, rows: usize) -> io::Result<()> {
     std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755))
 }
 
-/// Lists hosts and returns how long that took, and the peak of memory in KiB.
+/// Lists hosts and returns the time, and the peak memory in KiB.
 fn run(dir: &Path, hosts: &str, rows: usize) -> io::Result<(Duration, u64)> {
     let begin = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_rejoin"))

@@ -1,13 +1,13 @@
-//! How long whole runs of the program take over generated homes, compared with a floor that only opens the files.
+//! Measures whole runs of the program over generated homes, compared with a floor that only opens the files.
 //!
-//! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
-//! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, with `-- --agents` each
-//! agent by itself, and with `-- --transcripts` homes of transcripts and no other files (3 GB).
-//! `-- --write DIR SESSIONS [all|claude|in-place|sizes|small|huge]` only writes a home, for a look with other tools;
-//! `-- --plot` draws how time and memory grow (12 GB), and `-- --check FILE` holds ratios of a small home against those of a
-//! file, which `-- --keep FILE` writes. Each run is followed by one of the floor, or of `list` where that is what counts, so
-//! that what else the machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of each
-//! kind is run through once to see that all works.
+//! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` only the first, with
+//! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, with
+//! `-- --agents` each agent by itself, and with `-- --transcripts` homes of transcripts and no other files (3 GB).
+//! `-- --write DIR SESSIONS [all|claude|in-place|sizes|small|huge]` only writes a home, for other tools; `-- --plot`
+//! draws the growth of time and memory (12 GB), and `-- --check FILE` compares the ratios of a small home with those
+//! in a file, which `-- --keep FILE` writes. Each run is followed by one of the floor, or of `list` if that is the
+//! reference, so that other load of the machine affects both. Without `--bench`, which only `cargo bench` passes, one
+//! small home of each kind is run once as a test.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::disallowed_macros,
@@ -126,7 +126,7 @@ fn measure(sessions: usize, pairs: usize, each_agent: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Every form of a listing, whose memory is what counts where there are many.
+/// Measures every form of a listing; for many sessions, the memory matters.
 fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
     let home = Home::generate(mix, sessions)?;
     println!("{}", if mix == Mix::All { "sessions of all agents" } else { "sessions of Claude Code alone" });
@@ -141,7 +141,7 @@ fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Transcripts and nothing else, so that the floor opens exactly the files that `list` reads.
+/// Measures transcripts and no other files, so that the floor opens exactly the files that `list` reads.
 fn measure_transcripts(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
     let home = Home::generate(mix, sessions)?;
     println!("{}", if mix == Mix::Huge { "transcripts of 60 MB" } else { "transcripts of 17 kB" });
@@ -158,7 +158,7 @@ fn measure_transcripts(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()
     Ok(())
 }
 
-/// What only the newest sessions or one of them are wanted for, where files were written in place.
+/// Measures commands that need only the newest sessions or one of them, with files written in place.
 fn measure_newest(sessions: usize, pairs: usize) -> io::Result<()> {
     let home = Home::generate(Mix::ClaudeInPlace, sessions)?;
     check_newest(&home)?;
@@ -175,7 +175,7 @@ fn measure_newest(sessions: usize, pairs: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Plans only: what is removed has to be made anew.
+/// Plans only: removed sessions would have to be created again.
 fn measure_cleanup(home: &Home, pairs: usize) -> io::Result<()> {
     for (name, before) in
         [("cleanup, none go", "2020-01-01"), ("cleanup, half go", HALF), ("cleanup, all go", "2036-01-01")]
@@ -206,7 +206,7 @@ fn say_size(home: &Home) {
     println!("  the stores: {files} files, {:.0} MB", bytes as f64 / 1e6);
 }
 
-/// A number means nothing if the program did not do its work.
+/// Checks that the program did its work; otherwise a number means nothing.
 fn check(home: &Home) -> io::Result<()> {
     let listed = program(home, &["list"]).output()?;
     let lines = listed.stdout.iter().filter(|byte| **byte == b'\n').count();
@@ -218,7 +218,7 @@ fn check(home: &Home) -> io::Result<()> {
     Ok(())
 }
 
-/// The newest are those that come first among all.
+/// Checks that the newest sessions are the first among all.
 fn check_newest(home: &Home) -> io::Result<()> {
     let [all, newest] = [&["list"][..], &["list", "--limit", "20"]].map(|args| program(home, args).output());
     let all = String::from_utf8_lossy(&all?.stdout).lines().take(20).map(str::to_owned).collect::<Vec<_>>();

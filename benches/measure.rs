@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::floor::Least;
 use crate::home::Home;
 
-/// Tell this program to be the floor; the stores follow.
+/// Options that make this program the floor; the stores follow.
 pub(crate) const FLOORS: [(&str, Least); 3] =
     [("--floor", Least::Ends), ("--floor-of-times", Least::Times), ("--floor-of-names", Least::Names)];
 
@@ -17,7 +17,7 @@ pub(crate) const FLOORS: [(&str, Least); 3] =
 pub(crate) enum Versus {
     /// The floor of these stores.
     Floor(Vec<PathBuf>),
-    /// What is no more than looking at times or names in them.
+    /// A program that only reads the times or the names in them.
     Less(&'static str, Vec<PathBuf>),
     /// The list of the same home.
     List,
@@ -30,7 +30,7 @@ pub(crate) struct Times {
     pub(crate) program: Vec<Duration>,
     pub(crate) versus: Vec<Duration>,
     pub(crate) ratios: Vec<f64>,
-    /// The processor time of all counted runs of each, in ticks: it says more than the clock on a busy machine.
+    /// The processor time of all counted runs of each, in ticks: on a busy machine, it is more reliable than the clock.
     cpu: [Option<u64>; 2],
 }
 
@@ -62,7 +62,7 @@ impl Times {
         Ok(times)
     }
 
-    /// Returns the ratio of the processor times, where the system tells them.
+    /// Returns the ratio of the processor times, if the system reports them.
     pub(crate) fn ratio_of_cpu(&self) -> Option<f64> {
         let [own, versus] = self.cpu;
         versus.filter(|ticks| *ticks > 0).zip(own).map(|(versus, own)| own as f64 / versus as f64)
@@ -92,27 +92,28 @@ fn time(command: &mut Command) -> io::Result<Duration> {
     read_all(&mut child)?;
     let status = child.wait()?;
     let elapsed = start.elapsed();
-    // `rg` says by its status that it found nothing, `doctor` that it found something, and a plan that some of it cannot be.
+    // Exit statuses of programs that worked: `rg` found nothing, `doctor` found something, or a part of a plan is
+    // impossible.
     assert!(matches!(status.code(), Some(0 | 1 | 3 | 4)), "{command:?}: {status}");
     Ok(elapsed)
 }
 
-/// Reads as much at a time as a pipe holds, so that the reader holds up nothing.
+/// Reads up to a pipe's capacity at a time, so that the reader does not delay the program.
 fn read_all(child: &mut Child) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     while child.stdout.as_mut().map_or(Ok(0), |stdout| stdout.read(&mut buffer))? > 0 {}
     Ok(())
 }
 
-/// Returns how much processor time the runs took that have ended, in ticks; only Linux tells.
+/// Returns the processor time of the runs that have ended, in ticks; only Linux reports it.
 fn children_ticks() -> Option<u64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in parentheses, may hold blanks; of the fields behind it the 14th and 15th are meant.
+    // The name of the program, in parentheses, may contain blanks; the 14th and 15th fields after it are the times.
     let mut fields = stat.rsplit(") ").next()?.split(' ').skip(13).map(str::parse::<u64>);
     Some(fields.next()?.ok()? + fields.next()?.ok()?)
 }
 
-/// Returns the most memory that a run held, in a run of its own; only Linux tells.
+/// Returns the peak memory of a run, in a separate run; only Linux reports it.
 pub(crate) fn peak_memory(command: &mut Command) -> io::Result<Option<u64>> {
     let mut child = spawn(command)?;
     let status = format!("/proc/{}/status", child.id());
@@ -126,7 +127,7 @@ pub(crate) fn peak_memory(command: &mut Command) -> io::Result<Option<u64>> {
         let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
         peak = peak.max(kibibytes.map(|kibibytes| kibibytes * 1024));
     }
-    // What was read does not matter, only that the program could write it.
+    // The output does not matter, only that the program could write it.
     let _ = reader.join();
     Ok(peak)
 }

@@ -1,8 +1,8 @@
-//! How long a person waits in the picker: for the first sessions, for a key, and for what was said.
+//! Measures the waiting times of a user in the picker: for the first sessions, for a key, and for matches in messages.
 //!
-//! `cargo bench --bench picker` measures a home of 10,000 sessions, with `-- --quick` one of 1,000. The picker runs at a
-//! pseudo-terminal. Each figure is printed next to that of a whole run of `list` or `search` of the same home, because machines differ.
-//! Without `--bench`, one small home is gone through once to see that all works.
+//! `cargo bench --bench picker` measures a home of 10,000 sessions, with `-- --quick` one of 1,000. The picker runs at
+//! a pseudo-terminal. Each figure is printed next to that of a whole run of `list` or `search` of the same home,
+//! because machines differ. Without `--bench`, one small home is run once as a test.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::disallowed_macros,
@@ -86,7 +86,7 @@ fn run(home: &Home, args: &[&str]) -> io::Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Returns a word of a reply that stands in no title, so that only a search finds it.
+/// Returns a word of a reply that is in no title, so that only a search finds it.
 fn word_said(home: &Home) -> io::Result<String> {
     let read = |args: &[&str]| -> io::Result<String> {
         Ok(String::from_utf8_lossy(&program(home).args(args).output()?.stdout).into_owned())
@@ -105,7 +105,7 @@ fn word_said(home: &Home) -> io::Result<String> {
         .ok_or_else(|| io::Error::other("every word that is said stands in a title"))
 }
 
-/// What is pressed, one after the other: letters, which match more and less, a move, orders and groups.
+/// The keys that are pressed, one after the other: letters, which match more and less, a move, orders and groups.
 const KEYS: [(&str, &str); 14] = [
     ("e", "a first letter"),
     ("r", "a second letter"),
@@ -187,7 +187,7 @@ impl Picker {
         let first = self.sees(is_row)? - self.start;
         self.sees(|sent| sent.rsplit(" sessions").next().is_some_and(|rest| !rest.contains("reading…")))?;
         self.sees(|sent| sent.rsplit_once("sessions").is_some_and(|(_, rest)| rest.contains(SHOWN)))?;
-        // The preview of the first session comes by itself.
+        // The preview of the first session appears by itself.
         std::thread::sleep(Duration::from_millis(300));
         let mut keys = Vec::new();
         for (key, name) in KEYS {

@@ -9,7 +9,7 @@ const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 70.0;
 const ABOVE: f64 = 50.0;
 const BELOW: f64 = 80.0;
-/// The room between two panels, and right of the last one, where half of a number stands.
+/// The room between two panels, and to the right of the last one for half of a number.
 const BETWEEN: f64 = 20.0;
 const RIGHT: f64 = 20.0;
 /// A colour for each line, as readable on white as on black.

@@ -1,4 +1,4 @@
-//! Ratios of small homes, held against those that were kept: times tell of the machine, ratios of the program.
+//! Ratios of small homes, compared with stored ones: times depend on the machine, ratios on the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,18 +8,18 @@ use std::path::Path;
 use crate::home::{Home, Mix};
 use crate::measure::{Times, Versus, median};
 
-/// How many sessions the homes hold.
+/// Number of sessions in the homes.
 const SESSIONS: usize = 1_000;
-/// How often each command is run.
+/// Number of runs of each command.
 const PAIRS: usize = 7;
-/// How much larger a ratio may be than the one that was kept.
+/// Maximum growth of a ratio compared with the stored one.
 const LOSS: f64 = 1.3;
-/// A processor's time is counted in steps, which are much of a short run.
+/// The processor time is counted in steps, which are a large part of a short run.
 const STEP: f64 = 0.05;
 
 type Ratios = BTreeMap<String, f64>;
 
-/// Fails if a ratio is too much larger than the kept one, also when it is measured twice more: the smallest counts.
+/// Fails if a ratio is much larger than the stored one, also in two more measurements: the smallest counts.
 pub(crate) fn check(file: &Path) -> io::Result<()> {
     let kept = read(file)?;
     let mut measured = measure()?;
@@ -69,7 +69,7 @@ fn measure() -> io::Result<Ratios> {
     let mut ratios = Ratios::new();
     let mut put = |home: &Home, name: &str, args: &[&str], versus: &Versus| -> io::Result<()> {
         let times = Times::of(home, args, versus, PAIRS)?;
-        // The processor's time says more than the clock on a busy machine.
+        // On a busy machine, the processor time is more reliable than the clock.
         ratios.insert(name.to_owned(), times.ratio_of_cpu().unwrap_or_else(|| median(times.ratios)));
         Ok(())
     };

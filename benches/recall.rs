@@ -93,7 +93,7 @@ fn lines(recall: &Recall) -> String {
     all(recall).iter().map(line).collect()
 }
 
-/// Fails if a figure is lower than the kept one.
+/// Fails if a figure is lower than the stored one.
 fn check(recall: &Recall, file: &Path) -> io::Result<()> {
     let kept = fs::read_to_string(file)?;
     let kept: BTreeMap<&str, Vec<f64>> = kept

@@ -1,4 +1,4 @@
-//! Claude Code: a transcript a session, with sub-agents and tool results beside some.
+//! Claude Code: one transcript per session, with sub-agents and tool results next to some.
 
 use std::fs;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::{FIRST_START, Generator, Project, Session, put};
 
-/// One session in so many is large.
+/// One session in this many is large.
 const LARGE_ONE_IN: usize = 500;
-/// How large such a session is.
+/// The size of such a session in bytes.
 const LARGE: usize = 1024 * 1024;
 
-/// Where sizes differ as people's do, one session in so many is huge.
+/// With realistic sizes, one session in this many is huge.
 const HUGE_ONE_IN: usize = 100;
 /// The size of every session in a home of small ones, and of huge ones.
 const SMALL: usize = 10_500;
@@ -45,7 +45,7 @@ impl Generator {
     fn claude_of(&mut self, project: &Project, number: usize, wanted: usize) -> io::Result<String> {
         let mut session = self.claude_transcript(project, wanted)?;
         if number == 0 {
-            // Else nearly all of them would be about to be deleted, and `doctor` would have to say so of each.
+            // Otherwise nearly all of them would be about to be deleted, and `doctor` would report each.
             self.write(&self.root.join(".claude/settings.json"), r#"{"cleanupPeriodDays":36500}"#, FIRST_START)?;
         }
         if number % 10 == 3 {
@@ -95,7 +95,7 @@ impl Generator {
         }
         put(text, &format!(r#"{{"type":"atis-latch","atis":false,"sessionId":"{id}"}}"#));
         if session.version == "2.1.330" {
-            // Newer clients repeat what they send to the model.
+            // Newer clients repeat the text that they send to the model.
             for (kind, length) in [("api-request-shape", 4_000), ("api-request-blob", 900), ("api-request", 1_000)] {
                 let (at, body) = (session.tick(1), self.prose(length));
                 put(

@@ -1,4 +1,4 @@
-//! Sessions of the agents besides Claude Code, built by the fixtures of the tests.
+//! Sessions of the agents other than Claude Code, built by the fixtures of the tests.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Agents that are not there cost next to nothing, and a broken store hides nobody else's sessions.
+//! Missing agents cost next to nothing, and a broken store hides no sessions of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use crate::fixtures::{Claude, id, put};
 use crate::ordinary;
 use crate::world::World;
 
-/// So many system calls may name something of an agent that is not there.
+/// Maximum system calls that may name files of a missing agent.
 const MOST_CALLS: usize = 3;
 
 fn names() -> Vec<&'static str> {
     let left_out = |name: &&str| {
-        // These have no store of their own: where the sessions of others worked, theirs are found.
+        // These have no separate store: they are searched for in the directories of other sessions.
         ["aider", "leo"].contains(name) || (!cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(name))
     };
     crate::contract::names().iter().copied().filter(|name| !left_out(name)).collect()
@@ -33,7 +33,7 @@ fn an_agent_that_is_not_there_costs_three_system_calls_at_most() {
     assert_cheap(&World::new(), 0);
 }
 
-/// Holds that a listing of so many sessions asks the system little about each agent but Claude Code.
+/// Asserts that a listing of `sessions` sessions makes few system calls for each agent except Claude Code.
 fn assert_cheap(world: &World, sessions: usize) {
     let log = world.root().join("strace.log");
     let fixed = ["-f", "-qq", "-s", "4096", "-e", "trace=%file,fstat,newfstatat", "-o", log.to_str().expect("a path")];
@@ -50,7 +50,7 @@ fn assert_cheap(world: &World, sessions: usize) {
             continue;
         }
         let path = Path::new(rest.split('"').next().unwrap_or_default());
-        // What several agents have in common is the directory above theirs.
+        // Several agents share a parent directory.
         let depth = if path.starts_with(".local") { 3 } else { 1 };
         calls.entry(path.components().take(depth).collect()).or_default().push(line);
     }

@@ -1,4 +1,4 @@
-//! What holds for every agent, so that one more needs no test of its own for it.
+//! Tests for every agent, so that a new one is covered without separate tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::picture::{picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// Files that name an agent because it is what they are for.
+/// Files that may name an agent, because they exist for it.
 const BY_MISSION: [&str; 1] = ["commands/backfill.rs"];
 
 #[test]
@@ -58,7 +58,7 @@ fn the_readme_names_every_agent() {
 pub(crate) const NEEDS_SQLITE: [&str; 5] = ["crush", "goose", "hermes", "kilo", "opencode"];
 
 #[test]
-fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
+fn every_agents_session_is_listed_shown_found_and_resumed() {
     for agent in names() {
         if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(agent) {
             continue;
@@ -90,11 +90,11 @@ fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
 }
 
 #[test]
-fn every_agents_ordinary_session_follows_its_directory_or_says_why_not_and_comes_back_by_undo() {
+fn move_carries_or_refuses_every_agents_session() {
     for agent in names() {
         let world = World::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
-        // Aider's file lies in the project, and goes where that goes.
+        // Aider's file is in the project, and moves with it.
         if !can_be_read || *agent == "aider" || !ordinary::write(agent, &world) {
             continue;
         }
@@ -144,7 +144,7 @@ fn contents(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn every_agents_ordinary_session_is_cleaned_up_and_undone_archived_wiped_and_restored_byte_for_byte() {
+fn every_agents_session_survives_cleanup_undo_and_restore() {
     let mut with_files = 0;
     for agent in names() {
         let world = World::new();
@@ -157,7 +157,7 @@ fn every_agents_ordinary_session_is_cleaned_up_and_undone_archived_wiped_and_res
         let (before, bytes) = (picture_of_stores(&world.home()), contents(&world));
         let cleaned = world.rejoin(["cleanup", "--agent", agent, "--older-than", "1d", "--allow-all", "--yes"]);
         if sessions().len() == 1 {
-            // What lies in a database, or belongs to another agent's session, stays and is named.
+            // Sessions in databases, or with another agent's session, stay and are named.
             cleaned.code_is_one_of(&[0, 3]);
             assert_eq!(contents(&world), bytes, "{agent}");
             continue;
@@ -178,7 +178,7 @@ fn every_agents_ordinary_session_is_cleaned_up_and_undone_archived_wiped_and_res
 }
 
 #[test]
-fn half_a_record_of_just_now_may_be_of_a_turn_that_goes_on() {
+fn a_recent_half_record_may_belong_to_a_running_turn() {
     // Their sessions count as idle after a turn, or did.
     for agent in ["droid", "kimi", "kimicode"] {
         let world = World::new();
@@ -239,7 +239,7 @@ fn the_home_that_is_measured_holds_sessions_of_every_agent() {
     let measured: Vec<&str> = rows.map(|(name, _)| name).chain(["claude"]).collect();
     let unknown: Vec<_> = measured.iter().filter(|name| !names().contains(name)).collect();
     assert!(unknown.is_empty(), "benches/home/others.rs names {unknown:?}");
-    // Aider and Crush keep their sessions inside of projects, Leo none at all.
+    // Aider and Crush keep their sessions inside projects, and Leo keeps none.
     let is_left_out = |name: &str| {
         ["aider", "crush", "leo"].contains(&name) || root.join("src/agent").join(name).join("sample").is_dir()
     };
@@ -287,7 +287,7 @@ fn commands_of_the_guide(root: &Path) -> String {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn the_invented_agent_of_the_guide_is_built_and_lists_its_session() {
+fn the_guides_example_agent_builds_and_lists_its_session() {
     if !crate::world::tries_every_case() {
         println!("skipped: it builds rejoin once more; REJOIN_FULL=1 runs it");
         return;
@@ -304,7 +304,7 @@ fn the_invented_agent_of_the_guide_is_built_and_lists_its_session() {
         copy_tree(&root.join(name), &copy.path().join(name));
     }
     std::fs::copy(root.join("Cargo.lock"), copy.path().join("Cargo.lock")).expect("a copy");
-    // Under a name of its own, so that what it builds lies beside what this test belongs to and shares the dependencies.
+    // Under a separate name, so that its build is next to that of this test and shares the dependencies.
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("a manifest");
     let manifest = manifest.replacen("name = \"rejoin\"", "name = \"rejoin-with-otter\"", 1).replacen(
         "default-run = \"rejoin\"",

@@ -1,4 +1,5 @@
-//! Aider's histories: one file a project, found where people work, and trusted only where git says that it did not come with it.
+//! Aider's histories: one file per project, found in the directories of other sessions, and trusted only if git shows
+//! that it did not come with the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ fn said(details: Details) -> Vec<String> {
     details.messages.expect("messages").into_iter().map(|message| message.text).collect()
 }
 
-/// Lists what is seen from a directory.
+/// Lists the sessions that are visible from a directory.
 fn seen_from(world: &World, dir: &Path, args: &[&str]) -> Vec<Session> {
     world.from(dir).rejoin([&["list", "--json"], args].concat()).code(0).sessions()
 }
@@ -54,7 +55,7 @@ fn a_history_is_one_session_of_all_starts() {
 }
 
 #[test]
-fn it_is_found_where_sessions_worked_where_the_caller_is_and_where_it_is_asked_for() {
+fn list_finds_histories_in_known_current_and_given_directories() {
     let world = World::new();
     let dirs: Vec<PathBuf> =
         ["worked", "here", "asked", "nowhere"].map(|name| world.dir(&format!("home/{name}"))).into();
@@ -98,7 +99,7 @@ fn it_is_resumed_in_its_own_directory() {
 }
 
 #[test]
-fn a_history_that_may_have_come_with_its_directory_is_neither_latest_nor_resumed_unasked() {
+fn a_history_of_unknown_origin_needs_trust() {
     let no_repository: fn(&Path) = |_| {};
     let tracked: fn(&Path) =
         |dir| put(&dir.join(".git/index"), b"DIRC\0\0\0\x02\0\0\0\x01..\x16.aider.chat.history.md\0\0");
@@ -128,7 +129,7 @@ fn a_history_that_may_have_come_with_its_directory_is_neither_latest_nor_resumed
 }
 
 #[test]
-fn an_index_that_does_not_name_it_says_that_it_was_written_here_and_so_does_that_of_a_worktree() {
+fn a_history_missing_from_the_git_index_is_trusted() {
     let world = World::new();
     let (app, tree) = (world.dir("home/app"), world.dir("home/tree"));
     let index = b"DIRC\0\0\0\x02\0\0\0\x01....README.md\0";
@@ -142,7 +143,7 @@ fn an_index_that_does_not_name_it_says_that_it_was_written_here_and_so_does_that
 }
 
 #[test]
-fn it_goes_and_comes_back_with_what_was_typed_but_no_cleanup_takes_it() {
+fn delete_and_undo_work_but_cleanup_keeps_a_history() {
     let world = World::new();
     let app = world.dir("home/app");
     let path = Aider::history().turn("look", "ok").write_in(&app);
@@ -159,7 +160,7 @@ fn it_goes_and_comes_back_with_what_was_typed_but_no_cleanup_takes_it() {
     std::fs::remove_dir_all(&app).expect("a directory that goes");
     let shown = world.rejoin(["show", &name, "--transcript"]).code(0).stdout();
     assert!(shown.contains("look") && shown.contains("ok"), "from the archive: {shown}");
-    // An archive must not say by itself which project it writes into.
+    // An archive alone must not decide which project is written to.
     let refused = world.rejoin(["restore", &name, "--keep-times"]).code(7);
     let dir = app.to_str().expect("a path");
     assert!(refused.stderr().contains(&format!("--to-store {dir}")), "{}", refused.stderr());
@@ -170,7 +171,7 @@ fn it_goes_and_comes_back_with_what_was_typed_but_no_cleanup_takes_it() {
 }
 
 #[test]
-fn what_is_damaged_hides_nothing_else() {
+fn a_damaged_history_hides_no_other() {
     let world = World::new();
     let here = world.dir("home/here");
     let above = here.parent().expect("a parent").to_owned();
@@ -207,7 +208,7 @@ fn real_histories_are_read_as_they_are_known_to_be() {
     let mut held = 0;
     for fact in facts.lines().map(|line| serde_json::from_str::<Value>(line).expect("a fact")) {
         let path = fact["id"].as_str().expect("an id").replacen("/home/ana", &home, 1);
-        // Where `--chat-history-file` put one, nothing tells.
+        // The directory of a file by `--chat-history-file` is unknown.
         if !path.ends_with("/.aider.chat.history.md") {
             continue;
         }

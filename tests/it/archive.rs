@@ -1,4 +1,4 @@
-//! `archive` and `restore`: what goes in comes out byte for byte, costs once, and no damage goes unnoticed.
+//! `archive` and `restore`: data is restored byte for byte and stored once, and no damage goes unnoticed.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -21,10 +21,10 @@ use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{Answer, NOW, World, stride};
 
-/// A directory that every machine has, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds do not differ in it.
 pub(crate) const APP: &str = "/usr/bin";
 
-/// The stores as they are: everything in the home but what this program keeps there.
+/// The stores: everything in the home except rejoin's own files.
 pub(crate) fn stores(world: &World) -> Picture {
     let mut picture = picture(&world.home());
     let own = [Path::new(".local/state"), Path::new(".local/share/rejoin")];
@@ -32,7 +32,7 @@ pub(crate) fn stores(world: &World) -> Picture {
     picture
 }
 
-/// The directories that only lead to this program's own, whose times it changes.
+/// Returns whether a directory only leads to rejoin's own, which changes its time.
 fn is_way_there(path: &Path) -> bool {
     [Path::new(""), Path::new(".local"), Path::new(".local/share")].contains(&path)
 }
@@ -41,14 +41,14 @@ pub(crate) fn archive_dir(world: &World) -> PathBuf {
     world.home().join(".local/share/rejoin/archive")
 }
 
-/// What the archive takes, but for its lock, in which a process is named.
+/// Size of the archive without its lock file, which names a process.
 fn archive_bytes(dir: &Path) -> u64 {
     let files = walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry"));
     let files = files.filter(|entry| entry.file_type().is_file() && entry.file_name() != "lock");
     files.map(|entry| entry.metadata().expect("metadata").len()).sum()
 }
 
-/// Does what an agent's own deletion, or a lost disk, does in the end.
+/// Removes all sessions, like an agent's own deletion or a lost disk.
 pub(crate) fn wipe(world: &World) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         let path = entry.expect("an entry").path();
@@ -67,7 +67,7 @@ pub(crate) fn archived(world: &World) -> Vec<Archived> {
     world.rejoin(["list", "--archived", "--all", "--json"]).code(0).json::<List>().sessions
 }
 
-/// Where everything of an archived session was, below the home.
+/// Returns the original paths of an archived session, below the home.
 fn paths_of(world: &World, session: &Archived) -> BTreeSet<PathBuf> {
     let shown: Show = world.rejoin(["show", "--archived", &session.id, "--json"]).code(0).json();
     let home = world.home();
@@ -85,7 +85,7 @@ fn assert_sound(world: &World, when: &str) {
     assert!(verdict.faults.is_empty(), "{when}: {:#?}", verdict.faults);
 }
 
-/// Archives the one session of a world, wipes the stores and brings it back.
+/// Archives the one session of a world, wipes the stores and restores it.
 #[track_caller]
 pub(crate) fn comes_back(world: &World, session: &str, entries_at_least: usize) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
@@ -129,7 +129,7 @@ fn a_session_of_amplifier_comes_back_with_its_directory() {
 }
 
 #[test]
-fn a_session_of_claude_code_comes_back_with_what_lies_elsewhere() {
+fn restore_brings_a_claude_session_with_its_files_elsewhere() {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "count", "3");
     world.add(session.side_file("tool-results/a.txt", "a result"));
@@ -158,7 +158,7 @@ fn sessions_of_codex_come_back_plain_and_packed() {
 }
 
 #[test]
-fn a_session_of_gemini_cli_comes_back_with_the_marker_that_names_its_project() {
+fn restore_brings_a_gemini_session_with_its_project_marker() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).in_dir(APP).unregistered().turn("look", "ok"));
     let project = path.ancestors().nth(2).expect("a project");
@@ -197,7 +197,7 @@ fn sessions_of_the_other_agents_with_files_come_back() {
 }
 
 #[test]
-fn a_conversation_of_gptme_comes_back_with_the_link_to_its_workspace() {
+fn restore_brings_a_gptme_session_with_its_workspace_link() {
     let world = World::new();
     let dir = world.add(Gptme::session("2026-02-01-quiet-blue-fox").in_dir(APP).turn("look", "ok"));
     put(&dir.join("branches/one.jsonl"), "{}\n");
@@ -205,7 +205,7 @@ fn a_conversation_of_gptme_comes_back_with_the_link_to_its_workspace() {
 }
 
 #[test]
-fn a_conversation_of_openhands_comes_back_with_those_of_its_sub_agents() {
+fn restore_brings_an_openhands_session_with_its_sub_agents() {
     let world = World::new();
     let parent = openhands_id(1);
     let dir = world.add(OpenHands::session(&parent).in_dir(APP).turn("look", "ok"));
@@ -223,7 +223,7 @@ fn a_session_in_files_of_opencode_comes_back() {
     comes_back(&world, &opencode_id(1), 5);
 }
 
-/// A home in which one session is archived and goes on since, and others are not archived.
+/// A home with one session that was archived and continued since, and others that are not archived.
 fn world() -> World {
     let world = World::new();
     let session = || Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
@@ -240,7 +240,7 @@ fn world() -> World {
 }
 
 #[test]
-fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
+fn a_second_archive_stores_only_new_data() {
     let world = World::new();
     // Digits of a digest cannot be compressed by more than a half.
     let noise = |from: u32, lines: u32| -> String {
@@ -291,7 +291,7 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
     assert_eq!((third.items[0].result, third.items[0].details.state), (ChangeResult::Done, Some(2)));
     let grown = archive_bytes(&dir) - before;
     assert!(grown > 0 && grown < more.len() as u64, "{grown} bytes for {}", more.len());
-    // Of the chunks only the last one is another.
+    // Only the last chunk differs.
     let names =
         |picture: &Picture| picture.keys().filter(|path| path.extension().is_some()).cloned().collect::<BTreeSet<_>>();
     let now = names(&picture(&dir.join("blobs")));
@@ -302,7 +302,7 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
 }
 
 #[test]
-fn a_plan_says_of_every_session_what_is_in_the_archive_then() {
+fn an_archive_plan_predicts_the_state_of_every_session() {
     let world = World::new();
     let in_databases = names().iter().filter(|agent| ordinary::write(agent, &world) && NEEDS_SQLITE.contains(agent));
     assert!(in_databases.count() > 2 || !cfg!(feature = "sqlite"));
@@ -321,7 +321,7 @@ fn a_plan_says_of_every_session_what_is_in_the_archive_then() {
     assert_eq!(planned, sizes(&[]));
 }
 
-/// A number that looks like any other.
+/// Returns a pseudo-random number.
 fn mix(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -329,7 +329,7 @@ fn mix(n: u64) -> u64 {
 }
 
 #[test]
-fn a_state_that_the_next_one_does_not_hold_is_kept_and_can_be_had() {
+fn an_overwritten_state_is_kept_and_can_be_restored() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -345,7 +345,7 @@ fn a_state_that_the_next_one_does_not_hold_is_kept_and_can_be_had() {
 }
 
 #[test]
-fn every_flipped_bit_is_found_and_named_and_nothing_damaged_is_restored() {
+fn every_flipped_bit_is_reported_and_blocks_the_restore() {
     let world = world();
     world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
@@ -388,7 +388,7 @@ fn every_flipped_bit_is_found_and_named_and_nothing_damaged_is_restored() {
 }
 
 #[test]
-fn what_is_damaged_is_mended_by_a_full_run_as_long_as_the_session_is_there() {
+fn archive_full_repairs_damage_from_the_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -399,21 +399,21 @@ fn what_is_damaged_is_mended_by_a_full_run_as_long_as_the_session_is_there() {
     let hint = format!("`rejoin archive --full claude:{}` repairs what that session still has", id(1));
     let verdict = world.rejoin(["archive", "--verify"]).code(4);
     assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
-    // Nothing is read of what did not change, neither the session nor the archive.
+    // Unchanged sessions and their archived files are not read.
     let known: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((known.unchanged, known.details.stored_bytes), (1, 0));
     world.rejoin(["archive", "--verify"]).code(4);
     let mended: Archive = world.rejoin(["archive", "--full", &id(1), "--json"]).code(0).json();
     assert!(mended.details.stored_bytes > 0);
     assert_sound(&world, "mended");
-    // What is gone is missed at once.
+    // A missing blob is noticed at once.
     std::fs::remove_file(&blob).expect("a blob that goes");
     world.rejoin(["archive", &id(1)]).code(0);
     assert_sound(&world, "back again");
 }
 
 #[test]
-fn a_file_that_changes_without_a_new_time_while_it_is_archived_is_read_again() {
+fn a_file_changed_without_a_new_time_is_read_again() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let now = std::fs::FileTimes::new().set_modified(NOW.parse::<jiff::Timestamp>().expect("a time").into());
@@ -431,7 +431,7 @@ fn a_file_that_changes_without_a_new_time_while_it_is_archived_is_read_again() {
 }
 
 #[test]
-fn nothing_is_put_over_what_is_there() {
+fn restore_overwrites_no_file() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("a.txt", "a"));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -444,7 +444,7 @@ fn nothing_is_put_over_what_is_there() {
     assert!(refused.message.ends_with("exists and is longer"), "{}", refused.message);
     assert_same(&before, &stores(&world), "newer");
 
-    // What is missing is added to what is there and the same.
+    // Missing files are added to existing equal ones.
     std::fs::write(&path, &old).expect("the old one");
     let side = path.with_extension("").join("a.txt");
     std::fs::remove_file(&side).expect("a file that goes");
@@ -464,7 +464,7 @@ claude session 00000001-aaaa-4aaa-8aaa-000000000001 already exists with the same
 }
 
 #[test]
-fn what_an_agent_deletes_by_its_time_comes_back_with_the_time_of_now() {
+fn restore_renews_times_for_an_agent_with_retention() {
     let world = World::new();
     let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let amplifier = world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
@@ -490,7 +490,7 @@ Its files get the current time, because claude deletes old files; --keep-times k
 }
 
 #[test]
-fn sessions_are_chosen_by_age_and_by_how_soon_their_agent_deletes_them() {
+fn archive_selects_sessions_by_age_and_by_expiry() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 30}"#);
     world.add(Claude::session(id(1)).in_dir(APP).turn("old", "ok"));
@@ -539,7 +539,7 @@ fn sub_agents_go_with_the_session_that_made_them() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_and_no_link_is_followed() {
+fn archive_refuses_special_files_and_follows_no_link() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
     std::os::unix::fs::symlink("/etc", session.join("link")).expect("a link");
@@ -570,7 +570,7 @@ fn a_session_in_use_is_archived_and_that_is_said() {
 }
 
 #[test]
-fn an_archive_elsewhere_is_named_and_a_volume_that_is_not_there_is_no_empty_one() {
+fn an_unmounted_archive_is_not_taken_for_an_empty_one() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let to = world.root().join("volume");
@@ -588,7 +588,7 @@ fn an_archive_elsewhere_is_named_and_a_volume_that_is_not_there_is_no_empty_one(
 }
 
 #[test]
-fn a_session_of_another_home_goes_to_the_store_of_this_one_or_to_one_that_is_named() {
+fn restore_maps_another_home_to_this_one_or_to_a_named_store() {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
     let other = world.dir("container");
@@ -605,7 +605,7 @@ fn a_session_of_another_home_goes_to_the_store_of_this_one_or_to_one_that_is_nam
     let below = below.strip_prefix(".claude").expect("a path below");
     assert!(store.join(below).is_file());
 
-    // Where no agent looks, a session goes only when a person says so.
+    // A session goes to a directory outside of all stores only if the user names it.
     let odd = world.dir("odd");
     crate::fixtures::Fixture::write_to(
         &Claude::session(id(2)).in_dir(APP).config_dir(&odd).turn("x", "y"),
@@ -639,7 +639,7 @@ fn a_restore_is_done_as_it_was_shown() {
 }
 
 #[test]
-fn what_went_on_after_a_restore_is_not_undone() {
+fn undo_keeps_a_session_continued_after_its_restore() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", "--every"]).code(0);
@@ -651,7 +651,7 @@ fn what_went_on_after_a_restore_is_not_undone() {
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), longer);
 }
 
-/// The archive but for what names a process.
+/// The archive without files that name a process.
 fn archive_of(world: &World) -> Picture {
     let mut picture = picture(&archive_dir(world));
     picture.retain(|path, _| !path.ends_with("lock"));
@@ -661,7 +661,7 @@ fn archive_of(world: &World) -> Picture {
     picture
 }
 
-/// Every session can be had from the archive, as it was before the run or as it is after it.
+/// Asserts that every session can be restored from the archive, in its state before or after the run.
 fn nothing_is_lost(world: &World, when: &str) {
     assert_sound(world, when);
     let known = archived(world);
@@ -679,7 +679,7 @@ fn nothing_is_lost(world: &World, when: &str) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_rest() {
+fn a_killed_archive_is_whole_and_the_next_run_completes_it() {
     let complete = {
         let world = world();
         world.rejoin(["archive", "--every"]).code(0);
@@ -694,7 +694,7 @@ fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_res
         assert_same(&before, &stores(&world), &format!("after {fault}"));
         nothing_is_lost(&world, &format!("after {fault}"));
         world.rejoin(["archive", "--every"]).code(0);
-        // A manifest names the time and the home, which is another one in each world.
+        // A manifest contains the time and the home, which differ in each world.
         let names = |picture: &Picture| -> Vec<_> {
             let paths = picture.keys().filter(|path| path.extension().is_none_or(|ending| ending != "json"));
             paths.cloned().collect()
@@ -708,7 +708,7 @@ fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_res
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_while_archiving_nothing_is_lost() {
+fn a_failing_system_call_during_archive_loses_nothing() {
     // No space left, input or output error.
     for error in [28, 5] {
         let mut points = 0;
@@ -727,7 +727,7 @@ fn whatever_the_system_refuses_while_archiving_nothing_is_lost() {
     }
 }
 
-/// A home whose sessions are in the archive alone.
+/// A home whose sessions are only in the archive.
 fn lost_world() -> World {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("tool-results/a.txt", "a"));
@@ -748,7 +748,7 @@ fn restore(world: &World, state: Option<&Path>, fault: Option<&str>) -> Answer {
     call.rejoin(["restore", &id(1), "--keep-times"])
 }
 
-/// Files, and the modes and times of everything that an agent made; directories on the way are made anew.
+/// Files, and the modes and times of everything that an agent made; parent directories are created again.
 fn restored(world: &World) -> Picture {
     let mut stores = stores(world);
     stores.retain(|path, _| path.components().count() > 3);
@@ -793,14 +793,14 @@ fn killed_at_any_moment_a_restore_is_undone_or_completed() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_restore_from_another_file_system_is_undone_or_completed() {
+fn a_killed_restore_across_file_systems_is_recovered() {
     let Some(elsewhere) = other_file_system() else { return };
     a_killed_restore_is_undone_or_completed(Some(elsewhere.path()), 30);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_while_restoring_nothing_half_is_left() {
+fn a_failing_system_call_during_restore_leaves_no_half_session() {
     for error in [28, 13] {
         let mut points = 0;
         loop {
@@ -838,7 +838,7 @@ fn an_archive_on_another_file_system_gives_everything_back() {
 }
 
 #[test]
-fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
+fn only_a_complete_current_state_counts_as_archived() {
     let world = World::new();
     let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").side_file("a.txt", "a"));
     world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
@@ -896,8 +896,8 @@ claude	00000001-aaaa-4aaa-8aaa-000000000001	Tests	/usr/bin	2026-02-01T10:02:00Z	
 }
 
 #[test]
-fn what_real_clients_wrote_comes_back_byte_for_byte() {
-    // What was in a database does not come back as a file: `kept` holds that.
+fn sessions_of_real_clients_are_restored_byte_for_byte() {
+    // Sessions in databases do not come back as files: `kept` tests them.
     for (agent, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());

@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-/// An exchange: what was asked in a directory, and what was answered.
+/// An exchange: the question in a directory, and the answer.
 fn exchange(dir: &Path, asked: &str, answered: &str) -> Value {
     let workspace = json!({"workspace_folders": [{"repository_root": dir, "folder_root": dir}]});
     let request = json!([{"type": 0, "text_node": {"content": asked}}, {"type": 4, "ide_state_node": workspace}]);
@@ -19,7 +19,7 @@ fn exchange(dir: &Path, asked: &str, answered: &str) -> Value {
     json!({"exchange": exchange, "completed": true, "finishedAt": "2026-02-01T10:05:00.000Z"})
 }
 
-/// Writes a session as Auggie does, in lines, with what it says behind its conversation.
+/// Writes a session as Auggie does, in lines, with fields after its conversation.
 fn write(home: &Path, id: &str, history: &[Value], behind: &[(&str, &str)]) -> PathBuf {
     let path = home.join(format!(".augment/sessions/{id}.json"));
     let mut members = vec![
@@ -38,7 +38,7 @@ fn write(home: &Path, id: &str, history: &[Value], behind: &[(&str, &str)]) -> P
 }
 
 #[test]
-fn a_session_is_shown_with_what_its_file_says() {
+fn show_reads_a_session_file() {
     let world = World::new();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let history = [exchange(&app, "look", "Done."), exchange(&other, "again", "Done, too.")];
@@ -55,7 +55,7 @@ fn a_session_is_shown_with_what_its_file_says() {
 }
 
 #[test]
-fn what_stands_behind_a_long_conversation_is_known_too() {
+fn fields_after_a_long_conversation_are_read() {
     let world = World::new();
     let app = world.dir("app");
     let long = "\n  \"title\": \"what was said is no title\",\n".repeat(4000);
@@ -73,7 +73,7 @@ fn what_stands_behind_a_long_conversation_is_known_too() {
 }
 
 #[test]
-fn its_backups_are_no_sessions_and_go_where_it_goes() {
+fn backups_are_not_sessions_and_follow_their_session() {
     let world = World::new();
     let app = world.dir("app");
     let history = [exchange(&app, "look", "Done.")];

@@ -1,4 +1,4 @@
-//! `backfill`: what is recorded, on which evidence, and what is left alone.
+//! `backfill`: the recorded directories, the evidence for them, and the files left alone.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn info(session: &Path) -> Option<String> {
     std::fs::read_to_string(session.join("session-info.json")).ok()
 }
 
-/// What is written for a session in `/home/ana/app` that began when the fixtures begin.
+/// The file for a session in `/home/ana/app` that began at the start time of the fixtures.
 const GOOD: &str =
     "{\n  \"working_dir\": \"/home/ana/app\",\n  \"created_at\": \"2026-02-01T10:00:00.000000+00:00\"\n}";
 
@@ -86,7 +86,7 @@ fn unknown_keys_survive_byte_for_byte() {
 }
 
 #[test]
-fn a_good_file_is_left_alone_whatever_else_is_recorded() {
+fn a_good_file_is_left_alone_despite_other_records() {
     let world = World::new();
     let text = "{ \"working_dir\" : \"/home/ana/app\" }\n";
     let session = world.add(
@@ -153,7 +153,7 @@ fn without_evidence_it_is_refused_and_dir_is_named() {
 }
 
 #[test]
-fn dir_is_resolved_through_links_and_from_where_one_is() {
+fn dir_is_resolved_through_links_and_from_the_current_directory() {
     let world = World::new();
     let real = world.dir("real/app");
     crate::fixtures::link(&world.root().join("real"), &world.root().join("link"));
@@ -205,7 +205,7 @@ fn evidence_is_taken_in_its_order_and_shown() {
 }
 
 #[test]
-fn sessions_of_a_project_that_disagree_are_no_evidence() {
+fn contradicting_sessions_of_a_project_give_no_evidence() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir("/a/b").turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir("/a-b").turn("x", "y"));
@@ -236,7 +236,7 @@ fn a_dry_run_writes_nothing_and_says_the_same() {
 }
 
 #[test]
-fn several_sessions_are_named_at_once_and_one_refusal_does_not_stop_the_others() {
+fn a_refused_session_does_not_stop_the_others() {
     let world = World::new();
     let sound = [1, 3].map(|n| world.add(Amplifier::session(id(n)).turn("x", "y")));
     let session = Amplifier::session(id(2)).filed_under("-alone").turn("x", "y");

@@ -1,4 +1,4 @@
-//! What is broken, huge or hostile is warned of once, and the rest is listed in little memory.
+//! Broken, huge or hostile files cause one warning each, and the rest is listed in little memory.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::world::{World, tries_every_case};
 /// The most memory that the program may use.
 const MAX_KIB: u64 = 64 * 1024;
 
-/// Returns the size of the largest files: 2 GiB, or 256 MiB in the sample, which is still too much for the memory.
+/// Returns the size of the largest files: 2 GiB, or 256 MiB in the sample, which still exceeds the memory limit.
 fn huge() -> u64 {
     if tries_every_case() { 2 << 30 } else { 256 << 20 }
 }
@@ -69,7 +69,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     bad.extend([home.join(".amplifier/server/slack-sessions.json"), home.join(".claude/sessions/7.json")]);
     bad.extend([amplifier.join("-c"), claude.join("-c")]);
 
-    // FIFOs where files should be: opening one would wait for ever.
+    // FIFOs in place of files: opening one would block forever.
     let fifos = [
         claude.join("-c").join(format!("{}.jsonl", id(8))),
         world
@@ -86,7 +86,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     bad.extend(fifos.iter().cloned());
     bad.push(amplifier.join("-fifo"));
 
-    // Links that lead round in circles, or out of the store.
+    // Circular links, and links out of the store.
     link(&claude, &claude.join("-loop"));
     link(&claude.join("-loop2"), &claude.join("-loop2"));
     link(Path::new("/etc/passwd"), &claude.join("-c").join(format!("{}.jsonl", id(11))));
@@ -110,7 +110,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     grow(&session.join("session-info.json"), huge() / 2, "}");
     bad.extend([claude.join("-big"), amplifier.join("-big")]);
 
-    // Names that are no text.
+    // Names that are not valid text.
     let name = OsStr::from_bytes(b"caf\xe9.jsonl");
     put(&claude.join("-c").join(name), "{}\n");
     put(&claude.join(OsStr::from_bytes(b"-caf\xe9")).join(format!("{}.jsonl", id(18))), "{}\n");
@@ -201,7 +201,7 @@ fn a_huge_transcript_is_shown_and_streamed_in_little_memory() {
 }
 
 #[test]
-fn hostile_text_reaches_neither_a_terminal_nor_the_lines_of_a_pipe() {
+fn hostile_text_reaches_neither_a_terminal_nor_a_pipe() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
     let app = world.dir("app");
@@ -228,7 +228,7 @@ fn hostile_text_reaches_neither_a_terminal_nor_the_lines_of_a_pipe() {
 }
 
 #[test]
-fn a_row_of_the_table_stays_one_line_whatever_a_title_holds() {
+fn a_row_stays_one_line_with_any_title() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h").title(HOSTILE).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/h").title(&"very long ".repeat(100)).turn("x", "y"));
@@ -242,7 +242,7 @@ fn a_row_of_the_table_stays_one_line_whatever_a_title_holds() {
 }
 
 #[test]
-fn an_agents_directory_that_is_a_file_is_no_trouble_for_the_others() {
+fn a_file_in_place_of_a_store_does_not_affect_other_agents() {
     let world = World::new();
     put(&world.home().join(".amplifier"), "not a directory");
     put(&world.home().join(".claude/sessions"), "not a directory");
@@ -301,12 +301,12 @@ fn a_clock_at_either_end_of_the_calendar_breaks_no_command() {
 }
 
 #[test]
-fn a_move_to_a_name_that_no_file_system_takes_is_refused_and_leaves_nothing() {
+fn move_to_an_overlong_name_is_refused_without_traces() {
     let world = World::new();
     let from = world.dir("app");
     world.add(Amplifier::session(id(1)).in_dir(&from).session_info(&from).turn("a", "b"));
     world.add(Claude::session(id(2)).in_dir(&from).turn("a", "b"));
-    // One name that is too long, and many of which an agent makes one.
+    // One name that is too long, and many parts from which an agent makes one name.
     for (to, is_possible) in [("x".repeat(300), false), ([&*"x".repeat(100); 3].join("/"), true)] {
         let map = format!("{}={}/{to}", from.display(), world.root().display());
         for how in ["--dry-run", "--yes"] {

@@ -1,4 +1,5 @@
-//! Conversations with branches, as after a rewind: what a resume continues is shown, and the rest is named.
+//! Conversations with branches, as after a rewind: the branch that a resume continues is shown, and the others are
+//! named.
 
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::fixtures::{Claude, Codex, Gemini, OpenCode, Pi, Qwen, id, opencode_id
 use crate::terminal::Seat;
 use crate::world::World;
 
-/// A session with six messages that were left behind, and four that were written in their place.
+/// A session with six messages on an abandoned branch, and four in their place.
 fn rewound() -> Claude {
     let session = Claude::session(id(1)).in_dir("/usr").chained().turn("rename the tables", "Renamed them.");
     let session = session.turn("abandoned idea", "An answer to it.").turn("abandoned too", "Another answer.");

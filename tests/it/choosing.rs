@@ -1,13 +1,13 @@
-//! The awkward home that other tools were tried on: one id in several places, and what else makes a resume go wrong.
+//! The awkward home of a comparison with other tools: one id in several places, and other causes of a wrong resume.
 //!
-//! Each row of that trial is a test: the right answer or the right refusal, exit code and JSON.
+//! Each row of that comparison is a test: the right answer or the right refusal, exit code and JSON.
 
 use crate::contract::{self, Agent, Compared};
 use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
 use crate::terminal::shell;
 use crate::world::{Launch, World};
 
-/// One id three times: twice in Claude Code, where the copies went different ways, and once in Amplifier.
+/// One id three times: twice in Claude Code, as diverged copies, and once in Amplifier.
 fn one_id_three_times(order: &[usize]) -> World {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
@@ -31,7 +31,7 @@ fn launched(world: &World) -> Launch {
 }
 
 #[test]
-fn an_id_of_two_agents_is_refused_with_every_copy_until_an_agent_is_named() {
+fn resume_refuses_an_id_of_two_agents_until_one_is_named() {
     let world = one_id_three_times(&[0, 1, 2]);
     let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
     assert_eq!((error.code.as_str(), error.exit, error.candidates.len()), ("ambiguous", 6, 3));
@@ -48,7 +48,7 @@ fn an_id_of_two_agents_is_refused_with_every_copy_until_an_agent_is_named() {
 }
 
 #[test]
-fn of_two_copies_the_newer_and_larger_one_is_taken_and_it_is_said_why_whatever_the_order_on_disk() {
+fn resume_takes_the_newer_and_larger_copy_and_explains_it() {
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
         let world = one_id_three_times(&order);
         let answer = world.rejoin(["resume", &id(1), "--agent", "claude"]).code(0);
@@ -67,7 +67,7 @@ fn of_two_copies_the_newer_and_larger_one_is_taken_and_it_is_said_why_whatever_t
 }
 
 #[test]
-fn a_person_can_name_the_other_copy_by_its_number_or_its_path() {
+fn the_user_can_name_a_copy_by_number_or_path() {
     let world = one_id_three_times(&[0, 1, 2]);
     let claude = format!("claude:{}", id(1));
     world.rejoin(["resume", &claude, "--copy", "2"]).code(0);
@@ -82,7 +82,7 @@ fn a_person_can_name_the_other_copy_by_its_number_or_its_path() {
 }
 
 #[test]
-fn a_newer_copy_with_fewer_messages_is_not_taken_for_the_better_one() {
+fn a_newer_copy_with_fewer_messages_is_not_preferred() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("one", "1").turn("two", "2").turn("three", "3"));
@@ -97,7 +97,7 @@ fn a_newer_copy_with_fewer_messages_is_not_taken_for_the_better_one() {
 }
 
 #[test]
-fn two_conversations_under_one_id_are_a_question_even_if_one_is_newer_and_larger() {
+fn two_conversations_under_one_id_are_ambiguous() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("bake a cake", "Baked."));
@@ -124,7 +124,7 @@ fn a_beginning_of_several_ids_is_refused_with_all_of_them() {
 }
 
 #[test]
-fn a_launch_directory_that_is_gone_is_refused_with_what_is_left_of_it() {
+fn resume_in_a_missing_directory_is_refused_with_alternatives() {
     let world = World::with_agents();
     let repository = world.dir("repo");
     std::fs::create_dir_all(repository.join(".git/worktrees/feature")).expect("a directory");
@@ -160,7 +160,7 @@ fn a_project_that_was_moved_is_found_by_its_git_remote() {
 }
 
 #[test]
-fn a_session_that_claims_a_directory_against_its_own_place_is_not_trusted() {
+fn resume_distrusts_a_directory_that_contradicts_the_store() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&beta).filed_under(claude_slug(&alpha)).turn("planted", "yes"));
@@ -179,14 +179,14 @@ fn a_session_that_claims_a_directory_against_its_own_place_is_not_trusted() {
 }
 
 #[test]
-fn torn_empty_and_sidechain_files_are_what_they_are() {
+fn torn_empty_and_sidechain_files_are_recognized() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y").turn("half", "of it").torn());
     world.add(Claude::session(id(2)).in_dir(&dir));
     world.add(Claude::session(id(3)).in_dir(&dir).title("only a name"));
     world.add(Claude::session(id(4)).in_dir(&dir).turn("x", "y").flat_subagent("agent-1a2b3c4d", "look", "seen"));
-    // A directory whose transcript is gone, and a transcript that another agent's configuration file does not know.
+    // A directory whose transcript is missing, and a transcript that another agent's configuration file does not list.
     let orphan =
         world.add(Claude::session(id(5)).in_dir(&dir).turn("x", "y").subagent("agent-5e6f7a8b", "look", "seen"));
     std::fs::remove_file(orphan).expect("a file to remove");
@@ -218,7 +218,7 @@ fn two_directories_with_one_slug_keep_their_own_sessions() {
 }
 
 #[test]
-fn without_the_agents_everything_is_listed_and_a_resume_says_what_is_missing() {
+fn resume_names_the_missing_program() {
     let world = World::new();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -240,7 +240,7 @@ fn the_copy_that_a_wrong_resume_of_amplifier_left_does_not_win() {
 }
 
 #[test]
-fn the_sixth_resume_in_a_minute_waits_and_the_last_launch_is_remembered() {
+fn one_resume_too_many_in_a_minute_is_refused() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -260,7 +260,7 @@ fn the_sixth_resume_in_a_minute_waits_and_the_last_launch_is_remembered() {
 }
 
 #[test]
-fn one_prompt_is_sent_in_each_agents_own_form_and_never_as_an_option() {
+fn a_prompt_is_passed_in_each_agents_form_never_as_an_option() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -319,7 +319,7 @@ fn hostile_ids_and_directories_are_one_argument_or_refused() {
 }
 
 #[test]
-fn show_says_why_a_session_is_not_resumed_and_its_way_out_in_place_of_a_command() {
+fn show_gives_the_reason_and_remedy_if_a_resume_is_refused() {
     let world = World::with_agents();
     let (alpha, beta, gone) = (world.dir("alpha"), world.dir("beta"), world.dir("gone"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("x", "y"));

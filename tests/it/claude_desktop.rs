@@ -16,7 +16,7 @@ fn task(world: &World, below: &str, name: &str) -> PathBuf {
 }
 
 #[test]
-fn tasks_are_listed_searched_and_resumed_in_their_own_configuration_directory() {
+fn tasks_are_found_and_resumed_in_their_config_directory() {
     let world = World::with_agents();
     let app = world.dir("app");
     for (n, folder) in [(1, task(&world, "", "local_a")), (2, task(&world, "agent", "local_b"))] {

@@ -1,4 +1,4 @@
-//! `cleanup` and `pin`: what goes is just what should, and comes back whole, wherever it was cut off.
+//! `cleanup` and `pin`: exactly the right sessions are removed, and can be restored whole after any interruption.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -26,7 +26,7 @@ pub(crate) fn stores(world: &World) -> Picture {
     picture_of_stores(&world.home())
 }
 
-/// Writes a fixture as if it had been written on another day; all fixtures begin on one.
+/// Writes a fixture with the date of another day; all fixtures begin on one day.
 #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
 fn add_on(world: &World, day: &str, fixture: impl Fixture) {
     let scratch = tempfile::tempdir().expect("a directory");
@@ -102,7 +102,7 @@ fn files(picture: &Picture) -> BTreeSet<&PathBuf> {
 }
 
 #[test]
-fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_and_undo_brings_all_of_it_back() {
+fn cleanup_removes_only_old_sessions_and_undo_restores_all() {
     let (world, recent) = (World::new(), World::new());
     fill_year(&world, &DAYS);
     fill_year(&recent, &DAYS[OLD..]);
@@ -128,7 +128,7 @@ fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_a
     let undone: Undo = answer.json();
     assert_eq!((undone.done, undone.refused), (OLD as u64 * families, 0));
     assert_same(&before, &stores(&world), "after undo");
-    // Claude Code would sweep what is 28 days old with a period of 20.
+    // Claude Code would delete a session that is 28 days old with a period of 20.
     assert_eq!(undone.warnings.len(), 1, "{:?}", undone.warnings);
     assert!(undone.warnings[0].starts_with("claude will delete 6 of these sessions"), "{:?}", undone.warnings);
     assert!(answer.stderr().contains("cleanupPeriodDays"), "{}", answer.stderr());
@@ -154,7 +154,7 @@ fn touch(path: &Path, at: &str) {
     file.set_modified(at.parse::<jiff::Timestamp>().expect("a time").into()).expect("a time");
 }
 
-/// What a client notes that has a session open; it is this very process.
+/// The record of a client that has a session open, with the id of this process.
 fn registration(n: u32) -> serde_json::Value {
     let pid = std::process::id();
     let ticks = start_of(std::process::id());
@@ -170,7 +170,7 @@ fn plan(world: &World, args: &[&str]) -> Cleanup {
 }
 
 #[test]
-fn a_cleanup_says_what_it_would_do_and_did_in_words() {
+fn cleanup_describes_its_plan_and_its_outcome() {
     let world = world();
     world.rejoin(["cleanup", "--dry-run"]).code(0).stdout_eq(snapbox::str![[r#"
 would remove  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old: last active 2025-11-01)
@@ -225,7 +225,7 @@ fn only_the_plan_that_was_shown_is_applied() {
 }
 
 #[test]
-fn whatever_speaks_for_keeping_a_session_keeps_it() {
+fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
     let world = world();
     let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
     let file = |n: u32| world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(n)));
@@ -239,12 +239,12 @@ fn whatever_speaks_for_keeping_a_session_keeps_it() {
     // Its file was changed half an hour ago.
     world.add(old(23));
     touch(&file(23), "2026-03-01T11:30:00Z");
-    // Its last time is still to come.
+    // Its last time is in the future.
     world.add(Claude::session(id(24)).in_dir(APP).at("2026-03-02T10:00:00Z").turn("x", "y"));
-    // Nothing in it can be read.
+    // No line in it can be read.
     put(&file(25), "neither JSON\nnor anything else\n");
     touch(&file(25), "2025-11-01T10:00:00Z");
-    // A session that came from it is new.
+    // A child session of it is new.
     world.add(old(26));
     let fork = Claude::session(id(27)).in_dir(APP).at("2026-02-20T10:00:00Z").fork_of(&id(26)).turn("x", "y");
     world.add(fork.then_on_its_own().turn("more", "ok"));
@@ -279,7 +279,7 @@ fn whatever_speaks_for_keeping_a_session_keeps_it() {
 }
 
 #[test]
-fn filters_and_limits_narrow_what_goes() {
+fn filters_and_limits_narrow_a_cleanup() {
     let world = world();
     world.add(Claude::session(id(4)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
     world.add(Amplifier::session(id(5)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
@@ -316,7 +316,7 @@ fn filters_and_limits_narrow_what_goes() {
 }
 
 #[test]
-fn what_looks_like_a_mistake_is_refused() {
+fn cleanup_refuses_a_likely_mistake() {
     let world = world();
     let before = stores(&world);
     for (args, code) in [
@@ -329,7 +329,7 @@ fn what_looks_like_a_mistake_is_refused() {
     }
     let shown: Cleanup = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d", "--json"]).code(7).json();
     assert_eq!((shown.details.refused, shown.planned), (Some(Guard::Clock), 9));
-    // One of another agent, and most of the rest.
+    // All sessions of another agent, and most of the others.
     world.add(Jido::session(id(21)));
     assert_eq!(
         world
@@ -358,7 +358,7 @@ hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove them a
 
 #[test]
 fn an_hour_more_or_less_in_a_year_changes_nothing() {
-    // The day on which clocks in Europe go forward, and the day after a leap day.
+    // The day on which clocks in Europe change to summer time, and the day after a leap day.
     for (now, zone, goes, stays) in [
         ("2026-03-29T03:30:00+02:00", "Europe/Berlin", "2026-02-27T01:29:00Z", "2026-02-27T01:31:00Z"),
         ("2026-10-25T02:30:00+01:00", "Europe/Berlin", "2026-09-25T01:29:00Z", "2026-09-25T01:31:00Z"),
@@ -366,7 +366,7 @@ fn an_hour_more_or_less_in_a_year_changes_nothing() {
     ] {
         let world = World::new();
         for (n, at) in [(1, goes), (2, stays), (3, stays)] {
-            // A record a minute; one decides.
+            // One record per minute; one decides.
             world.add(Claude::session(id(n)).in_dir(APP).at(at).prompt("x"));
         }
         let call = world.with("REJOIN_NOW", now).with("TZ", zone);
@@ -393,7 +393,7 @@ fn the_trash_is_purged_of_old_runs_in_the_same_pass() {
 }
 
 #[test]
-fn what_is_deleted_for_good_is_in_no_trash() {
+fn cleanup_permanent_leaves_nothing_in_the_trash() {
     let world = world();
     let done: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.details.permanent, done.run), (3, true, None));
@@ -403,7 +403,7 @@ fn what_is_deleted_for_good_is_in_no_trash() {
 }
 
 #[test]
-fn what_is_pinned_is_shown_and_let_go_again() {
+fn pins_are_shown_and_removed_again() {
     let world = world();
     let pinned = |n: u32| {
         let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -424,7 +424,7 @@ fn what_is_pinned_is_shown_and_let_go_again() {
     world.rejoin(["unpin", "00000003"]).code(5);
     world.rejoin(["unpin", "00000002"]).code(0);
     assert!(pinned(1) && !pinned(2));
-    // Nobody knows what must stay when the pins cannot be read.
+    // Without readable pins, the sessions that must stay are unknown.
     let pins = world.home().join(".local/state/rejoin/pins.json");
     for text in ["{", r#"{"format_version": 2, "pins": []}"#] {
         std::fs::write(&pins, text).expect("a file");
@@ -434,8 +434,8 @@ fn what_is_pinned_is_shown_and_let_go_again() {
 }
 
 #[test]
-fn a_session_that_somebody_goes_on_with_between_look_and_removal_stays() {
-    // The lock is held while the plan is already made, so that there is time to be in the way.
+fn cleanup_keeps_a_session_continued_after_its_scan() {
+    // The lock is held while the plan is already made, so that there is time to interfere.
     for (what, expected) in
         [("append", "used in the meantime"), ("start", "in use by process"), ("subagent", "changed")]
     {
@@ -475,7 +475,7 @@ fn a_session_that_somebody_goes_on_with_between_look_and_removal_stays() {
 }
 
 #[test]
-fn nothing_outside_of_the_store_is_touched_whatever_leads_there() {
+fn cleanup_touches_nothing_outside_the_store() {
     let world = world();
     let outside = world.dir("outside");
     put(&outside.join("precious.txt"), "precious");
@@ -483,14 +483,14 @@ fn nothing_outside_of_the_store_is_touched_whatever_leads_there() {
     put(&outside.join(format!("{}.jsonl", id(9))), "{}\n");
     let root = world.home().join(".claude");
     let link = |target: &Path, path: &Path| crate::fixtures::link(target, path);
-    // What belongs to a session lies behind a link; a project is one; a file of a session is one.
+    // Belongings of a session are behind a link; a project is a link; a file of a session is a link.
     link(&outside, &root.join("file-history"));
     link(&outside, &root.join("projects/-linked"));
     link(&outside.join("precious.txt"), &root.join("projects").join(claude_slug(APP)).join(id(2)).join("link.txt"));
     // A hard link has another name elsewhere.
     let transcript = root.join("projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(3)));
     std::fs::hard_link(&transcript, outside.join("other name")).expect("a link");
-    // A project's name holds a newline, and a file's too.
+    // A project's name contains a newline, and so does a file's.
     let odd = Claude::session(id(4)).in_dir("/odd\nname").filed_under("-odd\nname").at("2025-11-01T10:00:00Z");
     world.add(odd.turn("x", "y").side_file("tool-results/odd\nname.txt", "z"));
     age_tree(&world.home());
@@ -516,7 +516,7 @@ Kept: 1 in an unknown format, 6 newer.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
+fn cleanup_keeps_a_session_with_a_mount_inside() {
     let world = world();
     let side = world.home().join(".claude/projects").join(claude_slug(APP)).join(id(1)).join("tool-results");
     std::fs::create_dir_all(&side).expect("a directory");
@@ -525,7 +525,7 @@ fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
     age_tree(&world.home());
     let before = stores(&world);
     for (mount, what) in [("mount -t tmpfs none", "another device"), ("mount --bind \"$2\"", "the same one")] {
-        // A name space of its own, in which anybody may mount; nothing is left of it afterwards.
+        // A separate namespace, in which any user may mount; nothing is left of it afterwards.
         let script = format!("{mount} \"$1\" && echo \"$2\" > \"$1/new.txt\" && exec \"$0\" cleanup --yes --json");
         let mut command = world.from(world.root()).command("/usr/bin/unshare");
         command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_rejoin")]);
@@ -542,7 +542,7 @@ fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &stores(&world), "after undo");
     }
-    // What was removed before something was mounted in it is purged without that.
+    // A directory in the trash in which something was mounted since is purged without the mount.
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     let trash = walkdir::WalkDir::new(world.home().join(".local/state/rejoin")).into_iter().filter_map(Result::ok);
     let inside = trash.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("tool-results")).expect("a place");
@@ -555,7 +555,7 @@ fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
 }
 
 #[test]
-fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
+fn sessions_of_real_clients_are_removed_and_restored_whole() {
     for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -570,7 +570,7 @@ fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
         let main = left.iter().filter(|session| session.kind != Kind::Subagent);
         assert_eq!(main.count() as u64, kept, "{agent}: {:?}", done.details.kept);
         assert!(!left.iter().any(|session| done.ids().contains(&session.id.as_str())), "{agent}");
-        // Nothing that no session owns went with them.
+        // No other files were removed.
         let gone: Vec<PathBuf> = before.keys().filter(|path| !stores(&world).contains_key(*path)).cloned().collect();
         let is_memory = |path: &PathBuf| path.iter().any(|part| part == "memory" || part == "settings.json");
         assert!(!gone.iter().any(is_memory), "{agent}: {gone:#?}");
@@ -583,7 +583,7 @@ fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
 }
 
 #[test]
-fn a_project_that_becomes_a_link_between_look_and_removal_is_left_alone() {
+fn cleanup_skips_a_project_replaced_by_a_link() {
     let world = world();
     let shown = plan(&world, &[]);
     let projects = world.home().join(".claude/projects");
@@ -598,7 +598,7 @@ fn a_project_that_becomes_a_link_between_look_and_removal_is_left_alone() {
 }
 
 #[test]
-fn records_of_directories_expire_with_the_sessions_that_left_them() {
+fn records_of_directories_expire_with_their_sessions() {
     let world = world();
     let app = world.dir("app");
     world.add(Claude::session(id(17)).in_dir(&app).at("2026-02-20T10:00:00Z").turn("x", "y"));
@@ -623,7 +623,7 @@ fn records_of_directories_expire_with_the_sessions_that_left_them() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_cleanup_leaves_no_half_session_once_the_next_run_or_undo_ran() {
+fn a_killed_cleanup_is_recovered_without_half_sessions() {
     let world_of_two = || {
         let world = World::new();
         for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
@@ -659,7 +659,7 @@ fn killed_at_any_moment_a_cleanup_leaves_no_half_session_once_the_next_run_or_un
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_the_others_are_done_and_nothing_is_half_done() {
+fn a_failing_system_call_leaves_no_half_removed_session() {
     let whole = world();
     let before = stores(&whole);
     let mut failures = 0;
@@ -693,7 +693,7 @@ fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn what_lies_in_a_database_is_left_to_its_agent_and_said_so() {
+fn cleanup_leaves_database_sessions_to_their_agent_with_a_note() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = world();
     world.add(OpenCode::session(opencode_id(1)).in_dir(APP).turn("x", "y"));

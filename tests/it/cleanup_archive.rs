@@ -1,4 +1,4 @@
-//! `cleanup --archive`: what goes is in the archive first, whatever happens in between.
+//! `cleanup --archive`: removed sessions are in the archive first, whatever happens in between.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn assert_sound(world: &World, when: &str) {
 }
 
 #[test]
-fn what_goes_is_in_the_archive_when_even_the_trash_has_forgotten_it() {
+fn removed_sessions_are_in_the_archive_after_a_purge() {
     let world = world();
     let before = stores(&world);
     let plan: Cleanup = world.rejoin(["cleanup", "--archive", "--dry-run", "--json"]).code(0).json();
@@ -42,7 +42,7 @@ fn what_goes_is_in_the_archive_when_even_the_trash_has_forgotten_it() {
     for n in 1..=3 {
         world.rejoin(["restore", &id(n), "--keep-times"]).code(0);
     }
-    // Directories on the way are made anew.
+    // Parent directories are created again.
     let files =
         |picture: Picture| picture.into_iter().filter(|(path, _)| path.extension().is_some()).collect::<Picture>();
     assert_same(&files(before), &files(stores(&world)), "restored");
@@ -67,7 +67,7 @@ rejoin cleanup: 3 sessions moved to the trash, 4.5 KiB; 3 archived, 8.0 KiB new.
 }
 
 #[test]
-fn what_cannot_be_archived_stays_and_the_others_go() {
+fn a_session_stays_if_it_cannot_be_archived() {
     let world = world();
     let dir = world.home().join(".claude/projects/-usr-bin").join(id(2)).join("tool-results");
     std::fs::create_dir_all(&dir).expect("a directory");
@@ -83,7 +83,7 @@ fn what_cannot_be_archived_stays_and_the_others_go() {
 }
 
 #[test]
-fn nothing_goes_where_there_is_no_archive_to_go_to() {
+fn nothing_is_removed_without_an_archive() {
     let world = world();
     let before = stores(&world);
     let missing = world.root().join("no/volume/here");
@@ -97,7 +97,7 @@ fn nothing_goes_where_there_is_no_archive_to_go_to() {
 }
 
 #[test]
-fn what_is_archived_as_it_is_counts_as_kept() {
+fn a_session_with_a_current_archived_state_counts_as_kept() {
     let world = world();
     let before = stores(&world);
     let refused = |world: &World| {
@@ -108,13 +108,13 @@ fn what_is_archived_as_it_is_counts_as_kept() {
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
     world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(refused(&world), None);
-    // An archive that is damaged keeps nothing.
+    // A damaged archive does not count as one.
     let blobs = world.home().join(".local/share/rejoin/archive/blobs");
     let aside = world.root().join("blobs");
     std::fs::rename(&blobs, &aside).expect("blobs that go");
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
     std::fs::rename(&aside, &blobs).expect("blobs that come back");
-    // Nor does an old state of what has changed since.
+    // An old state of a session that has changed since does not count, either.
     for n in 11..=16 {
         let path = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(n)));
         let text = std::fs::read_to_string(&path).expect("a transcript");
@@ -122,7 +122,7 @@ fn what_is_archived_as_it_is_counts_as_kept() {
     }
     age_tree(&world.home().join(".claude"));
     assert_eq!(refused(&world), Some(Guard::MoreThanHalf));
-    // What goes into the archive first is safe as well; a clock that jumped is another matter.
+    // Sessions that are archived first are safe as well; a clock that jumped is a different case.
     let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--archive", "--yes", "--json"]).code(0).json();
     assert_eq!((all.done, all.details.archived), (9, 9));
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
@@ -134,7 +134,7 @@ fn what_is_archived_as_it_is_counts_as_kept() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_session_is_in_the_store_or_in_the_archive_and_the_next_run_does_the_rest() {
+fn a_killed_cleanup_keeps_each_session_in_store_or_archive() {
     let world_of_two = || {
         let world = World::new();
         for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {

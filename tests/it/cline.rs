@@ -31,7 +31,7 @@ fn folder(world: &World, id: &str) -> PathBuf {
     world.home().join(".cline/data/sessions").join(id)
 }
 
-/// Writes a session with what its file says beside the rest.
+/// Writes a session with additional fields in its file.
 pub(crate) fn add(world: &World, id: &str, said: &Value, list: &[Value]) -> PathBuf {
     let folder = folder(world, id);
     let mut meta = json!({
@@ -54,7 +54,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_two_files_say() {
+fn list_reads_both_files_of_a_session() {
     let world = World::new();
     let metadata = json!({"title": "Parser", "prompt": "fix the parser", "git": {"branch": "main"}});
     let call = json!({"role": "assistant", "content": [{"type": "tool_use", "name": "run_commands", "input": {"commands": ["ls"]}}]});
@@ -80,7 +80,7 @@ fn a_session_is_listed_with_what_its_two_files_say() {
 }
 
 #[test]
-fn a_title_that_is_the_first_line_of_the_prompt_is_none() {
+fn the_first_line_of_the_prompt_is_not_a_title() {
     let world = World::new();
     let metadata = json!({"title": "one", "prompt": "one\ntwo"});
     add(&world, ID, &json!({"metadata": metadata}), &[typed("one\ntwo"), reply("ok")]);
@@ -88,7 +88,7 @@ fn a_title_that_is_the_first_line_of_the_prompt_is_none() {
 }
 
 #[test]
-fn killed_in_its_first_reply_a_session_has_its_prompt_in_one_file_only() {
+fn a_session_killed_in_its_first_reply_has_its_prompt() {
     let world = World::new();
     add(&world, ID, &json!({"prompt": "<user_input mode=\"act\">look</user_input>", "status": "cancelled"}), &[]);
     let details: Details = world.rejoin(["show", ID, "--transcript", "--json"]).code(0).json();
@@ -114,7 +114,7 @@ fn a_sub_agent_is_part_of_its_parents_folder() {
 }
 
 #[test]
-fn who_removes_sessions_is_told_that_its_own_list_goes_on_showing_them() {
+fn delete_notes_that_clines_list_still_shows_the_session() {
     let world = World::new();
     for id in [ID, "1769940000002_bbbbb", "1769940000003_ccccc"] {
         add(&world, id, &json!({}), &[typed("look"), reply("ok")]);
@@ -148,7 +148,7 @@ fn it_is_resumed_in_its_directory_and_only_in_a_terminal() {
 }
 
 #[test]
-fn a_session_whose_file_leads_to_another_conversation_is_not_resumed() {
+fn resume_refuses_a_file_that_names_another_conversation() {
     let world = World::new();
     world.install("cline", "");
     let elsewhere = format!("/home/ana/.cline/data/sessions/{ID}/{ID}.messages.json");
@@ -189,7 +189,7 @@ fn a_directory_that_a_variable_names_is_a_store() {
 }
 
 #[test]
-fn what_is_damaged_hides_nothing_else() {
+fn a_damaged_session_hides_no_other() {
     let world = World::new();
     let path = |n: u32| folder(&world, &format!("176994000000{n}_x")).join(format!("176994000000{n}_x.messages.json"));
     for n in 1..=4 {

@@ -40,7 +40,7 @@ fn transcript(answer: &Answer) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_shown_with_what_it_says() {
+fn show_reads_a_rollout() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Codex::session(id(1)).in_dir(&app).turn("add a test", "Which one?").turn("any", "Done."));
@@ -88,7 +88,7 @@ fn both_vocabularies_count_the_same_even_in_one_file() {
 }
 
 #[test]
-fn what_programs_put_in_is_no_prompt() {
+fn text_inserted_by_programs_is_not_a_prompt() {
     let sent =
         |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
     let session = Codex::session(id(1))
@@ -104,7 +104,7 @@ fn what_programs_put_in_is_no_prompt() {
 }
 
 #[test]
-fn a_compaction_is_told_but_counts_nothing() {
+fn a_compaction_is_shown_but_not_counted() {
     let world = World::new();
     let kept = json!([{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "one"}]}]);
     let session = Codex::session(id(1)).turn("one", "1");
@@ -116,7 +116,7 @@ fn a_compaction_is_told_but_counts_nothing() {
 }
 
 #[test]
-fn an_error_of_the_api_is_told_and_no_reply() {
+fn an_api_error_is_shown_but_is_not_a_reply() {
     let world = World::new();
     let error = json!({"type": "task_complete", "last_agent_message": null, "error": {"message": "overloaded"}});
     world.add(Codex::session(id(1)).prompt("one").record("event_msg", error));
@@ -126,7 +126,7 @@ fn an_error_of_the_api_is_told_and_no_reply() {
 }
 
 #[test]
-fn it_is_launched_where_its_last_turn_worked() {
+fn resume_starts_in_the_directory_of_the_last_turn() {
     let world = World::new();
     let (here, there) = (world.dir("here"), world.dir("there"));
     world.add(Codex::session(id(1)).in_dir(&here).turn("one", "1").cd(&there).turn("two", "2"));
@@ -163,7 +163,7 @@ fn it_is_resumed_by_its_full_id_from_anywhere() {
     assert_eq!(launch.argv, ["codex", "resume", &id(1)]);
     assert_eq!((launch.cwd.as_path(), launch.variable("PWD")), (app.as_path(), app.to_str()));
 
-    // `exec` wants a git repository unless it is told otherwise, and takes no directory.
+    // `exec` requires a git repository without an option, and takes no directory.
     world.rejoin(["resume", "latest", "--prompt", "go on", "--", "--json"]).code(0);
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.argv, ["codex", "exec", "--skip-git-repo-check", "resume", &id(1), "--json", "go on"]);
@@ -173,7 +173,7 @@ fn it_is_resumed_by_its_full_id_from_anywhere() {
 }
 
 #[test]
-fn kinds_are_told_by_the_first_record_and_the_place() {
+fn kinds_follow_from_the_first_record_and_the_place() {
     let parent = id(9);
     let cases = [
         (Codex::session(id(1)).turn("x", "y"), Kind::Main, None),
@@ -194,8 +194,8 @@ fn kinds_are_told_by_the_first_record_and_the_place() {
 }
 
 #[test]
-fn a_copied_history_does_not_change_whose_session_it_is() {
-    // Older forks and sub-agents hold their parent's records, its first one too.
+fn a_copied_history_does_not_change_the_identity_of_a_session() {
+    // Older forks and sub-agents contain their parent's records, including its first one.
     let parents = json!({"id": id(9), "cwd": "/home/ana/other", "source": "exec", "git": {"branch": "theirs"}});
     let session = Codex::session(id(1)).fork_of(&id(9)).record("session_meta", parents).turn("x", "y");
     let session = one(session);
@@ -212,7 +212,7 @@ fn the_branch_is_the_last_one_that_was_written() {
 }
 
 #[test]
-fn a_first_line_of_any_size_hides_nothing_that_comes_before_its_instructions() {
+fn a_huge_first_line_hides_no_fields_before_its_instructions() {
     for bytes in [9_000, 90_000, 900_000, 3_000_000, 12_000_000] {
         let world = World::new();
         let app = world.dir("app");
@@ -223,7 +223,7 @@ fn a_first_line_of_any_size_hides_nothing_that_comes_before_its_instructions() {
         assert_eq!((session.launch_path(), session.start_dir.as_deref()), (app.to_str(), app.to_str()), "{bytes}");
         assert_eq!((session.created_at.as_deref(), counts(&session)), (Some(START), (Some(2), Some(2))), "{bytes}");
         assert!(session.health.is_empty() && session.resumable, "{bytes}: {:?}", session.health);
-        // A title apart from the prompt would be a name; there is none.
+        // A title other than the prompt would be a name; there is none.
         assert_eq!(session.title, None);
     }
 }
@@ -258,7 +258,7 @@ fn a_packed_rollout_is_read_like_a_plain_one() {
 }
 
 #[test]
-fn of_a_plain_and_a_packed_rollout_the_plain_one_counts() {
+fn a_plain_rollout_takes_precedence_over_a_packed_one() {
     let world = World::new();
     let long = Codex::session(id(1)).turn("one", "1").turn("two", "2");
     let packed = world.add(long.clone().packed());
@@ -274,7 +274,7 @@ fn of_a_plain_and_a_packed_rollout_the_plain_one_counts() {
 }
 
 #[test]
-fn a_packed_rollout_that_is_cut_off_or_none_at_all_is_told() {
+fn a_truncated_or_invalid_packed_rollout_is_reported() {
     let world = World::new();
     // Text without a pattern, so that packing makes more than one block of it.
     let text: String = (0_u64..20_000).map(|n| format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
@@ -303,7 +303,7 @@ fn an_archived_session_is_hidden_and_must_be_taken_back_first() {
 }
 
 #[test]
-fn of_an_active_and_an_archived_copy_the_active_one_is_resumed() {
+fn resume_prefers_an_active_copy_to_an_archived_one() {
     for packed in [false, true] {
         let world = World::new();
         let app = world.dir("app");
@@ -319,7 +319,7 @@ fn of_an_active_and_an_archived_copy_the_active_one_is_resumed() {
         let shown: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
         assert_eq!(shown.session.copies[1].compared, Some(Compared::Identical));
 
-        // Even if it went on before it was archived: Codex would say that it is.
+        // Even if it continued before it was archived: Codex would report it as archived.
         let longer = session.turn("two", "2").archived();
         world.add(if packed { longer.packed() } else { longer });
         let plan = plan(&world, [&id(1)]);
@@ -349,7 +349,7 @@ fn its_own_variable_moves_the_store() {
 }
 
 #[test]
-fn rollouts_are_found_wherever_they_lie_in_the_store() {
+fn rollouts_are_found_anywhere_in_the_store() {
     let world = World::new();
     for (n, folder) in [(1, "sessions"), (2, "sessions/2026"), (3, "sessions/2025/12/31")] {
         world.add(Codex::session(id(n)).in_folder(folder).turn("x", "y"));
@@ -396,7 +396,7 @@ fn a_record_of_any_type_stops_no_listing() {
 }
 
 #[test]
-fn a_rollout_without_its_first_record_is_listed_but_cannot_be_resumed() {
+fn resume_refuses_a_rollout_without_its_first_record() {
     for text in ["", "\n", "{", "[]", "null", "{}", "{\"type\":\"event_msg\",\"payload\":{}}\n", "\u{0}\u{0}\u{0}"] {
         let world = World::new();
         let path = world.add(Codex::session(id(1)));
@@ -413,7 +413,7 @@ fn a_rollout_without_its_first_record_is_listed_but_cannot_be_resumed() {
 }
 
 #[test]
-fn a_torn_end_and_a_wrong_id_are_told() {
+fn a_torn_end_and_a_wrong_id_are_reported() {
     let session = one(Codex::session(id(1)).turn("one", "1").reply("cut").torn());
     assert!(session.health.iter().any(|code| code == "torn-transcript"), "{:?}", session.health);
     let session = one(Codex::session(id(1)).meta("id", json!(id(2))).turn("one", "1"));
@@ -434,7 +434,7 @@ fn names_in_any_form_stop_nothing() {
     assert_eq!(only(&world).title.as_deref(), Some("Named"));
 }
 
-/// Codex's database adds to what the rollouts say.
+/// Facts that Codex's database adds to the rollouts.
 #[cfg(feature = "sqlite")]
 mod database {
     use super::*;
@@ -466,7 +466,7 @@ mod database {
     }
 
     #[test]
-    fn before_there_were_names_a_title_that_is_not_the_prompt_was_one() {
+    fn in_old_lists_a_title_other_than_the_prompt_is_a_title() {
         let world = World::new();
         (1..=3).for_each(|n| drop(world.add(Codex::session(id(n)).turn("one", "1"))));
         let rows = [(&*id(1), "Tests", "add a test"), (&id(2), "add a test", "add a test\nplease"), (&id(3), "", "x")];
@@ -475,7 +475,7 @@ mod database {
     }
 
     #[test]
-    fn a_row_tells_the_directory_only_where_the_rollout_does_not() {
+    fn the_list_gives_a_directory_only_if_the_rollout_has_none() {
         let world = World::new();
         let long = |session: Codex| (0..60).fold(session, |session, _| session.tool("x", &"y".repeat(50_000)));
         world.add(Codex::session(id(1)).in_dir("/home/ana/one").turn("one", "1"));
@@ -496,7 +496,7 @@ mod database {
     }
 
     #[test]
-    fn of_equal_files_the_one_that_codex_lists_is_used_and_kept() {
+    fn among_equal_files_the_one_in_the_list_is_used_and_kept() {
         for listed_at in [0, 1] {
             let world = World::new();
             let files = two_of_one(&world);
@@ -514,7 +514,7 @@ mod database {
     }
 
     #[test]
-    fn what_codex_lists_is_used_even_where_another_file_goes_on_and_nothing_that_was_said_is_removed() {
+    fn the_listed_file_is_used_and_a_longer_one_is_kept() {
         let world = World::new();
         let short = Codex::session(id(1)).turn("one", "1");
         let short = world.add(short.in_folder("sessions/2026/02/01"));
@@ -528,7 +528,7 @@ mod database {
     }
 
     #[test]
-    fn a_list_that_names_files_that_are_gone_is_told_with_the_command_that_mends_it() {
+    fn doctor_reports_a_stale_list_with_the_repair_command() {
         let world = World::new();
         let app = world.dir("app");
         world.add(Codex::session(id(1)).in_dir(&app).turn("one", "1"));
@@ -541,7 +541,7 @@ mod database {
         let command = format!("mkdir -p {0}/former && mv {0}/state_*.sqlite* {0}/former/", root.display());
         let found = world.rejoin(["doctor", "--check", "unlisted"]).code(4);
         assert!(found.stdout().contains(&command) && found.stdout().starts_with("warning"), "{}", found.stdout());
-        // Whoever looks at a backup sees it from elsewhere: what its list names means nothing here.
+        // In a backup, the paths in its list mean nothing.
         let home = world.home();
         let home = home.to_str().expect("a path in Unicode");
         assert_eq!(world.rejoin(["--home", home, "list", "--json"]).code(0).sessions()[0].health, Vec::<String>::new());
@@ -566,7 +566,7 @@ mod database {
     }
 
     #[test]
-    fn a_database_of_any_other_shape_is_told_and_hides_no_session() {
+    fn an_unknown_database_schema_is_reported_and_hides_no_session() {
         let world = World::new();
         world.add(Codex::session(id(1)).turn("one", "1"));
         let of = |columns| CodexThreads { columns, rows: Vec::new(), ..CodexThreads::of([]) };
@@ -618,7 +618,7 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        // Another test may start a child in this moment, which would keep a file that is only closed here.
+        // Another test may start a child at this moment, which would keep the file open after it is closed here.
         self.0.unlock().expect("an end");
     }
 }
@@ -628,7 +628,7 @@ pub(crate) fn lock(world: &World, id: &str) -> PathBuf {
 }
 
 #[test]
-fn a_session_is_live_while_its_lock_is_held_not_because_the_file_is_there() {
+fn a_session_is_live_while_its_lock_is_held() {
     let world = World::new();
     world.install("codex", "");
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
@@ -650,7 +650,7 @@ fn a_session_is_live_while_its_lock_is_held_not_because_the_file_is_there() {
 }
 
 #[test]
-fn a_terminal_joins_the_background_process_but_a_single_prompt_cannot() {
+fn resume_joins_a_background_process_only_at_a_terminal() {
     let world = World::new();
     world.install("codex", "");
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
@@ -676,7 +676,7 @@ fn a_terminal_joins_the_background_process_but_a_single_prompt_cannot() {
 #[cfg_attr(not(target_os = "linux"), ignore = "it is looked at as strace tells it")]
 fn a_lock_is_looked_at_and_never_taken() {
     use std::os::unix::fs::MetadataExt as _;
-    // From a namespace of its own the system's table does not show every lock, so locks are tried there.
+    // In a separate namespace, the system's table does not show every lock, so locks are tried there.
     let is_whole = std::fs::metadata("/proc/self/ns/pid").is_ok_and(|ns| ns.ino() == 0xEFFF_FFFC);
     if !is_whole || !crate::survival::has_strace() {
         return;
@@ -690,7 +690,7 @@ fn a_lock_is_looked_at_and_never_taken() {
 }
 
 #[test]
-fn without_a_lock_who_has_the_rollout_open_is_using_it() {
+fn without_a_lock_an_open_rollout_means_live() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
     let open = std::fs::File::options().append(true).open(&path).expect("a file");
@@ -758,7 +758,7 @@ fn a_thread_that_was_rewound_is_one_session() {
     assert!(other.contains("second") && other.contains("three") && !other.contains("fourth"), "{other}");
     let found = world.rejoin(["search", "later", "--json"]).code(0).stdout();
     assert!(found.contains("\"branch\":2"), "{found}");
-    // Everything goes, is archived and comes back together.
+    // All parts are archived, removed and restored together.
     world.rejoin(["archive", &id(1)]).code(0);
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     assert!(files.iter().all(|file| !file.exists()));

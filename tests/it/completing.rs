@@ -1,4 +1,4 @@
-//! Completion as people meet it: the real bash, zsh and fish at a terminal, and the key that completes.
+//! Completion in the real bash, zsh and fish at a terminal, with the completion key.
 #![expect(clippy::disallowed_macros, reason = "whoever runs the tests should know which shell is not here")]
 
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use crate::fixtures::{Claude, Codex, Gptme, id, put};
 use crate::terminal::Seat;
 use crate::world::{World, stride};
 
-/// A home with something of each kind to name: two sessions, one of them pinned, and a third in the archive and the trash.
+/// A home with each kind of name: two sessions, one of them pinned, and one more in the archive and the trash.
 fn world() -> (World, String) {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("alpha", "y"));
@@ -25,7 +25,7 @@ fn world() -> (World, String) {
     (world, run)
 }
 
-/// Returns what is typed, and what stands there after the key that completes.
+/// Returns typed lines, each with the line after the completion key.
 fn lines(run: &str) -> Vec<(&'static str, String)> {
     vec![
         ("rejoin show cod", "rejoin show codex:".to_owned()),
@@ -66,7 +66,7 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
         let screen = seat.shows_what(is_there).screen().contents();
         let line = screen.lines().rev().find(|line| line.contains(typed)).unwrap_or_default();
         assert!(!line.contains(":--"), "{shell}: {line}");
-        // Away with the line, before the next one is typed.
+        // Removes the line before the next one is typed.
         seat.types("\x15");
         seat.shows_what(|screen| !is_there(screen));
     }
@@ -76,17 +76,17 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
 }
 
 #[test]
-fn bash_names_what_there_is() {
+fn bash_completes_existing_names() {
     drive("bash", &["--norc", "--noprofile", "-i"], "source <(COMPLETE=bash rejoin)");
 }
 
 #[test]
-fn zsh_names_what_there_is() {
+fn zsh_completes_existing_names() {
     drive("zsh", &["-f", "-i"], "PROMPT='> '; autoload -U compinit; compinit -D; source <(COMPLETE=zsh rejoin)");
 }
 
 #[test]
-fn fish_names_what_there_is() {
+fn fish_completes_existing_names() {
     drive("fish", &["--no-config", "-i"], "COMPLETE=fish rejoin | source");
 }
 
@@ -122,7 +122,7 @@ fn completions_says_how_each_shell_reads_its_script() {
 }
 
 #[test]
-fn what_is_named_is_of_the_home_that_the_line_is_about() {
+fn completion_uses_the_home_of_the_command_line() {
     let (world, _) = world();
     let other = World::new();
     other.add(Claude::session(id(7)).in_dir("/usr").turn("delta", "y"));

@@ -1,4 +1,4 @@
-//! The config file: what it changes, what wins over it, what is said of a wrong one; and `config`.
+//! The config file: its effects, the options that override it, the errors for a wrong one; and `config`.
 
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ fn add(world: &World, n: u32, dir: &str, day: &str) {
 }
 
 #[test]
-fn what_holds_is_shown_with_where_it_comes_from() {
+fn config_shows_each_setting_with_its_source() {
     let world = configured(
         "pager = \"less -R\"\narchive.dir = \"~/kept\"\n[list]\nlimit = 3\n\n[hosts]\nlab = [\"one\", \"ana@two\"]\n",
     );
@@ -73,7 +73,7 @@ Briefings: ~/.local/state/rejoin/briefings; cleanup removes them after 30 days
 }
 
 #[test]
-fn a_table_is_as_the_file_says_options_win_and_a_pipe_depends_on_neither() {
+fn options_override_the_file_and_pipes_ignore_it() {
     let world = configured("[list]\nsince = \"7d\"\nlimit = 1\nfields = [\"id\", \"title\"]\nagent = \"claude\"\n");
     add(&world, 1, "/usr", "2026-01-01");
     add(&world, 2, "/usr", "2026-02-27");
@@ -109,7 +109,7 @@ fn would_go(world: &World, args: &[&str]) -> (Vec<u32>, Cleanup) {
 }
 
 #[test]
-fn a_cleanup_takes_its_age_from_the_file_and_a_rule_keeps_what_it_names() {
+fn cleanup_uses_the_age_and_the_keep_rules_of_the_file() {
     let world = World::new();
     for (n, dir, day) in [
         (1, "/usr", "2025-12-01"),
@@ -143,7 +143,7 @@ The config file adds --older-than 14d from ~/.config/rejoin/config.toml:2.
 }
 
 #[test]
-fn whatever_a_rule_says_a_bare_cleanup_takes_no_more_than_without_the_file() {
+fn a_keep_rule_never_makes_cleanup_remove_more() {
     let world = World::new();
     for n in 1..=9 {
         add(&world, n, ["/usr", "/etc", "/"][n as usize % 3], &format!("2026-0{}-1{n}", 1 + n % 2));
@@ -159,7 +159,7 @@ fn whatever_a_rule_says_a_bare_cleanup_takes_no_more_than_without_the_file() {
 }
 
 #[test]
-fn the_archive_is_where_the_file_says_for_every_verb() {
+fn every_command_uses_the_archive_directory_of_the_file() {
     let world = World::new();
     add(&world, 1, "/usr", "2026-01-01");
     let dir = world.dir("volume").join("archive");
@@ -195,7 +195,7 @@ hint: the nearest key is list.limit; run `rejoin help config` to see every key, 
 }
 
 #[test]
-fn what_others_can_write_and_what_is_no_file_is_not_used() {
+fn a_config_writable_by_others_or_not_a_file_is_refused() {
     let world = configured("[list]\nlimit = 1\n");
     let (file, dir) = (file(&world), file(&world).parent().map(PathBuf::from).expect("a directory"));
     let mode = |path: &PathBuf, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("a mode");
@@ -237,7 +237,7 @@ fn what_others_can_write_and_what_is_no_file_is_not_used() {
 }
 
 #[test]
-fn the_file_of_another_home_starts_nothing_and_writes_nowhere_else() {
+fn the_config_of_another_home_cannot_run_programs() {
     let world =
         configured("pager = \"evil\"\n[archive]\ndir = \"/elsewhere\"\n[list]\nlimit = 9\n[hosts]\nall = [\"evil\"]\n");
     let home = world.home();
@@ -258,7 +258,7 @@ fn no_verb_writes_the_file() {
 }
 
 #[test]
-fn a_relative_home_is_refused_and_relative_directories_of_xdg_are_ignored() {
+fn a_relative_home_is_refused_and_relative_xdg_paths_ignored() {
     let world = World::new();
     world.add(Pi::session(id(1)).in_dir("/usr/bin").turn("one", "ok"));
     // A repository brings a config file, and data where agents would look below a relative variable.

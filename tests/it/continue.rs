@@ -1,4 +1,4 @@
-//! Continue CLI's sessions: one document each, an index beside them, and a resume of what was changed last.
+//! Continue CLI's sessions: one document each, an index next to them, and a resume of the last changed one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -42,7 +42,7 @@ fn add_index(world: &World, ids: &[String]) {
     put(&path(world, "sessions"), json!(ids.iter().map(entry).collect::<Vec<_>>()).to_string());
 }
 
-/// Does what `touch` does, a little later each time.
+/// Like `touch`, a little later each time.
 fn touch(path: &Path, seconds: u64) {
     let file = std::fs::File::options().write(true).open(path).expect("a file");
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_769_990_000 + seconds)).expect("a time");
@@ -53,7 +53,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_file_and_the_index_say() {
+fn list_reads_the_session_file_and_the_index() {
     let world = World::new();
     let call =
         json!({"id": "c", "type": "function", "function": {"name": "Bash", "arguments": "{\"command\":\"ls\"}"}});
@@ -73,7 +73,7 @@ fn a_session_is_listed_with_what_its_file_and_the_index_say() {
 }
 
 #[test]
-fn a_session_without_a_name_has_no_title_and_one_killed_in_its_first_reply_is_there() {
+fn unnamed_and_killed_sessions_are_listed() {
     let world = World::new();
     add(&world, &id(1), "Untitled Session", APP, &[said("user", "look")]);
     let session = listed(&world).remove(0);
@@ -82,7 +82,7 @@ fn a_session_without_a_name_has_no_title_and_one_killed_in_its_first_reply_is_th
 }
 
 #[test]
-fn only_what_was_changed_last_is_resumed() {
+fn only_the_last_changed_session_is_resumed() {
     let world = World::new();
     world.install("cn", "");
     let dir = world.dir("app");
@@ -122,7 +122,7 @@ fn it_goes_and_comes_back() {
 }
 
 #[test]
-fn what_is_damaged_hides_nothing_else() {
+fn a_damaged_session_hides_no_other() {
     let world = World::new();
     for n in 1..=4 {
         turn(&world, n);

@@ -1,6 +1,6 @@
-//! The JSON contract, read by structs of our own that know nothing of the program's types.
+//! The JSON contract, read by separate structs that are independent of the program's types.
 //!
-//! A field that is missing, unknown or of another type fails the test that meets it.
+//! A field that is missing, unknown or of another type fails the test that reads it.
 #![expect(dead_code, reason = "that every field can be read is the check")]
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> T {
     }
 }
 
-/// Reads a field that must be there, though it may be `null`.
+/// Reads a field that must be present, though it may be `null`.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     T::deserialize(deserializer)
 }
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// Declares an answer or a part of one: every field must be there, and no other.
+/// Declares an answer or a part of one: every field must be present, and no others.
 macro_rules! answer {
     ($(#[$outer:meta])* $name:ident $(<$($of:ident),*>)? { $($(#[$meta:meta])* $field:ident: $type:ty);* }) => {
         #[derive(Debug, Deserialize)]
@@ -183,7 +183,7 @@ impl Session {
         self.launch_dir.as_ref().map(|dir| dir.path.as_str())
     }
 
-    /// Returns where the launch directory was read.
+    /// Returns the source of the launch directory.
     pub(crate) fn launch_source(&self) -> Option<&str> {
         self.launch_dir.as_ref().map(|dir| dir.source.as_str())
     }
@@ -236,7 +236,7 @@ answer!(ShowSummary { kind: SummaryKind; messages: u64 });
 answer!(Refusal { code: String; exit: i32; message: String; hint: Option<String> });
 
 answer!(
-    /// A git worktree that would be made again.
+    /// A git worktree that would be recreated.
     Worktree { dir: String; repository: String; branch: Option<String>; commit: Option<String> });
 
 answer!(ResumePlan {

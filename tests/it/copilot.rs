@@ -1,4 +1,4 @@
-//! Copilot CLI's sessions: what their files say, who has them open, and how they are resumed.
+//! Copilot CLI's sessions: the contents of their files, the processes that use them, and their resume.
 
 use std::fs::File;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_files_say() {
+fn list_reads_the_files_of_a_session() {
     let session = listed(Copilot::session(id(1)).branch("main").turn("fix it", "Done.").call("ls", "a.txt"));
     assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::COPILOT, id(1).as_str(), Kind::Main));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (None, Some("fix it")));
@@ -56,13 +56,13 @@ fn a_name_is_a_title_unless_it_is_the_first_prompt_again() {
     ] {
         assert_eq!(titled(name, prompt), None, "{name:?}");
     }
-    // A person may well give it the words of the first prompt.
+    // A user may name it like its first prompt.
     let named = Copilot::session(id(1)).named("fix the parser").turn("fix the parser", "ok");
     assert_eq!(listed(named).title.as_deref(), Some("fix the parser"));
 }
 
 #[test]
-fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own() {
+fn the_last_resume_gives_the_directory_with_a_warning() {
     let world = World::new();
     world.install("copilot", "");
     let (app, state_dir) = (world.dir("app"), world.dir("shop"));
@@ -87,7 +87,7 @@ fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own(
 }
 
 #[test]
-fn the_yaml_file_tells_the_directory_where_no_event_does() {
+fn the_yaml_file_gives_the_directory_without_events() {
     let without = Copilot::session(id(1)).in_dir("/w/has space #1").without("events.jsonl");
     let session = listed(without);
     assert_eq!((session.kind, session.launch_source()), (Kind::Empty, Some("workspace")));
@@ -97,7 +97,7 @@ fn the_yaml_file_tells_the_directory_where_no_event_does() {
 }
 
 #[test]
-fn a_resume_between_what_a_glance_sees_is_found_by_counting() {
+fn counting_finds_a_resume_in_the_middle_of_a_file() {
     let world = World::new();
     let long = "x".repeat(600 * 1024);
     let tool = json!({"toolCallId": "c", "success": true, "result": {"content": long}});
@@ -136,7 +136,7 @@ fn a_prompt_without_a_reply_is_a_session() {
 }
 
 #[test]
-fn what_sub_agents_and_skills_put_in_is_not_counted_or_shown() {
+fn text_of_sub_agents_and_skills_is_not_counted_or_shown() {
     let world = World::new();
     let of_helper = r#","agentId":"helper""#;
     let session = Copilot::session(id(1))
@@ -159,7 +159,7 @@ fn what_sub_agents_and_skills_put_in_is_not_counted_or_shown() {
 }
 
 #[test]
-fn a_session_is_live_while_the_lock_is_held_and_not_while_the_file_is_there() {
+fn a_session_is_live_while_its_lock_is_held() {
     let world = World::new();
     world.install("copilot", "");
     let dir = world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b").used_by(4242));
@@ -175,7 +175,7 @@ fn a_session_is_live_while_the_lock_is_held_and_not_while_the_file_is_there() {
     drop(hold);
     assert_eq!(liveness(), Liveness::Idle);
 
-    // Without the file that is kept locked, only the process can be asked.
+    // Without the locked file, only the process is evidence.
     std::fs::remove_file(dir.join("inuse.4242.hold")).expect("a file");
     std::fs::remove_file(dir.join("inuse.4242.lock")).expect("a file");
     put(&dir.join(format!("inuse.{}.lock", std::process::id())), "");
@@ -188,7 +188,7 @@ fn a_session_is_live_while_the_lock_is_held_and_not_while_the_file_is_there() {
 }
 
 #[test]
-fn a_prompt_reaches_the_client_as_one_even_if_it_looks_like_an_option() {
+fn a_prompt_that_looks_like_an_option_stays_a_prompt() {
     let world = World::new();
     world.install("copilot", "");
     world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
@@ -214,7 +214,7 @@ fn another_home_of_the_client_is_a_store_and_is_named_to_it() {
     assert!(chosen.resume.unset.is_empty());
     assert_eq!(chosen.resume.set.get("COPILOT_HOME").map(String::as_str), other.to_str());
     assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1, "without the variable");
-    // A home that is named has its own store, whatever the variable says.
+    // A named home has its own store, regardless of the variable.
     let home = world.home();
     let args = ["--home", home.to_str().expect("a path"), "list", "--json"];
     assert_eq!(world.with("COPILOT_HOME", &other).rejoin(args).code(0).sessions().len(), 1);
@@ -235,7 +235,7 @@ fn copies_in_two_stores_are_compared_by_their_events() {
 }
 
 #[test]
-fn what_lies_beside_the_sessions_is_none() {
+fn other_files_next_to_sessions_are_not_listed() {
     let world = World::new();
     world.add(Copilot::session(id(1)).turn("a", "b"));
     let state = world.home().join(".copilot/session-state");

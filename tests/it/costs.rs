@@ -6,7 +6,7 @@ use crate::fixtures::{Aider, Claude, Copilot, Gptme, OpenHands, Pi, id, openhand
 use crate::world::World;
 use crate::{cline, cline_tasks, commandcode, letta, omp};
 
-/// Numbers that no cost can be, and one that says that none is known.
+/// Numbers that cannot be a cost, and one that means an unknown cost.
 fn bad() -> Vec<Value> {
     let huge = serde_json::from_str("1e300").expect("a number");
     vec![
@@ -201,7 +201,7 @@ mod databases {
         ]
     }
 
-    /// Tries the cost in a column that may hold anything.
+    /// Tries the cost in a column with any type of value.
     fn try_column(world: &World, database: &Path, table: &str, column: &str) {
         let connection = Connection::open(database).expect("a database");
         // A column of these agents refuses NULL or turns texts into numbers; damage and other versions do not.

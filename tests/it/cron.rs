@@ -17,7 +17,7 @@ fn world() -> World {
     world
 }
 
-/// Returns the command of a verb's crontab line in docs/scheduling.md: what follows the five fields of time.
+/// Returns the command of a crontab line in docs/scheduling.md: the text after the five fields of time.
 fn crontab_command(verb: &str) -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scheduling.md")).expect("a page");
     let program = format!("rejoin {verb}");
@@ -42,7 +42,7 @@ fn as_cron(world: &World, command: &str) -> std::process::Output {
 }
 
 #[test]
-fn the_crontab_line_of_the_documentation_removes_what_is_old_and_says_so_once() {
+fn the_documented_crontab_line_removes_old_sessions() {
     let world = world();
     let command = crontab_command("cleanup");
     let output = as_cron(&world, &command);
@@ -54,13 +54,13 @@ fn the_crontab_line_of_the_documentation_removes_what_is_old_and_says_so_once() 
         "rejoin cleanup: 1 session moved to the trash, 697 B. `rejoin undo 20260301-120000` undoes this.\n"
     );
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 2);
-    // Nothing is left to do, so nobody gets a mail.
+    // Nothing is left to do, so cron sends no mail.
     let output = as_cron(&world, &command);
     assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
 }
 
 #[test]
-fn the_crontab_line_of_the_documentation_archives_what_will_be_deleted_and_says_so_once() {
+fn the_documented_crontab_line_archives_expiring_sessions() {
     let world = world();
     // Claude Code deletes by the times of its files.
     let fresh = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(2)));
@@ -106,7 +106,7 @@ fn while_another_run_changes_something_cron_hears_nothing() {
 }
 
 #[test]
-fn a_failure_is_told_in_the_one_line_and_in_the_exit_code() {
+fn a_failure_is_in_the_one_line_and_in_the_exit_code() {
     let world = world();
     std::fs::create_dir_all(world.home().join(".claude")).expect("a directory");
     let history = world.dir("elsewhere/history");
@@ -119,7 +119,7 @@ fn a_failure_is_told_in_the_one_line_and_in_the_exit_code() {
 }
 
 #[test]
-fn there_is_no_progress_where_nobody_watches() {
+fn there_is_no_progress_without_a_terminal() {
     let world = world();
     let answer = world.rejoin(["cleanup", "--yes"]).code(0);
     assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());

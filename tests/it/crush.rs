@@ -9,7 +9,7 @@ use crate::fixtures::{Claude, Crush, id, open_crush, put, register_crush};
 use crate::world::World;
 
 #[test]
-fn a_session_is_shown_with_what_the_database_says() {
+fn show_reads_a_session_from_the_database() {
     let world = World::new();
     let app = world.dir("app");
     let call = json!([{"type": "reasoning", "data": {"thinking": "hm"}}, {"type": "tool_call", "data": {"id": "c", "name": "ls", "input": "{}"}}]);
@@ -38,7 +38,7 @@ fn a_session_is_shown_with_what_the_database_says() {
 }
 
 #[test]
-fn a_database_is_found_through_the_registry_other_sessions_the_callers_directory_and_the_one_asked_for() {
+fn databases_are_found_by_registry_sessions_and_directories() {
     let world = World::new();
     let home = world.home();
     let dirs: Vec<_> = ["registered", "neighbour", "here", "asked", "nowhere"].map(|name| world.dir(name)).into();
@@ -89,7 +89,7 @@ fn it_is_resumed_in_the_directory_of_its_database() {
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
 }
 
-/// Makes a repository that comes with a database of its own, which claims to be of the year 2100.
+/// Creates a repository that comes with its own database, which claims to be from the year 2100.
 fn plant(world: &World, name: &str, n: u32) -> PathBuf {
     let dir = world.dir(name);
     Crush::session(id(n)).turn("a", "I have checked it all").write_in(&dir.join(".crush"));
@@ -99,7 +99,7 @@ fn plant(world: &World, name: &str, n: u32) -> PathBuf {
 }
 
 #[test]
-fn a_database_that_came_with_a_directory_is_neither_latest_nor_resumed_unasked() {
+fn a_database_of_unknown_origin_needs_trust() {
     let world = World::new();
     world.install("crush", "");
     world.install("claude", "");
@@ -140,7 +140,7 @@ fn a_database_that_came_with_a_directory_is_neither_latest_nor_resumed_unasked()
 }
 
 #[test]
-fn a_planted_copy_never_stands_for_the_one_that_is_registered() {
+fn a_planted_copy_never_replaces_the_registered_one() {
     let world = World::new();
     let app = world.dir("app");
     Crush::session(id(1)).turn("mine", "yes").write_in(&app.join(".crush"));
@@ -154,7 +154,7 @@ fn a_planted_copy_never_stands_for_the_one_that_is_registered() {
 }
 
 #[test]
-fn a_registry_that_is_damaged_or_names_what_is_gone_stops_nothing() {
+fn a_damaged_or_stale_registry_stops_nothing() {
     let world = World::new();
     let app = world.dir("app");
     Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));
@@ -172,7 +172,7 @@ fn a_registry_that_is_damaged_or_names_what_is_gone_stops_nothing() {
 }
 
 #[test]
-fn a_newer_migration_is_reported_and_what_is_understood_is_listed() {
+fn a_newer_migration_is_reported_and_known_parts_are_listed() {
     let world = World::new();
     let app = world.dir("app");
     Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));

@@ -1,4 +1,4 @@
-//! Databases that are damaged, or hold what no agent writes: what can still be read is listed.
+//! Databases that are damaged, or have values that no agent writes: the readable rows are listed.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn whatever_is_where_a_time_is_expected_every_message_is_read_once() {
+fn every_message_is_read_once_with_any_value_for_its_time() {
     let world = World::new();
     let app = world.dir("app");
     let ids = [opencode_id(1), id(2), "20260201_1".to_owned()];
@@ -48,7 +48,7 @@ fn whatever_is_where_a_time_is_expected_every_message_is_read_once() {
     }
 }
 
-/// What SQLite's own reader still tells of each session when it is asked by its id.
+/// Returns the rows of each session that SQLite's own reader still returns for its id.
 fn readable(path: &Path, table: &str, columns: &str, ids: &[String]) -> Vec<String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let uri = format!("file:{}?immutable=1", path.display());
@@ -63,7 +63,7 @@ fn readable(path: &Path, table: &str, columns: &str, ids: &[String]) -> Vec<Stri
     ids.iter().filter(|id| can_read(id).is_some()).cloned().collect()
 }
 
-/// Damages one page of a database, other than the first, which holds what the tables are.
+/// Damages one page of a database, except the first, which has the schema.
 fn damage(path: &Path, sound: &[u8], seed: u64) {
     const PAGE: usize = 4096;
     let mut state = seed;
@@ -86,7 +86,7 @@ fn damage(path: &Path, sound: &[u8], seed: u64) {
 }
 
 #[test]
-fn a_damaged_page_hides_only_what_lies_on_it() {
+fn a_damaged_page_hides_only_its_own_rows() {
     let world = World::new();
     let app = world.dir("app");
     let text = "words ".repeat(300);
@@ -122,7 +122,7 @@ fn a_damaged_page_hides_only_what_lies_on_it() {
             }
             let said = list.problems.iter().filter(|problem| Path::new(&problem.path) == path);
             let said: Vec<&str> = said.map(|problem| problem.reason.as_str()).collect();
-            // An id that was damaged is another's, and that session is there.
+            // A damaged id is that of another session, which exists.
             let count = list.sessions.iter().filter(|session| Path::new(&session.copies[0].path) == path).count();
             hidden += 20_usize.saturating_sub(count);
             assert!(count >= 20 || !said.is_empty(), "seed {seed}: nothing is said of {}", path.display());
@@ -133,7 +133,7 @@ fn a_damaged_page_hides_only_what_lies_on_it() {
 }
 
 #[test]
-fn a_message_that_cannot_be_read_is_told_of_and_the_others_are_shown() {
+fn an_unreadable_message_is_reported_and_others_are_shown() {
     let world = World::new();
     let app = world.dir("app");
     let long = "x".repeat(20_000);
@@ -141,7 +141,7 @@ fn a_message_that_cannot_be_read_is_told_of_and_the_others_are_shown() {
     world.add(Goose::session("20260201_2").in_dir(&app).turn("another", "session"));
     let path = goose_db(&world.home());
     let mut bytes = std::fs::read(&path).expect("a database");
-    // A page that a long value runs on to begins with the number of the next one.
+    // An overflow page of a long value begins with the number of the next one.
     let page = bytes.chunks(4096).position(|page| page[4..].iter().all(|byte| *byte == b'x')).expect("a full page");
     bytes[page * 4096..][..4].fill(0xff);
     std::fs::write(&path, bytes).expect("a damaged database");

@@ -1,4 +1,4 @@
-//! Directories on mounts whose server does not answer: nothing waits for them, and nothing takes them for gone.
+//! Directories on mounts whose server does not answer: no command waits for them, or takes them for missing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use crate::terminal::shell;
 use crate::world::World;
 
 const MOUNTS: u32 = 10;
-/// How much longer a command may take because of them.
+/// Maximum additional time of a command because of them.
 const LONGER: Duration = Duration::from_secs(2);
 
-/// A world with two sessions in ordinary directories, and ten whose directories are on a mount each, some behind a link. Its
-/// stores are laid out as awkwardly as people do: linked as a whole and in parts, shared, in circles, and on such mounts.
+/// A world with two sessions in ordinary directories, and ten whose directories are each on a mount, some behind a
+/// link. Its stores have awkward layouts: linked as a whole and in parts, shared, in circles, and on such mounts.
 fn world() -> (World, Vec<PathBuf>) {
     let world = World::with_agents();
     let points: Vec<PathBuf> = (0..MOUNTS).map(|n| world.dir(&format!("net/{n}"))).collect();
@@ -43,7 +43,7 @@ fn world() -> (World, Vec<PathBuf>) {
     (world, points)
 }
 
-/// Links at every level of the stores, none of which adds a session or hides one.
+/// Links at every level of the stores, which neither add a session nor hide one.
 fn link_stores(world: &World, points: &[PathBuf]) {
     let home = world.home();
     let link = |target: &Path, name: &str| {
@@ -65,7 +65,7 @@ fn link_stores(world: &World, points: &[PathBuf]) {
     link(Path::new("../.claude/projects"), ".claude-work/projects");
     link(&home.join(".claude"), ".claude-same");
     link(Path::new(&claude_slug(world.root().join("gone"))), ".claude/projects/-another-name");
-    // Circles, and links that lead nowhere.
+    // Circular and dangling links.
     link(Path::new(".."), ".claude/projects/-circle");
     link(Path::new("-there"), ".claude/projects/-back");
     link(Path::new("-back"), ".claude/projects/-there");
@@ -93,7 +93,7 @@ fn mounted(points: &[PathBuf], left: Left) -> Option<Vec<DeadMount>> {
 /// Variables of a run.
 type Variables = Vec<(&'static str, PathBuf)>;
 
-/// Returns every command, with paths on dead mounts wherever it takes one.
+/// Returns every command, with paths on dead mounts for each path argument.
 fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     let net = |n: u32| world.root().join(format!("net/{n}"));
     let below = |n: u32| net(n).join("app").to_string_lossy().into_owned();
@@ -159,7 +159,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     all
 }
 
-/// Runs every command over mounts of which so much is left, and compares the time with that without them.
+/// Runs every command over mounts in the state `left`, and compares the time with that without them.
 fn nothing_waits(left: Left) {
     let (world, points) = world();
     let timed = |args: &[String], variables: &[(&'static str, PathBuf)]| {
@@ -235,7 +235,7 @@ fn a_directory_on_a_dead_mount_is_unknown_and_not_gone() {
             "{only}"
         );
     }
-    // What is not read for that is named once, however many ways lead there.
+    // Unread directories are named once, regardless of the number of paths to them.
     let unread = [
         ".claude/projects/-net",
         &format!(".claude/projects/-usr-bin/{}.jsonl", id(3)),

@@ -1,4 +1,4 @@
-//! `delete`: the sessions that are named, with their sub-agents and all that belongs to them, or none.
+//! `delete`: removes the named sessions with their sub-agents and belongings, or none.
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn stores(world: &World) -> Picture {
 }
 
 #[test]
-fn a_session_goes_with_every_copy_sub_agent_and_belonging_and_undo_brings_all_of_it_back() {
+fn delete_removes_a_whole_session_and_undo_restores_it() {
     let world = world();
     let before = stores(&world);
     let plan: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();
@@ -47,7 +47,7 @@ fn a_session_goes_with_every_copy_sub_agent_and_belonging_and_undo_brings_all_of
 }
 
 #[test]
-fn a_session_that_is_named_twice_or_with_its_sub_agent_goes_once() {
+fn a_session_named_twice_or_with_its_sub_agent_goes_once() {
     let world = world();
     let helper = format!("{}-1234567890abcdef_helper", id(3));
     let args = ["delete", &helper, &id(3), &id(3), "--yes", "--json"];
@@ -60,7 +60,7 @@ fn a_session_that_is_named_twice_or_with_its_sub_agent_goes_once() {
 }
 
 #[test]
-fn what_cannot_be_meant_or_removed_is_refused_before_anything_is_changed() {
+fn delete_refuses_ambiguous_and_unremovable_sessions_first() {
     let world = world();
     let before = stores(&world);
     world.rejoin(["delete"]).code(2);
@@ -86,12 +86,12 @@ hint: see the plan with `rejoin delete 00000001-aaaa-4aaa-8aaa-000000000001 --dr
     std::fs::remove_dir_all(world.home().join(".claude/sessions")).expect("a directory");
     let after = stores(&world);
     let differences = crate::picture::differences(&before, &after);
-    // The directory of registrations came and went.
+    // The directory of registrations was removed and created again.
     assert!(differences.iter().all(|line| line == ".claude differs in time"), "{differences:?}");
 }
 
 #[test]
-fn what_is_deleted_for_good_cannot_be_undone() {
+fn delete_permanent_cannot_be_undone() {
     let world = world();
     let done: Change = world.rejoin(["delete", &id(2), "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.run), (1, None));
@@ -100,7 +100,7 @@ fn what_is_deleted_for_good_cannot_be_undone() {
 }
 
 #[test]
-fn a_delete_says_what_it_did_in_words() {
+fn delete_describes_its_outcome() {
     let world = world();
     world.rejoin(["delete", &id(2), "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
 removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  (named: x)

@@ -13,12 +13,12 @@ use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{Amplifier, Claude, Jido, Leo, claude_slug, id, make_fifo, put};
 use crate::world::{Answer, World, start_of};
 
-/// Makes one check and prints the findings as lines.
+/// Runs one check and prints the findings as lines.
 fn check(world: &World, code: &str) -> Answer {
     world.rejoin(["doctor", "--check", code, "--format", "ndjson"])
 }
 
-/// Makes one check and returns what was found.
+/// Runs one check and returns the findings.
 #[track_caller]
 fn found(world: &World, code: &str) -> Vec<Finding> {
     world.rejoin(["doctor", "--check", code, "--json"]).json::<DoctorReport>().findings
@@ -147,7 +147,7 @@ fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
 }
 
 #[test]
-fn a_stray_directory_of_events_is_folded_when_nothing_can_be_lost() {
+fn a_stray_events_directory_is_folded_if_that_is_lossless() {
     let app = |world: &World| world.dir("app");
     let session = |world: &World| Amplifier::session(id(1)).in_dir(app(world)).session_info(app(world)).turn("x", "y");
     let stray = |world: &World| Amplifier::session(id(1)).in_dir(world.dir("server")).events_only();
@@ -180,7 +180,7 @@ fn a_stray_directory_of_events_is_folded_when_nothing_can_be_lost() {
 }
 
 #[test]
-fn an_id_of_two_agents_is_told() {
+fn an_id_of_two_agents_is_reported() {
     let world = world();
     world.add(sound(&world));
     world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
@@ -193,13 +193,13 @@ fn an_id_of_two_agents_is_told() {
 }
 
 #[test]
-fn a_short_id_that_amplifier_prints_for_two_sessions_is_told() {
+fn an_ambiguous_short_id_of_amplifier_is_reported() {
     let world = world();
     let app = world.dir("app");
     for (name, at) in [("beefbeef-1111", "2026-02-01T10:00:00Z"), ("beefbeef-2222", "2026-02-03T10:00:00Z")] {
         world.add(Amplifier::session(name).in_dir(&app).at(at).turn("x", "y"));
     }
-    // It looks in one project only, and these are not what it would look for.
+    // It searches one project only, and these do not match.
     world.add(Amplifier::session("beefbeef-3333").in_dir(world.dir("other")).turn("x", "y"));
     world.add(Amplifier::session("beefbeef").in_dir(&app).turn("x", "y"));
     check(&world, "ambiguous-prefix").code(4).stdout_eq(str![[r#"
@@ -227,7 +227,7 @@ fn a_session_in_a_foreign_project_is_misfiled() {
 }
 
 #[test]
-fn a_directory_that_is_gone_is_told_once_with_what_is_left_of_it() {
+fn a_missing_directory_is_reported_once_with_alternatives() {
     let world = world();
     let (repository, tree) = (world.dir("repo"), world.root().join("trees/feature"));
     put(&repository.join(".git/worktrees/feature/gitdir"), format!("{}\n", tree.join(".git").display()));
@@ -243,7 +243,7 @@ fn a_directory_that_is_gone_is_told_once_with_what_is_left_of_it() {
 }
 
 #[test]
-fn a_launch_directory_that_became_a_file_is_told() {
+fn a_launch_directory_replaced_by_a_file_is_reported() {
     let world = world();
     world.add(Claude::session(id(1)).in_dir(world.root().join("app")).turn("x", "y"));
     put(&world.root().join("app"), "a file");
@@ -256,7 +256,7 @@ fn a_launch_directory_that_became_a_file_is_told() {
 }
 
 #[test]
-fn a_session_without_a_directory_is_told() {
+fn a_session_without_a_directory_is_reported() {
     let world = world();
     world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).events_only().turn("was killed", ""));
     let moved = Amplifier::session(id(2)).in_dir(world.dir("other")).filed_under("-elsewhere");
@@ -271,7 +271,7 @@ fn a_session_without_a_directory_is_told() {
 }
 
 #[test]
-fn directories_that_share_a_project_are_told() {
+fn directories_with_a_common_project_are_reported() {
     let world = world();
     for (number, name) in [(1, "my.app"), (2, "my_app"), (3, "my.app")] {
         world.add(Claude::session(id(number)).in_dir(world.dir(name)).turn("x", "y"));
@@ -295,7 +295,7 @@ fn a_directory_and_a_link_to_it_do_not_collide() {
 }
 
 #[test]
-fn a_session_without_session_info_is_told_and_mended_where_evidence_is_certain() {
+fn a_missing_session_info_is_repaired_on_certain_evidence() {
     let world = world();
     world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir(world.dir("shop")).events_only().turn("was killed", ""));
@@ -309,7 +309,7 @@ fn a_session_without_session_info_is_told_and_mended_where_evidence_is_certain()
 }
 
 #[test]
-fn an_unusable_session_info_is_told_and_mended() {
+fn an_unusable_session_info_is_reported_and_repaired() {
     let world = world();
     let session = Amplifier::session(id(1)).in_dir(world.dir("app"));
     world.add(session.file("session-info.json", "{\"working_dir\": 7}").turn("x", "y"));
@@ -322,7 +322,7 @@ fn an_unusable_session_info_is_told_and_mended() {
 }
 
 #[test]
-fn a_session_info_of_another_project_is_told_but_not_metadata_that_names_one() {
+fn a_session_info_of_another_project_is_reported() {
     let world = world();
     let (app, state_dir) = (world.dir("app"), world.dir("shop"));
     world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&state_dir).turn("x", "y"));
@@ -337,7 +337,7 @@ fn a_session_info_of_another_project_is_told_but_not_metadata_that_names_one() {
 }
 
 #[test]
-fn sessions_that_hold_nothing_are_told() {
+fn empty_sessions_are_reported() {
     let world = world();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).title("Only a title"));
@@ -354,7 +354,7 @@ fn sessions_that_hold_nothing_are_told() {
 }
 
 #[test]
-fn a_last_line_that_was_cut_off_is_told_and_one_without_a_newline_mentioned() {
+fn a_cut_off_last_line_or_missing_newline_is_reported() {
     let world = world();
     world.add(sound(&world).torn());
     let whole = world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
@@ -370,7 +370,7 @@ fn a_last_line_that_was_cut_off_is_told_and_one_without_a_newline_mentioned() {
 }
 
 #[test]
-fn lines_that_are_no_records_and_records_without_a_parent_are_told() {
+fn bad_lines_and_records_without_a_parent_are_reported() {
     let world = world();
     let app = world.dir("app");
     let record = |uuid: &str, parent: Option<&str>| {
@@ -399,7 +399,7 @@ fn lines_that_are_no_records_and_records_without_a_parent_are_told() {
 }
 
 #[test]
-fn a_large_transcript_is_read_at_both_ends_unless_the_whole_is_wanted() {
+fn a_large_transcript_is_read_at_both_ends_without_deep() {
     let world = world();
     let text = "x".repeat(1000);
     let long = |session: Claude| (0..200).fold(session, |session, _| session.turn(&text, "ok"));
@@ -424,7 +424,7 @@ fn a_large_transcript_is_read_at_both_ends_unless_the_whole_is_wanted() {
 }
 
 #[test]
-fn a_directory_without_its_transcript_is_told_and_what_a_sub_agent_said_is_kept() {
+fn a_directory_without_a_transcript_is_reported_and_kept() {
     let world = world();
     let app = world.dir("app");
     let gone = world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok"));
@@ -434,7 +434,7 @@ fn a_directory_without_its_transcript_is_told_and_what_a_sub_agent_said_is_kept(
     let moved = world.home().join(".claude/projects").join(claude_slug(world.dir("shop")));
     std::fs::create_dir(&moved).expect("a project");
     std::fs::rename(&left, moved.join(left.file_name().expect("a name"))).expect("a move");
-    // A client that runs may have made the directory just now.
+    // A running client may have created the directory just now.
     put(&world.home().join(".claude/projects/-new").join(id(3)).join("custom-title.json"), "{}");
     let new = world.home().join(".claude/projects/-new").join(id(3)).join("custom-title.json");
     std::fs::write(new, "{}").expect("a file of this moment");
@@ -448,7 +448,7 @@ fn a_directory_without_its_transcript_is_told_and_what_a_sub_agent_said_is_kept(
 }
 
 #[test]
-fn sub_agents_of_a_session_that_is_gone_are_told() {
+fn sub_agents_of_a_missing_session_are_reported() {
     let world = world();
     let child = Amplifier::session("0000000000000000-1234567890abcdef_helper").in_dir(world.dir("app"));
     let child = child.metadata("parent_id", json!(id(9))).metadata("agent_name", json!("helper"));
@@ -462,7 +462,7 @@ fn sub_agents_of_a_session_that_is_gone_are_told() {
 }
 
 #[test]
-fn pointers_that_lead_nowhere_or_elsewhere_are_told() {
+fn dangling_and_misplaced_pointers_are_reported() {
     let world = world();
     world.add(sound(&world));
     let apps = world.home().join("workspace/app");
@@ -480,7 +480,7 @@ fn pointers_that_lead_nowhere_or_elsewhere_are_told() {
 }
 
 #[test]
-fn a_record_of_a_directory_that_is_of_no_use_is_told_and_mended() {
+fn a_stale_cwd_record_is_reported_and_repaired() {
     let world = world();
     let app = world.dir("app");
     world.add(sound(&world));
@@ -514,7 +514,7 @@ fn the_record_of_a_session_in_use_is_left_alone() {
 }
 
 #[test]
-fn what_jidocode_refuses_is_told_in_its_own_words() {
+fn jidocodes_refusals_are_reported_in_its_own_words() {
     let world = world();
     let app = world.dir("app");
     world.add(Jido::session(id(1)).in_dir(&app).key("version", json!(2)));
@@ -566,7 +566,7 @@ fn a_changed_session_of_jidocode_has_an_invalid_signature() {
 }
 
 #[test]
-fn files_that_a_dead_writer_left_are_told_and_mended() {
+fn temporary_files_of_a_dead_writer_are_repaired() {
     let world = world();
     let app = world.dir("app");
     let session = Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("x", "y");
@@ -595,7 +595,7 @@ fn files_that_a_dead_writer_left_are_told_and_mended() {
 }
 
 #[test]
-fn sessions_that_claude_code_will_delete_are_told_by_day() {
+fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
     let world = World::new();
     world.add(sound(&world));
     world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
@@ -647,7 +647,7 @@ fn a_period_that_is_not_a_number_of_days_is_reported() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error_with_the_systems_reason() {
+fn an_unreadable_file_is_an_error_with_the_systems_reason() {
     let world = world();
     world.add(sound(&world));
     let fifo = world.home().join(".claude/projects/-p").join(format!("{}.jsonl", id(2)));
@@ -662,7 +662,7 @@ fn what_cannot_be_read_is_an_error_with_the_systems_reason() {
 }
 
 #[test]
-fn people_are_told_in_groups_with_what_to_type() {
+fn findings_for_users_are_grouped_with_commands() {
     let world = world();
     world.add(sound(&world));
     world.add(sound(&world).filed_under("-somewhere-else"));
@@ -687,7 +687,7 @@ info empty-session: it has neither a prompt nor a reply (5 times) (rejoin doctor
 }
 
 #[test]
-fn only_what_was_asked_for_is_answered() {
+fn filters_limit_the_findings() {
     let world = world();
     let (app, state_dir) = (world.dir("app"), world.dir("shop"));
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").torn());
@@ -709,7 +709,7 @@ fn only_what_was_asked_for_is_answered() {
 }
 
 #[test]
-fn the_exit_code_tells_whether_something_was_found() {
+fn the_exit_code_depends_on_the_findings() {
     let world = world();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")));
     world.rejoin(["doctor", "--quiet"]).code(0);
@@ -877,9 +877,9 @@ fn a_directory_that_may_not_be_entered_spoils_nothing_else() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn what_real_clients_left_gives_no_false_error() {
-    // What is true of that data: its directories are not here, some files were torn or spoiled on purpose, the directory
-    // of a session whose first turn failed is in no file, and one id may stand for two conversations.
+fn data_of_real_clients_gives_no_false_error() {
+    // True findings in that data: its directories are not on this machine, some files were torn or damaged on purpose,
+    // the directory of a session whose first turn failed is in no file, and one id may have two conversations.
     let true_warnings = ["missing-directory", "unknown-directory", "torn-transcript", "bad-lines", "duplicate-session"];
     let true_errors = ["duplicate-session"];
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");

@@ -10,7 +10,7 @@ use crate::fixtures::{Claude, Codex, Copilot, id, put};
 use crate::ordinary;
 use crate::world::{World, stride};
 
-/// Names that are also ids or parts of paths here, so that no reader could find the file again.
+/// Names that are also ids or parts of paths here, so that no reader could find the renamed file.
 const NOT_IN_FORMATS: [&str; 1] = ["river"];
 
 /// Every file of a home with its bytes.
@@ -53,7 +53,7 @@ fn names_in(bytes: &[u8]) -> BTreeSet<Name> {
     names
 }
 
-/// Returns the bytes with a name in another form of the same length, so that databases stay whole.
+/// Returns the bytes with a name in another form of the same length, so that databases stay valid.
 fn renamed(bytes: &[u8], name: &Name) -> Vec<u8> {
     let (Name::Json(text) | Name::Column(text)) = name;
     let mut new = text.clone().into_bytes();
@@ -87,8 +87,8 @@ fn is_empty(session: &Session) -> bool {
     session.kind == Kind::Empty || session.health.iter().any(|health| health == "empty-session")
 }
 
-/// Renames each name of a home in turn, but for files below directories `of_others`, and returns what became empty, is
-/// not listed any more, or would be removed.
+/// Renames each name of a home in turn, except in files below directories `of_others`, and returns the sessions that
+/// became empty, disappear from the list, or would be removed.
 fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
     let mut files = files(&world.home());
     // Aider's sessions are found by those of another agent.
@@ -108,7 +108,7 @@ fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
         let (now, problems_now) = listed(world);
         for key in &conversations {
             match now.get(key) {
-                // What is left out is said.
+                // Left-out sessions are reported.
                 None if problems_now > problems => {}
                 None if now.values().any(|session| is_stand_in(session, key)) => {}
                 None => faults.push(format!("{key:?} is gone after a change of {name:?}")),
@@ -129,7 +129,7 @@ fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
     faults
 }
 
-/// Returns whether a session is listed by the name of its file, because its own id is not found in it any more.
+/// Returns whether a session is listed by the name of its file, because its own id was not found in it any more.
 fn is_stand_in(session: &Session, (agent, _): &(String, String)) -> bool {
     session.agent.to_string() == *agent && session.health.iter().any(|health| health == "unknown-format")
 }
@@ -162,7 +162,7 @@ fn no_conversation_of_a_real_agent_is_empty_after_a_rename() {
     for (_, folder) in crate::facts::corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
-        // What is in a log of SQLite is protected by checksums that a rename would break.
+        // Data in a log of SQLite is protected by checksums, which a rename would break.
         let has_log = files(&world.home()).keys().any(|path| path.to_string_lossy().ends_with("-wal"));
         if !has_log && !listed(&world).0.is_empty() {
             assert_eq!(faults(&world, &[]), Vec::<String>::new());
@@ -170,7 +170,7 @@ fn no_conversation_of_a_real_agent_is_empty_after_a_rename() {
     }
 }
 
-/// A transcript of a newer client, which calls its records by other names.
+/// A transcript of a newer client with other names for its records.
 fn newer_claude(world: &World) -> String {
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("where?", "There."));
     let text = std::fs::read_to_string(&path)
@@ -226,7 +226,7 @@ fn cleanup_takes_an_unknown_format_by_age_only_when_asked() {
 fn dedupe_and_doctor_leave_a_copy_in_an_unknown_format() {
     let world = World::new();
     let session = newer_claude(&world);
-    // Another copy of the id, which the evidence would prefer.
+    // Another copy of the id, which would win by evidence.
     world.add(Claude::session(&session).in_dir("/usr/lib").turn("where?", "There.").turn("and now?", "Here."));
     let fix = world.rejoin(["doctor", "--fix", "--dry-run"]).stdout();
     assert!(!fix.contains("would move") && !fix.contains("would remove"), "{fix}");
@@ -262,7 +262,7 @@ fn a_record_or_a_file_that_is_newer_keeps_a_session() {
         world.rejoin(["cleanup", "--older-than", "7d", "--allow-all", "--dry-run", "--json"]).code(0).json()
     };
     assert_eq!(plan().items.len(), 1);
-    // A compaction writes the old records once more, behind the newest one.
+    // A compaction writes the old records again, after the newest one.
     let text = std::fs::read_to_string(&path).expect("a transcript");
     let lines: Vec<&str> = text.lines().collect();
     let newest = lines[0].replace("2026-02-01", "2026-02-26");
@@ -285,7 +285,7 @@ fn made_newer(text: &str) -> String {
     text.replace("2026-02-01", "2026-02-26").replace("1769940", "1772100")
 }
 
-/// What a cleanup would take of a world, and what it would leave to agents.
+/// Counts the sessions that a cleanup would remove, and those that it would leave to agents.
 fn goes(world: &World) -> usize {
     let args = ["cleanup", "--older-than", "7d", "--allow-all", "--via-agent", "--dry-run", "--json"];
     let plan: Cleanup = world.rejoin(args).code(0).json();
@@ -302,7 +302,7 @@ fn a_newer_record_early_in_any_log_keeps_its_session() {
         }
         let is_log = |path: &Path| path.extension().is_some_and(|end| end == "jsonl" || end == "md");
         for (path, bytes) in files(&world.home()).iter().filter(|(path, _)| is_log(path)) {
-            // Aider's log is a file of the project, which no cleanup takes.
+            // Aider's log is a file of the project, which cleanup never removes.
             let text = String::from_utf8(bytes.clone()).expect("text");
             if !text.contains("river") || made_newer(&text) == text || *agent == "aider" {
                 continue;

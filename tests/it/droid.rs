@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-/// The first record of a session, with whatever else it says.
+/// The first record of a session, with additional fields.
 fn start(dir: &Path, more: &Value) -> Value {
     let mut record =
         json!({"type": "session_start", "id": ID, "title": "New Session", "owner": "ana", "version": 2, "cwd": dir});
@@ -18,7 +18,7 @@ fn start(dir: &Path, more: &Value) -> Value {
     record
 }
 
-/// A message, so many minutes after ten o'clock.
+/// A message, `minute` minutes after ten o'clock.
 fn message(minute: u32, message: &Value) -> Value {
     json!({"type": "message", "id": format!("m-{minute}"), "timestamp": format!("2026-02-01T10:{minute:02}:00.000Z"), "message": message})
 }
@@ -36,7 +36,7 @@ fn write(home: &Path, folder: &str, id: &str, records: &[Value]) -> PathBuf {
 }
 
 #[test]
-fn a_session_is_shown_with_what_its_files_say() {
+fn show_reads_the_files_of_a_session() {
     let world = World::new();
     let (app, part) = (world.dir("app"), world.dir("app/part"));
     let records = [
@@ -70,7 +70,7 @@ fn a_session_is_shown_with_what_its_files_say() {
 }
 
 #[test]
-fn its_first_record_its_folder_and_its_settings_tell_which_kind_it_is() {
+fn first_record_folder_and_settings_give_the_kind() {
     let world = World::new();
     let app = world.dir("app");
     let make = |folder: &str, id: &str, more: Value, settings: Value| {
@@ -88,7 +88,7 @@ fn its_first_record_its_folder_and_its_settings_tell_which_kind_it_is() {
     make("btw", "g-question", json!({"parent": "a-plain"}), tag("btw-fork"));
     make("", "h-old", json!({}), json!({}));
     write(&world.home(), "-w-app", "i-unused", &[start(&app, &json!({}))]);
-    // No folder of a project, as it looks for one.
+    // Not in a folder of a project, as it searches for one.
     write(&world.home(), "other", "j-nothing", &[start(&app, &json!({})), typed(1, "look")]);
     let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     listed.sort_by(|a, b| a.id.cmp(&b.id));
@@ -112,7 +112,7 @@ fn its_first_record_its_folder_and_its_settings_tell_which_kind_it_is() {
 }
 
 #[test]
-fn it_is_resumed_where_it_worked_last_and_nowhere_else() {
+fn resume_starts_only_in_the_last_directory() {
     let world = World::new();
     world.install("droid", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -126,14 +126,14 @@ fn it_is_resumed_where_it_worked_last_and_nowhere_else() {
     assert_eq!((launch.argv, launch.cwd), (argv, app.clone()));
     let refused = world.from(&other).rejoin(["resume", ID, "--in", ".", "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("wherever it is started"), "{refused}");
-    // Where its directory is gone, it stays where it is started.
+    // If its directory is gone, it stays in the directory where it is started.
     std::fs::remove_dir(&app).expect("a directory");
     world.from(&other).rejoin(["resume", ID, "--in", ".", "--prompt", "x"]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, other);
 }
 
 #[test]
-fn its_settings_go_where_it_goes_and_come_back_with_it() {
+fn settings_follow_their_session_into_the_trash_and_back() {
     let world = World::new();
     let app = world.dir("app");
     let path = write(&world.home(), "-w-app", ID, &[start(&app, &json!({})), typed(1, "look")]);

@@ -1,11 +1,11 @@
-//! The examples of README.md, CONTRIBUTING.md, SECURITY.md and docs/: each is run, so what a page shows is what happens.
+//! The examples of README.md, CONTRIBUTING.md, SECURITY.md and docs/: each is run, so a page shows the real output.
 //!
-//! * ` ```console `: what follows `$ ` is typed at a terminal of 100 columns, the other lines are what it prints;
+//! * ` ```console `: text after `$ ` is typed at a terminal of 100 columns, the other lines are the output;
 //! * ` ```sh ` and ` ```bash `: a script that succeeds;
-//! * ` ```json ` below a line that is a command in backticks: the answer of the command, with line breaks put in.
+//! * ` ```json ` below a line that is a command in backticks: the answer of the command, with line breaks added.
 //!
-//! Each block has a copy of the sample home to itself, shown as `/home/ana`, and begins there. A comment above a block
-//! says what is special about it, as in `<!-- exit 6; goes on -->`: see [`Note`]. `SNAPSHOTS=overwrite` rewrites the blocks.
+//! Each block has a separate copy of the sample home, shown as `/home/ana`, and begins there. A comment above a block
+//! sets its special properties, as in `<!-- exit 6; goes on -->`: see [`Note`]. `SNAPSHOTS=overwrite` rewrites them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use crate::generated::{is_overwriting, replace_in_page};
 use crate::sample_home::{NOW, sample_home};
 use crate::world::World;
 
-/// What stands for every fingerprint of a plan, which depends on where the home is.
+/// The placeholder for every fingerprint of a plan, which depends on the path of the home.
 const FINGERPRINT: &str = "d9f0df13c525";
 
-/// An example, and where it is.
+/// An example, and its place.
 struct Block {
     line: usize,
     language: String,
@@ -31,12 +31,12 @@ struct Block {
     text: String,
 }
 
-/// What the comment above a block says of it.
+/// The properties in the comment above a block.
 #[derive(Default)]
 struct Note {
     /// The exit codes other than 0, in order.
     exits: Vec<i32>,
-    /// The home is as the block before has left it.
+    /// Set to keep the home of the block before.
     goes_on: bool,
     /// It is run in the checkout and not in the home.
     from_a_clone: bool,
@@ -80,7 +80,7 @@ fn pages() -> Vec<PathBuf> {
 /// Finds the blocks of a page.
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    // The two last lines that are not empty: a comment and a command may stand above a block.
+    // The two last lines that are not empty: a comment and a command may be above a block.
     let mut above = ["", ""];
     let mut lines = page.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -117,17 +117,17 @@ impl Run {
         Self { world: sample_home(), fingerprint: String::new(), exits: Vec::new() }
     }
 
-    /// Gets ready for a block, which begins at home.
+    /// Prepares for a block, which begins at home.
     fn begin(&mut self) {
         self.exits.clear();
         drop(std::fs::remove_file(self.world.root().join("place")));
     }
 
-    /// Types a command line and returns what the terminal shows.
+    /// Types a command line and returns the output of the terminal.
     fn types(&mut self, block: &Block, shell: &str, line: &str) -> String {
         let home = self.world.home();
         let dir = if block.note.from_a_clone { Path::new(env!("CARGO_MANIFEST_DIR")) } else { &home };
-        // The next command starts where this one has gone.
+        // The next command starts in the directory in which this one ended.
         let place = self.world.root().join("place");
         let start = std::fs::read_to_string(&place).unwrap_or_default();
         let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
@@ -137,7 +137,7 @@ impl Run {
         let call = self.world.from(dir).with("REJOIN_NOW", NOW).with("TERM", "dumb");
         let answer = call.types(shell, &line, 100);
         self.exits.extend(answer.exit().filter(|code| *code != 0));
-        // How far it is was shown for a moment, and then cleared away.
+        // A progress line was shown for a moment, and then erased.
         let lines = answer.stdout();
         let lines = lines.lines().map(|line| line.rsplit("\x1b[K").next().unwrap_or_default());
         let mut shown = lines.fold(String::new(), |shown, line| shown + line.trim_end() + "\n");
@@ -153,7 +153,7 @@ impl Run {
             .replace(&text(&self.world.root().join("bin")), "/usr/bin")
     }
 
-    /// Runs a block and returns what should stand there, or what is wrong with it.
+    /// Runs a block and returns the expected block, or the fault in it.
     fn block(&mut self, block: &Block) -> Result<String, String> {
         let text = match block.language.as_str() {
             "console" => self.session(block),
@@ -175,7 +175,7 @@ impl Run {
         Ok(text)
     }
 
-    /// Types the commands of a block and returns them with what they print.
+    /// Types the commands of a block and returns them with their output.
     fn session(&mut self, block: &Block) -> String {
         let mut text = String::new();
         let mut lines = block.text.lines();
@@ -186,7 +186,7 @@ impl Run {
                 let _ = write!(command, "\n{}", lines.next().expect("the rest of a command"));
             }
             let shown = self.types(block, "/bin/sh", &command);
-            // What was printed ends where an empty line is.
+            // The output ends at an empty line.
             if !text.is_empty() && !text.lines().next_back().is_some_and(|last| last.starts_with("$ ")) {
                 text.push('\n');
             }
@@ -210,7 +210,7 @@ enum Json {
 }
 
 impl Json {
-    /// Writes it with line breaks where it does not fit on a line, `before` columns of which are taken. A list of plain
+    /// Writes JSON with line breaks if it does not fit on a line, of which `before` columns are used. A list of plain
     /// values stays on one line.
     fn lines(&self, depth: usize, before: usize) -> String {
         /// The longest line.
@@ -263,13 +263,13 @@ impl Json {
     }
 }
 
-/// Puts line breaks into JSON.
+/// Adds line breaks to JSON.
 fn pretty(json: &str) -> String {
     serde_json::from_str::<Json>(json).map_or_else(|_| json.to_owned(), |json| json.lines(0, 0))
 }
 
-/// Returns a text without what depends on the machine and the directory of the test: how large the manifests in the archive
-/// are, and the fingerprints of plans.
+/// Returns a text without the parts that depend on the machine and the directory of the test: the sizes of manifests in
+/// the archive, and the fingerprints of plans.
 fn steady(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let is_number = |word: &&str| word.trim_matches(['(', ',']).parse::<f64>().is_ok();
@@ -289,7 +289,7 @@ fn steady(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Tells which program a block needs that this machine does not have.
+/// Returns a program that a block needs and that this machine does not have.
 fn missing_program(block: &Block) -> Option<&'static str> {
     let is_missing = |program: &&str| {
         let mut words = block.text.split(|character: char| !character.is_ascii_alphanumeric() && character != '-');
@@ -298,7 +298,7 @@ fn missing_program(block: &Block) -> Option<&'static str> {
     ["jq", "zstd"].into_iter().find(is_missing)
 }
 
-/// Runs the blocks of a page and returns what is wrong, and which are not run.
+/// Runs the blocks of a page and returns the faults, and the blocks that were not run.
 #[expect(clippy::disallowed_macros, reason = "a test says what it leaves out")]
 fn check(page: &Path) -> (Vec<String>, Vec<String>) {
     let name = page.to_str().expect("a name in UTF-8");
@@ -342,7 +342,7 @@ fn check(page: &Path) -> (Vec<String>, Vec<String>) {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "a test says what it leaves out")]
-fn every_example_of_the_documentation_shows_what_happens() {
+fn every_example_of_the_documentation_has_the_real_output() {
     let pages = pages();
     let answers: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = pages.iter().map(|page| scope.spawn(|| check(page))).collect();
@@ -387,7 +387,7 @@ docs/two-machines.md: rejoin sync --host ana@desktop: it needs another machine
 }
 
 #[test]
-fn json_is_broken_where_it_does_not_fit_on_a_line() {
+fn long_json_is_broken_into_lines() {
     let long = "x".repeat(90);
     let json =
         format!(r#"{{"a":["x, [","y"],"b":[],"c":[{{"d":null,"e":{{}}}},{{"f":"{long}","g":"{long}"}}],"h\"":-1}}"#);
@@ -428,7 +428,7 @@ fn every_link_of_the_documentation_leads_somewhere() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// Returns the names by which the headings of a page are linked to.
+/// Returns the anchors of a page's headings.
 fn anchors(page: &str) -> impl Iterator<Item = String> {
     let headings = page.lines().filter(|line| line.starts_with('#')).filter_map(|line| line.split_once(' '));
     headings.map(|(_, heading)| {

@@ -1,4 +1,4 @@
-//! `export` and `path`: a session for other programs, and for people without this one.
+//! `export` and `path`: a session for other programs, and for users without rejoin.
 #![expect(clippy::disallowed_macros, reason = "a test says what it left out")]
 
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn no_reply_reaches_into_the_message_after_it_in_markdown() {
 }
 
 #[test]
-fn a_session_is_written_as_markdown_unless_another_form_is_asked_for() {
+fn markdown_is_the_default_format() {
     let world = World::new();
     world.add(session());
     let answer = world.rejoin(["export", &id(1)]).code(0).stderr_eq("");
@@ -136,7 +136,7 @@ all weighed
 }
 
 #[test]
-fn a_page_needs_nothing_else_and_folds_what_tools_did() {
+fn a_page_is_self_contained_and_folds_tool_calls() {
     let world = World::new();
     world.add(session());
     let page = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stderr_eq("").stdout();
@@ -159,7 +159,7 @@ fn a_page_needs_nothing_else_and_folds_what_tools_did() {
 }
 
 #[test]
-fn the_name_of_a_file_tells_its_form_and_no_file_is_replaced_unasked() {
+fn the_file_name_gives_the_format_and_no_file_is_overwritten() {
     let world = World::new();
     world.add(session());
     let dir = world.dir("out");
@@ -185,7 +185,7 @@ fn the_name_of_a_file_tells_its_form_and_no_file_is_replaced_unasked() {
     let json: serde_json::Value = serde_json::from_str(&written(dir.join("a.json"))).expect("JSON");
     let shown: serde_json::Value = world.rejoin(["show", &id(1), "--transcript", "--json"]).json();
     assert_eq!(json["messages"], shown["messages"]);
-    // What is no regular file is left alone, and nothing is left beside it.
+    // A file that is not regular is left alone, and no other file is created next to it.
     std::os::unix::fs::symlink("/etc/passwd", dir.join("link.md")).expect("a link");
     let link = dir.join("link.md");
     world.rejoin(["export", &id(1), "--overwrite", "-o", link.to_str().expect("a path")]).code(1);
@@ -214,7 +214,7 @@ fn many_sessions_go_to_a_directory_with_an_index() {
     }
     let titles: Vec<&str> = links.iter().map(|(_, title)| title.as_str()).collect();
     assert!(titles.contains(&"Sort the stones") && titles.contains(&"Count &lt;the&gt; | rows"), "{titles:?}");
-    // A second run changes nothing unless it is told to.
+    // A second run changes nothing without an option.
     let again = world.rejoin(["export", "--dir", APP, "-o", dir]).code(1).stdout_eq("").stderr();
     assert!(again.contains("exists; nothing was written"), "{again}");
     world.rejoin(["export", "--dir", APP, "-o", dir, "--overwrite", "--format", "markdown"]).code(0);
@@ -222,7 +222,7 @@ fn many_sessions_go_to_a_directory_with_an_index() {
 }
 
 #[test]
-fn what_is_only_in_the_archive_is_exported_from_there() {
+fn an_archived_session_is_exported_from_the_archive() {
     let world = World::new();
     world.add(session());
     let live = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stdout();
@@ -239,7 +239,7 @@ fn what_is_only_in_the_archive_is_exported_from_there() {
 }
 
 #[test]
-fn nothing_is_written_where_an_agent_keeps_its_sessions() {
+fn nothing_is_written_into_the_store_of_an_agent() {
     let world = World::new();
     world.add(session());
     let store = world.home().join(".claude/projects/-usr-bin/a.html");
@@ -249,7 +249,7 @@ fn nothing_is_written_where_an_agent_keeps_its_sessions() {
 }
 
 #[test]
-fn no_export_goes_into_a_store_an_archive_or_the_trash_by_any_way() {
+fn stores_archive_and_trash_are_refused_by_any_path() {
     let world = World::new();
     let transcript = world.add(session());
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("a", "b"));
@@ -273,7 +273,8 @@ fn no_export_goes_into_a_store_an_archive_or_the_trash_by_any_way() {
         }
         assert!(!target.exists() && !place.join("page.html").exists(), "{}", place.display());
     }
-    // A file that is a link to a transcript is refused, and one that shares its bytes takes another name's place alone.
+    // A file that is a link to a transcript is refused, and one that shares its bytes is replaced without affecting the
+    // other name.
     let before = std::fs::read(&transcript).expect("a transcript");
     std::os::unix::fs::symlink(&transcript, &link).expect("a link");
     world.rejoin(["export", &id(1), "-o", link.to_str().expect("a path"), "--overwrite"]).code(2);
@@ -284,7 +285,7 @@ fn no_export_goes_into_a_store_an_archive_or_the_trash_by_any_way() {
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 }
 
-/// What people and programs have put into conversations, and what would run or break out if it were markup.
+/// Hostile text: words of users and programs, and parts that would run or break out if they were markup.
 fn hostile(seed: usize) -> String {
     const PARTS: [&str; 20] = [
         "<script>document.title='pwned'</script>",
@@ -369,7 +370,7 @@ fn a_record_that_is_too_long_is_not_left_out_without_a_word() {
     assert!(shown.contains("[a record of more than 8 MiB, which is left out]") && shown.contains("here"), "{shown}");
 }
 
-/// Asks a real browser what becomes of a page; `None` where there is none.
+/// Returns a page as a real browser renders it; `None` if there is no browser.
 fn in_a_browser(page: &Path, home: &Path, options: &[&str]) -> Option<String> {
     let run = |program: &str| {
         let mut command = Command::new(program);
@@ -381,7 +382,7 @@ fn in_a_browser(page: &Path, home: &Path, options: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-/// Finds axe-core: what AXE_CORE names, or what npm has installed for everybody. It is no part of this repository.
+/// Finds axe-core: the file in AXE_CORE, or npm's global installation. It is not in this repository.
 fn axe() -> Option<String> {
     let global = || {
         let root = Command::new("npm").args(["root", "--global"]).output().ok()?;
@@ -391,7 +392,7 @@ fn axe() -> Option<String> {
 }
 
 #[test]
-fn axe_finds_nothing_wrong_with_contrast_headings_and_the_rest_in_light_and_in_dark() {
+fn axe_finds_no_accessibility_problem_in_light_and_dark() {
     let Some(axe) = axe() else {
         println!("skipped: there is no axe-core here; AXE_CORE names its axe.min.js");
         return;
@@ -413,7 +414,7 @@ fn axe_finds_nothing_wrong_with_contrast_headings_and_the_rest_in_light_and_in_d
                document.body.append(told); })";
     for page in &pages {
         let text = std::fs::read_to_string(page).expect("a page");
-        // What is folded is looked at too; and the page itself lets no script run.
+        // Folded parts are checked, too; and the page itself allows no script.
         let text = policy.replace(&text, "").replace("<details class=tool>", "<details class=tool open>");
         let opened = world.root().join("opened.html");
         std::fs::write(&opened, format!("{text}<script>{axe}</script><script>{ask}</script>")).expect("a page");
@@ -438,7 +439,7 @@ fn axe_finds_nothing_wrong_with_contrast_headings_and_the_rest_in_light_and_in_d
 }
 
 #[test]
-fn a_real_browser_runs_nothing_of_what_was_said() {
+fn a_real_browser_runs_no_code_of_a_conversation() {
     let world = World::new();
     hostile_session(&world, 300);
     let page = world.root().join("page.html");
@@ -464,7 +465,7 @@ fn path_prints_the_file_of_a_session() {
     world.rejoin(["path", &id(1)]).code(0).stderr_eq("").stdout_eq(at(&path));
     world.rejoin(["path", "sort", "the", "stones"]).code(0).stdout_eq(at(&path));
     world.rejoin(["path", "nothing-like-it"]).code(5).stdout_eq("");
-    // Which of two copies that differ is meant, only a person knows.
+    // Only the user can choose between two copies that differ.
     world.add(Claude::session(id(2)).in_dir(APP).turn("same", "x").turn("one way", "x"));
     let other = world.add(Claude::session(id(2)).in_dir("/usr").turn("same", "x").turn("another way", "y"));
     world.rejoin(["path", &id(2)]).code(6).stdout_eq("");
@@ -473,7 +474,7 @@ fn path_prints_the_file_of_a_session() {
 }
 
 #[test]
-fn a_name_without_a_known_ending_is_refused_and_nothing_is_written() {
+fn a_file_name_with_an_unknown_ending_is_refused() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("hello", "hi"));
     for (name, why) in

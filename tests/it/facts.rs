@@ -1,6 +1,7 @@
-//! What real clients left on disk is listed as it is known to be.
+//! Data of real clients is listed with the known facts.
 //!
-//! The data belongs to other people and lies beside the checkout, if at all; without it these tests say so.
+//! The data belongs to others and is next to the checkout, if at all; without it these tests print that they are
+//! skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,16 +12,16 @@ use crate::agents::NEEDS_SQLITE;
 use crate::contract::{Kind, Session, names};
 use crate::world::World;
 
-/// Returns the folder of a client's data, if it is there.
+/// Returns the folder of a client's data, if it exists.
 pub(crate) fn corpus(agent: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(agent);
     folder.join("facts.jsonl").is_file().then_some(folder)
 }
 
-/// Returns the agents whose clients' data is there, each with its folder. What is left out is said.
+/// Returns the agents with data of their clients, each with its folder, and prints those left out.
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what they did not look at")]
 pub(crate) fn corpora() -> Vec<(&'static str, PathBuf)> {
-    // Aider's histories lie in projects, and its ids are paths: aider.rs holds what is known of them.
+    // Aider's histories are in projects, and its ids are paths: aider.rs has its facts.
     let in_stores = names().iter().filter(|name| **name != "aider");
     let (with, without): (Vec<_>, Vec<_>) =
         in_stores.map(|name| (*name, corpus(name))).partition(|(_, folder)| folder.is_some());
@@ -113,7 +114,7 @@ fn the_facts_hold(agent: &str) {
                 }
             }
             Some(several) => faults.push(format!("{id} is listed {} times", several.len())),
-            // The facts also tell of sub-agents whose file was not kept.
+            // The facts also include sub-agents whose file was not kept.
             None if fact["kind"] == "subagent" && !on_disk.contains(id) => {}
             None => faults.push(format!("{id} is missing")),
         }

@@ -1,4 +1,4 @@
-//! Nothing is lost when two things go wrong at once, and nothing is acted on that is not understood.
+//! Two simultaneous faults lose no data, and unknown state is not acted on.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::picture::{Picture, picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::{World, is_tried, start_of};
 
-/// A directory that every machine has, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
 
-/// In a sample of the points, the first one and every fifth one are tried. The explorer plays a fault at each point.
+/// In a sample, the first point and every 5th one are tried. The explorer tries a fault at each point.
 const STRIDE: usize = 5;
 
 /// Returns the points at which a scenario is tried, in order.
@@ -26,7 +26,7 @@ fn points() -> impl Iterator<Item = usize> {
     (1..).filter(|point| *point == 1 || is_tried(*point, STRIDE))
 }
 
-/// Runs a scenario with `kill:1`, `kill:2` and so on, until it says that the point was not reached.
+/// Runs a scenario with `kill:1`, `kill:2` and so on, until it returns that the point was not reached.
 #[track_caller]
 pub(crate) fn killed_at_every_point(at_least: usize, mut scenario: impl FnMut(&str, usize) -> bool) {
     let beyond = points().find(|point| !scenario(&format!("kill:{point}"), *point));
@@ -112,7 +112,7 @@ fn fails_from_every_point_on(args: &[&str]) {
                 if !args.contains(&"--archive") {
                     nothing_is_lost(&world, &before, fault);
                 }
-                // What is stuck is named by the next verb, which can be finished by hand.
+                // The next command names the stuck run, which can be finished by hand.
                 let next = world.rejoin(["backfill", "--every"]).code(0).stderr();
                 let is_back = stores(&world) == before;
                 assert!(is_back || !next.contains("is stuck") || next.contains("`rejoin undo 2"), "{fault}: {next}");
@@ -125,19 +125,19 @@ fn fails_from_every_point_on(args: &[&str]) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn when_everything_fails_from_some_point_on_a_delete_loses_nothing() {
+fn a_delete_failing_from_any_point_on_loses_nothing() {
     fails_from_every_point_on(&["delete", &id(1), "--yes"]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn when_everything_fails_from_some_point_on_a_cleanup_loses_nothing() {
+fn a_cleanup_failing_from_any_point_on_loses_nothing() {
     fails_from_every_point_on(&["cleanup", "--yes"]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn when_everything_fails_from_some_point_on_a_cleanup_with_an_archive_loses_nothing() {
+fn a_cleanup_with_archive_failing_from_any_point_loses_nothing() {
     fails_from_every_point_on(&["cleanup", "--archive", "--yes"]);
 }
 
@@ -158,7 +158,7 @@ fn two_faults_at_once_lose_nothing() {
 }
 
 #[test]
-fn an_agent_that_writes_again_the_moment_the_transcript_is_gone_costs_nothing() {
+fn an_agent_that_rewrites_a_removed_transcript_loses_nothing() {
     for race in (0..20).filter(|race| is_tried(*race, 2)) {
         let world = world();
         let (before, path) = (stores(&world), transcript(&world, 1));
@@ -185,7 +185,7 @@ fn an_agent_that_writes_again_the_moment_the_transcript_is_gone_costs_nothing() 
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_lies_in_the_trash_of_another_run_is_never_removed() {
+fn the_trash_of_another_run_is_never_removed() {
     let world = world();
     let others = state(&world).join("trash/20260301-120000/0-0");
     put(&others, "kept");
@@ -199,7 +199,7 @@ fn what_lies_in_the_trash_of_another_run_is_never_removed() {
 }
 
 #[test]
-fn a_journal_with_a_bad_line_is_refused_by_name_and_its_trash_left_alone() {
+fn a_journal_with_a_bad_line_is_refused_and_its_trash_kept() {
     let flip = |text: &str, from: &str, to: &str| text.replacen(from, to, 1);
     type Damage = fn(&str) -> String;
     let cases: [(&str, Damage); 4] = [
@@ -215,7 +215,7 @@ fn a_journal_with_a_bad_line_is_refused_by_name_and_its_trash_left_alone() {
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
         let journal = journal(&world);
         let text = std::fs::read_to_string(&journal).expect("a journal");
-        // One that was cut off would be put back.
+        // A run that was cut off would be recovered.
         let cut_off = flip(&text, text.lines().last().expect("a line"), "");
         for text in [damage(&text), damage(cut_off.trim_end_matches('\n')) + "\n"] {
             std::fs::write(&journal, text).expect("a journal");
@@ -276,7 +276,7 @@ fn undo_leaves_a_session_alone_that_a_process_holds() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_still_lies_in_the_trash_is_not_said_to_be_deleted() {
+fn files_left_in_the_trash_are_not_reported_as_deleted() {
     failing_at_every_point(
         "5",
         true,
@@ -311,14 +311,14 @@ fn a_cleanup_that_another_run_keeps_waiting_has_done_nothing() {
     assert!(answer.stderr().contains("Nothing was done."), "{}", answer.stderr());
     assert_same(&before, &stores(&world), "while the lock is held");
     drop(holder);
-    // Whoever wants the lock while the work is done gets it when all of it is.
+    // A process that waits for the lock gets it after all the work is done.
     let cleanup: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((cleanup.done, cleanup.details.permanent), (1, true));
 }
 
 #[test]
-fn whoever_waits_for_the_lock_gets_it_when_a_verb_has_done_all_of_its_work() {
-    // So many that the other one begins to wait in the middle of it.
+fn a_command_holds_the_lock_until_its_last_change() {
+    // Enough sessions that the other process begins to wait in the middle.
     let old: Vec<String> = (10..70).map(id).collect();
     let delete: Vec<&str> = ["delete", "--permanent"].into_iter().chain(old.iter().map(String::as_str)).collect();
     for args in [&["cleanup", "--permanent", "--allow-all"][..], &delete] {
@@ -360,7 +360,7 @@ fn whoever_waits_for_the_lock_gets_it_when_a_verb_has_done_all_of_its_work() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_purge_that_fails_names_what_still_lies_in_the_trash() {
+fn a_failed_purge_names_the_files_left_in_the_trash() {
     let deleted = || {
         let world = world();
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
@@ -384,7 +384,7 @@ fn a_purge_that_fails_names_what_still_lies_in_the_trash() {
 }
 
 #[test]
-fn a_directory_of_any_depth_goes_with_its_session_and_comes_back() {
+fn a_directory_of_any_depth_is_removed_and_restored() {
     let world = world();
     let side = transcript(&world, 1).with_extension("").join("tool-results");
     let deep = "for _ in $(seq 40); do mkdir -p $(printf 'd/%.0s' $(seq 100)); cd -P $(printf 'd/%.0s' $(seq 100)); done; \
@@ -402,7 +402,7 @@ fn a_directory_of_any_depth_goes_with_its_session_and_comes_back() {
     assert_eq!((side.exists(), found().as_str()), (false, "1"));
     world.rejoin(["undo"]).code(0);
     assert_eq!((side.exists(), found().as_str()), (true, "1"));
-    // Its path is longer than a system takes, so that it is left alone, and that is said.
+    // Its path is longer than the system allows, so that it is left alone and reported.
     let archived = world.rejoin(["archive", &id(1)]).code(3);
     assert!(archived.stdout().contains("failed"), "{}", archived.stdout());
     world.rejoin(["delete", &id(1), "--permanent", "--yes"]).code(0);
@@ -410,7 +410,7 @@ fn a_directory_of_any_depth_goes_with_its_session_and_comes_back() {
 }
 
 #[test]
-fn an_archive_of_which_a_part_cannot_be_seen_is_not_swept() {
+fn a_partly_invisible_archive_is_not_swept() {
     let hide: [fn(&Path); 2] = [
         |sessions| {
             let elsewhere = sessions.with_file_name("elsewhere");
@@ -442,7 +442,7 @@ fn an_archive_of_which_a_part_cannot_be_seen_is_not_swept() {
 }
 
 #[test]
-fn an_archive_does_not_put_anything_where_an_agent_keeps_other_things() {
+fn restore_writes_nothing_among_other_files_of_an_agent() {
     let world = world();
     world.rejoin(["archive", &id(1)]).code(0);
     crate::archive::wipe(&world);

@@ -1,4 +1,4 @@
-//! What users of agents complained about in public, as small homes: what rejoin answers there.
+//! Public complaints of users about agents, as small homes: tests of the answers of rejoin.
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ fn members_of_a_team_are_sub_agents_of_its_lead() {
     assert!(plan.contains("1 session with 2 sub-agents would be removed"), "{plan}");
 }
 
-/// Codex's list of its sessions: id, name, file and whether it is archived.
+/// Writes Codex's list of its sessions: id, name, file and a flag for archived ones.
 #[cfg(feature = "sqlite")]
 fn codex_list(path: &Path, rows: &[(&str, &str, &Path, bool)]) {
     std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
@@ -98,7 +98,7 @@ fn codex_list(path: &Path, rows: &[(&str, &str, &Path, bool)]) {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn codex_list_is_where_its_configuration_says() {
+fn codex_list_is_found_through_the_configuration() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
     let root = world.home().join(".codex");
@@ -126,7 +126,7 @@ fn codex_list_is_where_its_configuration_says() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn codex_resumes_what_neither_its_list_nor_its_place_archives() {
+fn resume_refuses_a_session_archived_by_list_or_place() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
     let list = world.home().join(".codex/state_5.sqlite");
@@ -148,7 +148,7 @@ fn codex_resumes_what_neither_its_list_nor_its_place_archives() {
     world.rejoin(["doctor", "--check", "archive-mismatch"]).code(0);
 }
 
-/// Where the transcript of the n-th session is, which begins with three turns.
+/// Returns the transcript of the n-th session, which begins with three turns.
 fn three_turns(world: &World, n: u32) -> std::path::PathBuf {
     world.add(Claude::session(id(n)).in_dir(APP).turn("first", "1").turn("second", "2").turn("third", "3"))
 }
@@ -247,7 +247,7 @@ fn chats_that_were_saved_in_gemini_are_sessions() {
     let refused = world.rejoin(["resume", &format!("gemini:old@{gone}"), "--print"]).code(7).stderr();
     assert!(refused.contains("unknown"), "{refused}");
 
-    // No age makes it go, and deleting it leaves everything else.
+    // No age makes cleanup remove it, and deleting it leaves everything else.
     let kept =
         world.rejoin(["cleanup", "--any-age", "--allow-all", "--exclude", &id(1), "--yes", "--json"]).code(0).stdout();
     assert!(kept.contains(r#""reason":"undated","sessions":2"#), "{kept}");
@@ -279,7 +279,7 @@ fn a_saved_chat_is_never_empty() {
     assert!(plan.contains("Nothing to do"), "{plan}");
 }
 
-/// Every log beside the sessions of an agent is read or reported, whatever its name.
+/// Every log next to the sessions of an agent is read or reported, regardless of its name.
 #[test]
 fn a_log_of_another_name_is_read_or_reported() {
     let mut agents = Vec::new();

@@ -1,4 +1,4 @@
-//! The filters that every command has which takes sessions: of an agent, of a directory, of the current one.
+//! The common filters of all commands that take sessions: by agent, by directory, by the current directory.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_directory_chooses_among_sessions_whatever_names_them() {
+fn a_directory_filters_any_kind_of_selector() {
     let world = world();
     let shop = world.dir("shop").display().to_string();
     for words in [&["latest"][..], &["1"], &["fix"], &["0000"], &["Fix the till"]] {
@@ -37,7 +37,7 @@ fn a_directory_chooses_among_sessions_whatever_names_them() {
 }
 
 #[test]
-fn who_used_dir_to_start_elsewhere_is_told_of_in() {
+fn resume_with_dir_suggests_in() {
     let world = world();
     let shop = world.dir("shop").display().to_string();
     let answer = world.rejoin(["resume", &id(2), "--dir", &shop]).code(5);
@@ -103,7 +103,7 @@ fn several_agents_are_named_at_once() {
 }
 
 #[test]
-fn words_choose_what_is_listed_as_they_choose_what_is_resumed() {
+fn words_filter_list_and_resume_alike() {
     let world = World::new();
     let (shop, barn) = (world.dir("shop"), world.dir("barn"));
     world.add(Claude::session(id(1)).in_dir(&shop).at("2026-02-20T10:00:00Z").turn("mend the till", "done"));
@@ -127,7 +127,7 @@ fn words_choose_what_is_listed_as_they_choose_what_is_resumed() {
     assert_eq!(listed(&["mend", "--agent", "codex"]), [id(3)]);
     let refused = world.rejoin(["list", "agent:nobody"]).code(2).stdout_eq("").stderr();
     assert!(refused.contains("no agent is called nobody"), "{refused}");
-    // A person is told that the words are why, and of nothing else.
+    // A user gets only the note that the words are the reason.
     let shown = world.on_terminal(80, ["list", "nothing"]).code(0).stderr();
     assert!(shown.contains("None of 3 sessions matches.") && !shown.contains("points to"), "{shown}");
     world.rejoin(["archive", "--every"]).code(0);
@@ -136,7 +136,7 @@ fn words_choose_what_is_listed_as_they_choose_what_is_resumed() {
 }
 
 #[test]
-fn of_a_directory_without_sessions_that_is_said_with_those_that_come_nearest() {
+fn a_directory_without_sessions_suggests_the_nearest_ones() {
     let world = world();
     let (shop, slip) = (world.dir("shop"), world.root().join("shpo"));
     let [shop, slip] = [shop, slip].map(|dir| dir.display().to_string());
@@ -166,7 +166,7 @@ fn of_a_directory_without_sessions_that_is_said_with_those_that_come_nearest() {
     // Another filter leaves it out, not the directory.
     let error = world.rejoin(["show", "latest", "--dir", &shop, "--since", "2026-02-20"]).code(5).stderr();
     assert!(error.contains("no session passes the filters"), "{error}");
-    // In a directory where nobody worked, a person is told of the directories around, and a script of nothing.
+    // In a directory without sessions, a user gets a note with the directories around, and a script gets nothing.
     let nearby = world.dir("desk/drawer");
     assert_eq!(world.from(&nearby).rejoin(["list", "--here"]).code(0).stderr(), "");
 }

@@ -1,4 +1,4 @@
-//! `doctor --fix` and `dedupe`: what is mended is silent afterwards, and comes back whole, wherever it was cut off.
+//! `doctor --fix` and `dedupe`: a repaired finding is gone, and undo restores everything after any interruption.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use crate::terminal::Seat;
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{World, start_of, stride};
 
-/// A directory that every machine has, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
 
-/// A home with each finding that can be mended, and one that needs a decision.
+/// A home with each finding that can be repaired, and one that needs a decision.
 fn world() -> World {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     // It has no session-info.json.
     world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
-    // A resume from elsewhere left a directory with newer events, and another with events that are known.
+    // A resume from elsewhere left a directory with newer events, and another one with known events.
     let own = event("2026-02-01T10:00:00.000+00:00", "start");
     let session = Amplifier::session(id(2)).in_dir(APP).session_info(APP).turn("x", "y");
     world.add(session.file("events.jsonl", &own));
@@ -30,7 +30,7 @@ fn world() -> World {
         let dir = world.home().join(".amplifier/projects").join(slug).join("sessions").join(id(2));
         put(&dir.join("events.jsonl"), events);
     }
-    // One copy is the beginning of the other, one is the same, and one went its own way.
+    // One copy is the beginning of the other, one is equal, and one diverged.
     let whole = |n| Claude::session(id(n)).in_dir(APP).turn("add a test", "Added.").turn("and another", "Done.");
     world.add(whole(3).subagent("agent-a1", "look", "ok"));
     let start = Claude::session(id(3)).in_dir(APP).turn("add a test", "Added.");
@@ -40,7 +40,7 @@ fn world() -> World {
     world.add(whole(5));
     let stray = Claude::session(id(5)).in_dir(APP).turn("add a test", "Added.").turn("no", "Undone.");
     world.add(stray.filed_under("-somewhere-else"));
-    // A transcript is gone and has left a result of a tool behind; a writer died; a record was never removed.
+    // A transcript is missing, and its tool result remains; a writer died; a record was never removed.
     put(&world.home().join(".claude/projects/-usr-bin").join(id(6)).join("tool-results/a.txt"), "a result");
     let sessions = world.home().join(".amplifier/projects/-usr-bin/sessions");
     put(&sessions.join(id(1)).join("metadata_abc.tmp"), "{");
@@ -61,7 +61,7 @@ fn findings(world: &World) -> Vec<Finding> {
     world.rejoin(["doctor", "--json"]).json::<DoctorReport>().findings
 }
 
-/// The stores after a fix, but for the time of a file that it made.
+/// The stores after a fix, without the time of a file that it created.
 fn fixed(world: &World) -> Picture {
     let mut stores = stores(world);
     let new = Path::new(".amplifier/projects/-usr-bin/sessions").join(id(1)).join("session-info.json");
@@ -78,7 +78,7 @@ fn after_fix() -> Picture {
 }
 
 #[test]
-fn what_is_mended_is_silent_afterwards_and_undo_brings_every_byte_mode_and_time_back() {
+fn a_fix_removes_the_finding_and_undo_restores_all_files() {
     let world = world();
     let before = stores(&world);
     let mendable = findings(&world).iter().filter(|finding| finding.repair.is_some()).count();
@@ -104,7 +104,7 @@ fn what_is_mended_is_silent_afterwards_and_undo_brings_every_byte_mode_and_time_
 }
 
 #[test]
-fn a_stale_record_a_broken_file_and_a_registration_of_the_dead_are_mended_too() {
+fn stale_records_broken_files_and_registrations_are_repaired() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     let app = world.dir("app");
@@ -122,7 +122,7 @@ fn a_stale_record_a_broken_file_and_a_registration_of_the_dead_are_mended_too() 
         findings(world).into_iter().map(|finding| finding.code).filter(|code| codes.contains(&code.as_str())).collect()
     };
     assert_eq!(of_codes(&world).len(), 3);
-    // Each remedy by itself is run to silence, as it is given.
+    // Each remedy by itself removes its finding.
     for finding in findings(&world).iter().filter(|finding| finding.repair.is_some()) {
         let remedy: Vec<&str> = finding.remedy.split(' ').skip(1).collect();
         world.rejoin(&remedy).code(0);
@@ -134,7 +134,7 @@ fn a_stale_record_a_broken_file_and_a_registration_of_the_dead_are_mended_too() 
 }
 
 #[test]
-fn a_fix_says_what_it_does_in_words() {
+fn a_fix_describes_its_changes() {
     let world = world();
     world.rejoin(["doctor", "--fix", "--dry-run"]).code(4).stdout_eq(snapbox::str![[r#"
 would remove  a copy of claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: copy 2 is only the beginning of copy 1)
@@ -193,7 +193,7 @@ Nothing to do.
 }
 
 #[test]
-fn a_plan_that_is_no_longer_the_one_that_was_shown_is_not_applied() {
+fn a_changed_plan_is_not_applied() {
     let world = world();
     let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
@@ -206,7 +206,7 @@ fn a_plan_that_is_no_longer_the_one_that_was_shown_is_not_applied() {
 }
 
 #[test]
-fn dedupe_keeps_the_copy_that_a_person_names() {
+fn dedupe_keeps_the_named_copy() {
     for (keep, kept) in [("1", "-usr-bin"), ("2", "-somewhere-else")] {
         let world = world();
         let before = stores(&world);
@@ -226,7 +226,7 @@ fn dedupe_keeps_the_copy_that_a_person_names() {
 }
 
 #[test]
-fn dedupe_asks_before_it_removes_what_the_kept_copy_lacks() {
+fn dedupe_asks_before_it_removes_unique_data() {
     let world = world();
     let before = stores(&world);
     let refused = world.rejoin(["dedupe", &id(5), "--keep", "1"]).code(2).stderr();
@@ -294,7 +294,7 @@ fn a_fix_of_many_ends_in_a_count_and_a_letter() {
 }
 
 #[test]
-fn dedupe_refuses_what_it_cannot_know() {
+fn dedupe_refuses_unknown_copies_and_sessions() {
     let world = world();
     let before = stores(&world);
     world.rejoin(["dedupe", &id(5)]).code(2);
@@ -325,7 +325,7 @@ fn killed_at_any_moment_a_dedupe_is_undone_or_completed() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_while_the_trash_is_on_another_file_system() {
+fn a_killed_fix_with_the_trash_elsewhere_is_recovered() {
     let Some(elsewhere) = other_file_system() else { return };
     let command = ["dedupe", &id(3), "--keep", "2", "--yes"];
     let complete = {
@@ -384,7 +384,7 @@ fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
 fn an_interrupted_run_is_reported_and_its_remedy_silences_it() {
     let world = world();
     let before = stores(&world);
-    // Somewhere in the middle of it.
+    // Killed in the middle.
     assert!(world.with("REJOIN_FAULT", "kill:40").rejoin(["doctor", "--fix"]).was_killed());
     let found: Vec<Finding> =
         world.rejoin(["doctor", "--check", "interrupted-run", "--json"]).code(4).json::<DoctorReport>().findings;
@@ -398,7 +398,7 @@ fn an_interrupted_run_is_reported_and_its_remedy_silences_it() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_a_fix_loses_nothing_and_goes_on_with_the_rest() {
+fn a_failing_system_call_does_not_stop_a_fix_or_lose_data() {
     for error in [28, 13] {
         let mut points = 0;
         loop {
@@ -423,7 +423,7 @@ fn whatever_the_system_refuses_a_fix_loses_nothing_and_goes_on_with_the_rest() {
 }
 
 #[test]
-fn a_session_that_an_agent_goes_on_with_is_left_alone() {
+fn a_session_continued_by_its_agent_is_left_alone() {
     let world = world();
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
     let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
@@ -462,7 +462,7 @@ fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
             written
         })
     };
-    // A machine with much to do may keep the agent from writing for as long as a run takes; then the copy goes, whole.
+    // A busy machine may keep the agent from writing during a whole run; then the copy is removed, complete.
     let went = (0..10)
         .any(|_| world.rejoin(["dedupe", &id(4), "--keep", "1", "--yes"]).code_is_one_of(&[0, 3]).exit() == Some(0));
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -475,7 +475,7 @@ fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
 }
 
 #[test]
-fn what_a_killed_save_or_hook_left_is_found_and_mended() {
+fn files_of_a_killed_save_or_hook_are_repaired() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));

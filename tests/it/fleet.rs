@@ -1,4 +1,4 @@
-//! contrib/fleet: what each host writes for the engines that query a thousand of them.
+//! contrib/fleet: the files that each host writes for the engines that query a thousand hosts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ const APP: &str = "/usr/bin";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/fleet/rejoin-fleet");
 const MEASURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/fleet/measure.py");
 
-/// Returns whether a command works here; whoever reads the log is told if not.
+/// Returns whether a command works here; if not, the log says so.
 #[expect(clippy::disallowed_macros, reason = "whoever reads the log wants to know that it was not tried")]
 fn has(what: &str, command: &mut Command) -> bool {
     let works = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -62,7 +62,7 @@ fn a_host_writes_a_file_a_table_and_day_whole_or_not_at_all() {
     let to = world.root().join("fleet");
     fleet(&world, &to).code(0).stderr_eq("").stdout_eq("");
     let sessions = rows(&to, "sessions");
-    // Sub-agents are sessions of their own.
+    // Sub-agents are separate sessions.
     assert_eq!(
         sessions.iter().map(|row| row["id"].as_str().expect("an id")).filter(|it| *it == id(1) || *it == id(2)).count(),
         2
@@ -79,7 +79,7 @@ fn a_host_writes_a_file_a_table_and_day_whole_or_not_at_all() {
     fleet(&world, &to).code(0);
     assert_eq!(rows(&to, "sessions").len(), sessions.len() + 1);
 
-    // What rejoin cannot list replaces nothing.
+    // A failed listing replaces nothing.
     std::fs::remove_file(world.root().join("bin/rejoin")).expect("a link");
     world.install("rejoin", "echo half; exit 1");
     fleet(&world, &to).code(1);

@@ -1,4 +1,5 @@
-//! Directories of Windows, seen from here: absolute, never looked for below the caller's directory, and compared as there.
+//! Directories of Windows, seen from here: absolute, never searched for below the caller's directory, and compared as
+//! on Windows.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use crate::fixtures::{Claude, id, put};
 use crate::ordinary;
 use crate::world::World;
 
-/// Agents whose files lie in the directory that they are about, so that it cannot be one of Windows here.
+/// Agents whose files are in their directory, so that it cannot be a Windows directory here.
 const IN_PROJECTS: [&str; 2] = ["aider", "crush"];
 const FOREIGN: [&str; 3] = [r"C:\Users\ana\shop", "C:/Users/ana/shop", r"\\server\share\shop"];
 
@@ -20,7 +21,7 @@ fn each_agent(dir: &str, look: impl Fn(&str, &World)) {
         }
         let world = World::with_agents();
         assert!(ordinary::write_in(agent, &world, dir), "{agent}");
-        // What a look below the caller's directory would find.
+        // A directory that a search below the caller's directory would find.
         std::fs::create_dir_all(world.dir("elsewhere").join(dir.trim_start_matches('\\'))).expect("a directory");
         std::fs::create_dir_all(world.dir("elsewhere").join(dir)).expect("a directory");
         look(agent, &world);
@@ -54,7 +55,7 @@ fn a_windows_directory_is_gone_wherever_the_caller_is() {
 }
 
 #[test]
-fn a_relative_directory_is_no_evidence() {
+fn a_relative_directory_is_not_evidence() {
     for dir in ["shop", "./shop", r"C:shop", r"\shop"] {
         each_agent(dir, |agent, world| {
             let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
@@ -77,7 +78,7 @@ fn windows() -> World {
 }
 
 #[test]
-fn a_windows_directory_is_mapped_with_what_is_below_it() {
+fn a_windows_directory_is_mapped_with_its_subdirectories() {
     let world = windows();
     let new = world.dir("ana");
     std::fs::create_dir(new.join("shop")).expect("a directory");

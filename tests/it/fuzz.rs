@@ -1,7 +1,7 @@
-//! A fault in one session changes nothing about any other, whatever the fault: files of every kind are changed by a
-//! seed, and the program must neither fail badly, nor take long or much memory, nor tell anything else of the rest.
+//! A fault in one session changes nothing about any other: files of every kind are changed by a seed, and the program
+//! must not fail badly, take long or much memory, or report other sessions differently.
 //!
-//! `REJOIN_FUZZ_SEEDS=N` tries more seeds, `REJOIN_FUZZ_SEED=S` one alone.
+//! `REJOIN_FUZZ_SEEDS=N` tries more seeds, `REJOIN_FUZZ_SEED=S` only one.
 
 mod kept;
 mod mutate;
@@ -23,22 +23,22 @@ use crate::fixtures::{
 use crate::world::World;
 use mutate::Random;
 
-/// How many seeds are tried unless somebody wants more.
+/// Default number of seeds.
 const SEEDS: u64 = 20;
-/// Each of these has a home of its own and half a dozen runs of the program.
+/// Each of these has a separate home and half a dozen runs of the program.
 const KEPT_SEEDS: u64 = 6;
 const MAX_KIB: u64 = 64 * 1024;
-/// What the program may take of a processor, in hundredths of a second.
+/// Maximum processor time of the program, in hundredths of a second.
 const MAX_TICKS: u64 = 100;
 
-/// What a file is a part of.
+/// The session or agent that a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owner {
-    /// One session, by agent and id; its sub-agents go with it.
+    /// One session, by agent and id, with its sub-agents.
     Session(&'static str, String),
     /// Every session of an agent.
     Agent(&'static str),
-    /// None; at most whether a session is pinned.
+    /// No session; at most, pins may change.
     Nobody,
 }
 
@@ -47,7 +47,7 @@ struct Target {
     owner: Owner,
 }
 
-/// Sessions of every agent, and what is told of them while nothing is damaged.
+/// Sessions of every agent, and the answers about them while nothing is damaged.
 struct Arena {
     world: World,
     targets: Vec<Target>,
@@ -77,7 +77,7 @@ impl Arena {
         let new =
             new.filter(|path| !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm"));
         for path in new {
-            // A registry is made with the first session, and is about every other as well.
+            // A registry is created with the first session, and covers every other as well.
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let is_shared = name.ends_with(".db")
                 || matches!(name, "projects.json" | "kimi.json" | ".project_root" | "sessions.json");
@@ -175,7 +175,7 @@ impl Arena {
             put(&path, contents.to_string());
             self.targets.push(Target { path, owner });
         }
-        // What this program keeps itself.
+        // Rejoin's own files.
         let before = files(&self.world);
         for args in
             [&["pin", &format!("pi:{}", id(1))][..], &["archive", "--every"], &["resume", &format!("pi:{}", id(2))]]
@@ -187,7 +187,7 @@ impl Arena {
             ["move", "--agent=codex", "--yes", dirs[1].to_str().expect("a path"), moved.to_str().expect("a path")];
         self.run(&words, b"").expect("what has moved");
         for path in files(&self.world).into_iter().filter(|path| !before.contains(path)) {
-            // Which directory is launched is told by the moves.
+            // The list of moves sets launch directories.
             let owner = if path.ends_with("moves.json") { Owner::Agent("codex") } else { Owner::Nobody };
             if !path.ends_with("lock") {
                 self.targets.push(Target { path, owner });
@@ -274,7 +274,7 @@ impl Arena {
         let mut stdin = child.stdin.take().expect("a pipe");
         let (mut stdout, mut stderr) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
         let ran = std::thread::scope(|scope| {
-            // A program that does not read to the end closes the pipe, which is its right.
+            // A program that does not read to the end may close the pipe.
             scope.spawn(move || std::io::Write::write_all(&mut stdin, input));
             let read = |from: &mut dyn std::io::Read| {
                 let mut bytes = Vec::new();
@@ -312,7 +312,7 @@ impl Arena {
         Ok(ran)
     }
 
-    /// Damages something, and looks whether anything else is told otherwise.
+    /// Damages a file, and checks that the answers about all others are unchanged.
     fn attempt(&self, seed: u64) -> Result<(), String> {
         let mut random = Random::new(seed);
         match random.below(6) {
@@ -427,7 +427,7 @@ impl Arena {
     }
 }
 
-/// Gives a column of one row an odd value, or takes the row away; returns whose row it was.
+/// Sets a column of one row to an odd value, or removes the row; returns the owner of the row.
 #[cfg(feature = "sqlite")]
 fn damage_row(path: &Path, owner: &Owner, random: &mut Random) -> Result<Owner, String> {
     let connection = rusqlite::Connection::open(path).map_err(|error| error.to_string())?;
@@ -450,7 +450,7 @@ fn damage_row(path: &Path, owner: &Owner, random: &mut Random) -> Result<Owner, 
     });
     let Ok((row, session)) = found else { return Ok(owner.clone()) };
     let column = random.one_of(&columns);
-    // What cannot be stored there is not.
+    // A value that the column refuses is not stored.
     if random.below(8) == 0 {
         let _ = connection.execute(&format!("DELETE FROM {table} WHERE rowid = {row}"), []);
     } else {
@@ -486,7 +486,7 @@ pub(crate) fn has_ended(pid: u32) -> bool {
     waitid(WaitId::Pid(pid), options).expect("a child").is_some()
 }
 
-/// Returns the most memory that a process took so far, in KiB; 0 until it runs its own program.
+/// Returns the peak memory of a process so far, in KiB; 0 until it runs its own program.
 ///
 /// Until then it shares the memory of this test process, whose peak would be taken for its own.
 pub(crate) fn peak_of(pid: u32) -> u64 {
@@ -499,7 +499,7 @@ pub(crate) fn peak_of(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
-/// Returns what a process took of the processors, itself and the system for it.
+/// Returns the processor time of a process, in user and system mode.
 pub(crate) fn ticks_of(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
@@ -516,7 +516,7 @@ fn sessions(json: &[u8]) -> Result<BTreeMap<(String, String), Value>, String> {
     Ok(sessions.iter().map(|session| (key(session), session.clone())).collect())
 }
 
-/// Tries seeds on all processors; `begin` makes what tries one.
+/// Tries seeds on all processors; `begin` creates the function that tries one.
 fn try_seeds<A: FnMut(u64) -> Result<(), String>>(usual: u64, begin: impl Fn() -> A + Sync) {
     let variable = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let seeds = match variable("REJOIN_FUZZ_SEED") {
@@ -554,6 +554,6 @@ fn a_fault_in_one_session_changes_nothing_about_any_other() {
 }
 
 #[test]
-fn whatever_a_journal_a_manifest_or_the_moves_say_no_verb_loses_anything_by_it() {
+fn damaged_journals_manifests_and_moves_lose_no_data() {
     try_seeds(KEPT_SEEDS, || kept::attempt);
 }

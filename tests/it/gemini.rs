@@ -1,5 +1,4 @@
-//! Gemini CLI's sessions: both generations, what its lines add up to, whose directory a project is, copies,
-//! and how they are resumed.
+//! Gemini CLI's sessions: both generations, the combination of lines, the directories of projects, copies, and resumes.
 
 use serde_json::{Value, json};
 
@@ -29,7 +28,7 @@ fn texts(world: &World, selector: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_lines_add_up_to() {
+fn list_reads_the_combined_lines_of_a_session() {
     let session = listed(Gemini::session(id(1)).turn("fix it", "Done.").summary("Old title").summary("A fix"));
     assert_eq!((session.agent, session.kind), (Agent::GEMINI, Kind::Main));
     assert_eq!(session.id, id(1), "the name holds only eight characters of it");
@@ -59,7 +58,7 @@ fn a_document_of_the_older_generation_says_the_same() {
 }
 
 #[test]
-fn doctor_finds_nothing_wrong_with_a_sound_session_of_either_generation() {
+fn doctor_accepts_a_sound_session_of_either_generation() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Gemini::session(id(1)).in_dir(&app).turn("fix it", "Done.").resumed());
@@ -89,7 +88,7 @@ fn a_large_file_of_either_generation_is_known_by_its_ends() {
 }
 
 #[test]
-fn a_message_that_was_written_again_counts_once_and_shows_its_last_words() {
+fn a_rewritten_message_counts_once_with_its_last_text() {
     let world = World::new();
     let call = json!([{"id": "c", "name": "run", "args": {"command": "ls"}, "status": "success"}]);
     let result = json!([{"functionResponse": {"id": "c", "response": {"output": "a.txt"}}}]);
@@ -111,7 +110,7 @@ fn a_message_that_was_written_again_counts_once_and_shows_its_last_words() {
 }
 
 #[test]
-fn a_resume_writes_the_history_once_more_and_nothing_counts_twice() {
+fn a_history_repeated_by_a_resume_is_not_counted_twice() {
     let world = World::new();
     world.add(Gemini::session(id(1)).turn("one", "first").resumed().turn("two", "second").resumed().prompt("three"));
     assert_eq!(said(&all(&world)[0]), (None, Some("one"), Some(3), Some(2)));
@@ -121,7 +120,7 @@ fn a_resume_writes_the_history_once_more_and_nothing_counts_twice() {
 }
 
 #[test]
-fn what_was_stepped_back_from_is_gone() {
+fn rewound_messages_are_dropped() {
     let world = World::new();
     let session = Gemini::session(id(1)).message_of("a", "user", &json!({"content": "wrong"})).reply("no").message_of(
         "b",
@@ -149,7 +148,7 @@ fn a_killed_turn_and_an_answer_that_failed_leave_a_prompt() {
 }
 
 #[test]
-fn a_session_without_a_prompt_or_a_reply_is_empty_and_not_resumed() {
+fn resume_refuses_a_session_without_prompt_or_reply() {
     for session in [
         Gemini::session(id(1)),
         Gemini::session(id(1)).document(),
@@ -179,12 +178,12 @@ fn the_stub_that_a_resume_leaves_is_a_copy_and_not_the_one() {
 }
 
 #[test]
-fn copies_of_two_generations_are_compared_by_what_was_said() {
+fn copies_of_two_generations_are_compared_by_their_messages() {
     let world = World::new();
     let app = world.dir("app");
     world.install("gemini", "");
     let old = Gemini::session(id(1)).in_dir(&app).turn("one", "first").turn("two", "second");
-    // The newer client copies the project under its new name and goes on in lines.
+    // The newer client copies the project under its new name and continues in lines.
     world.add(old.clone().document().hashed());
     world.add(old.clone().document());
     world.add(old.clone().resumed());
@@ -203,7 +202,7 @@ fn copies_of_two_generations_are_compared_by_what_was_said() {
 }
 
 #[test]
-fn an_imported_session_is_one_of_its_own() {
+fn an_imported_session_is_a_separate_session() {
     let world = World::new();
     let path = world.add(
         Gemini::session(id(2))
@@ -218,7 +217,7 @@ fn an_imported_session_is_one_of_its_own() {
 }
 
 #[test]
-fn sub_agents_belong_to_the_session_in_whose_directory_they_lie() {
+fn sub_agents_belong_to_the_session_of_their_directory() {
     let world = World::new();
     world.add(Gemini::session(id(1)).turn("one", "first"));
     world.add(Gemini::session(id(8)).subagent_of(id(1)).turn("look", "found"));
@@ -231,7 +230,7 @@ fn sub_agents_belong_to_the_session_in_whose_directory_they_lie() {
 }
 
 #[test]
-fn the_registry_tells_the_directory_where_no_marker_does() {
+fn the_registry_gives_the_directory_without_a_marker() {
     let session =
         listed(Gemini::session(id(1)).in_dir("/home/ana/nested/app").filed_under("app-1").unmarked().turn("x", "y"));
     assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/nested/app"), Some("registry")));
@@ -243,7 +242,7 @@ fn the_registry_tells_the_directory_where_no_marker_does() {
 }
 
 #[test]
-fn the_marker_beside_the_sessions_wins_and_the_rest_is_shown_as_not_counting() {
+fn the_marker_next_to_the_sessions_wins_over_other_evidence() {
     let world = World::new();
     world.add(Gemini::session(id(1)).unregistered().turn("x", "y"));
     put(
@@ -257,7 +256,7 @@ fn the_marker_beside_the_sessions_wins_and_the_rest_is_shown_as_not_counting() {
 }
 
 #[test]
-fn a_project_named_by_a_hash_is_found_among_the_directories_that_are_known() {
+fn a_hashed_project_is_found_among_known_directories() {
     // By the registry of the newer generation.
     let world = World::new();
     world.add(Gemini::session(id(1)).document().hashed().turn("x", "y"));
@@ -282,7 +281,7 @@ fn a_project_named_by_a_hash_is_found_among_the_directories_that_are_known() {
 }
 
 #[test]
-fn a_hash_that_nobody_knows_leaves_the_directory_unknown_unless_the_caller_stands_in_it() {
+fn an_unknown_hash_only_matches_the_callers_directory() {
     let world = World::new();
     world.install("gemini", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -324,7 +323,7 @@ fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
 }
 
 #[test]
-fn another_home_of_the_client_is_its_store_and_the_client_is_led_there() {
+fn another_client_home_is_a_store_and_is_passed_to_the_client() {
     let world = World::new();
     let other = world.dir("other");
     Gemini::session(id(1)).in_dir(world.dir("app")).turn("x", "y").write_to(&other);
@@ -348,7 +347,7 @@ fn a_session_that_was_written_to_just_now_may_be_in_use() {
 }
 
 #[test]
-fn ids_that_the_client_would_take_for_something_else_are_never_handed_over() {
+fn ambiguous_ids_are_never_passed_to_the_client() {
     for odd in ["-x", "7", "latest"] {
         let session = listed(Gemini::session(odd).turn("x", "y"));
         assert!(session.id == odd && !session.resumable, "{odd}");
@@ -361,14 +360,14 @@ fn ids_that_the_client_would_take_for_something_else_are_never_handed_over() {
         std::fs::remove_file(path).expect("an end");
     }
     let answer = world.rejoin(["list", "--all", "--json"]).code(0);
-    // The last one is no JSON, so whether it has an id is not known.
+    // The last one is not JSON, so it is unknown whether it has an id.
     let sessions = answer.sessions();
     assert!(sessions.len() == 1 && sessions[0].id == "session-4-odd" && !sessions[0].resumable, "{sessions:?}");
     assert_eq!(answer.json::<crate::contract::SessionList>().problems.len(), 4);
 }
 
 #[test]
-fn files_that_are_no_sessions_are_not_listed() {
+fn other_files_are_not_listed() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).turn("x", "y"));
     let chats = path.parent().expect("a directory");
@@ -406,7 +405,7 @@ fn no_line_of_any_kind_stops_a_listing() {
         world.add(if is_document { session.document() } else { session });
         let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
         assert_eq!((sessions.len(), sessions[0].first_prompt.as_deref()), (1, Some("one")), "document: {is_document}");
-        // Of the odd ones, a prompt that is kept beside its content and a call of a tool count.
+        // Among the odd ones, a prompt that is kept next to its content and a call of a tool count.
         assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(3), Some(2)), "document: {is_document}");
         assert!(texts(&world, &id(1)).contains(&"two".to_owned()));
     }
@@ -429,7 +428,7 @@ fn no_line_of_any_kind_stops_a_listing() {
 }
 
 #[test]
-fn a_document_that_was_cut_off_is_listed_with_what_is_left() {
+fn a_cut_off_document_is_listed_with_its_remaining_parts() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).document().turn("one", "first").turn("two", "second"));
     let text = std::fs::read_to_string(&path).expect("a session");
@@ -440,7 +439,7 @@ fn a_document_that_was_cut_off_is_listed_with_what_is_left() {
 }
 
 #[test]
-fn a_project_in_which_a_directory_stands_for_a_session_or_a_marker_is_read_nevertheless() {
+fn a_directory_named_like_a_session_or_marker_is_skipped() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).unmarked().turn("one", "first"));
     let chats = path.parent().expect("a directory");
@@ -452,7 +451,7 @@ fn a_project_in_which_a_directory_stands_for_a_session_or_a_marker_is_read_never
 }
 
 #[test]
-fn whatever_is_kept_by_the_id_alone_belongs_to_every_copy_of_a_session() {
+fn files_named_by_id_belong_to_every_copy_of_a_session() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).turn("one", "first"));
     let stub = world.add(Gemini::session(id(1)).at("2026-02-01T11:00:00Z"));

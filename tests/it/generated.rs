@@ -1,19 +1,19 @@
-//! Parts of the documentation that a test makes: what stands there must be what the test finds.
+//! Generated parts of the documentation: a page must have the text that the test generates.
 //!
-//! A part begins with `<!-- made by tests: NAME -->` and ends with `<!-- end -->`; `SNAPSHOTS=overwrite` writes it anew.
+//! A part begins with `<!-- made by tests: NAME -->` and ends with `<!-- end -->`; `SNAPSHOTS=overwrite` rewrites it.
 
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Held while a page is written: several tests may write parts of one.
+/// Locked while a page is written: several tests may write parts of one.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// Returns whether the pages are to be written anew.
+/// Returns whether the pages should be rewritten.
 pub(crate) fn is_overwriting() -> bool {
     std::env::var_os("SNAPSHOTS").is_some_and(|wish| wish == "overwrite")
 }
 
-/// Puts a text into a page in place of another.
+/// Replaces a text in a page.
 pub(crate) fn replace_in_page(page: &str, old: &str, new: &str) {
     let _writing = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
@@ -21,7 +21,7 @@ pub(crate) fn replace_in_page(page: &str, old: &str, new: &str) {
     std::fs::write(&path, whole.replacen(old, new, 1)).expect("a page that is written");
 }
 
-/// Holds a part of a page against its text.
+/// Compares a part of a page with its text.
 #[track_caller]
 pub(crate) fn assert_part(page: &str, name: &str, text: &str) {
     let _writing = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

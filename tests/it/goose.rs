@@ -7,7 +7,7 @@ use crate::fixtures::{Goose, goose_db, open_goose, put};
 use crate::world::World;
 
 #[test]
-fn a_session_is_shown_with_what_the_database_says() {
+fn show_reads_a_session_from_the_database() {
     let world = World::new();
     let call = json!([{"type": "text", "text": "Looking."},
         {"type": "toolRequest", "id": "1", "toolCall": {"status": "success", "value": {"name": "shell", "arguments": {"command": "ls"}}}}]);
@@ -46,13 +46,13 @@ fn a_session_is_shown_with_what_the_database_says() {
             "Welcome."
         ]
     );
-    // Seconds and milliseconds stand side by side.
+    // Times in seconds and in milliseconds are mixed.
     assert_eq!(messages[0].at.as_deref(), Some("2026-02-01T10:00:00Z"));
     assert_eq!(messages[1].at.as_deref(), Some("2026-02-01T10:01:00Z"));
 }
 
 #[test]
-fn kinds_and_titles_are_told_by_the_columns() {
+fn kinds_and_titles_follow_from_the_columns() {
     let cases = [
         (vec![("session_type", "user")], Kind::Main, None),
         (vec![("session_type", "sub_agent"), ("parent_session_id", "20260201_9")], Kind::Subagent, None),
@@ -107,7 +107,7 @@ fn its_own_variable_moves_everything() {
 }
 
 #[test]
-fn a_newer_schema_is_reported_and_what_is_understood_is_listed() {
+fn a_newer_schema_is_reported_and_known_parts_are_listed() {
     let world = World::new();
     let path = world.add(Goose::session("20260201_1").turn("a", "b"));
     open_goose(&path).execute_batch("INSERT INTO schema_version VALUES (18)").expect("a version");
@@ -156,7 +156,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn files_of_older_versions_are_sessions_until_a_database_has_them() {
+fn older_session_files_are_listed_until_the_database_has_them() {
     let world = World::new();
     world.install("goose", "");
     let app = world.dir("app");

@@ -1,4 +1,5 @@
-//! gptme's conversations: a directory each, a workspace that gptme goes to by itself, and prompts that nobody typed.
+//! gptme's conversations: one directory each, a workspace that gptme changes to by itself, and prompts that the user
+//! did not type.
 
 use std::path::Path;
 
@@ -24,7 +25,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn a_conversation_is_shown_with_what_its_files_say() {
+fn show_reads_the_files_of_a_conversation() {
     let world = World::new();
     let failed = json!({"metadata": {"error": true}, "timestamp": "2026-02-01T10:07:00.5+00:00"});
     world.add(
@@ -63,14 +64,14 @@ fn a_conversation_is_shown_with_what_its_files_say() {
 }
 
 #[test]
-fn kinds_are_told_by_settings_content_and_the_note_of_a_sub_agent() {
+fn kinds_follow_from_settings_content_and_sub_agent_notes() {
     let world = World::new();
     world.add(Gptme::session("a-main").turn("a", "b"));
     world.add(Gptme::session("b-headless").headless().turn("a", "b"));
     world.add(Gptme::session("c-empty"));
     world.add(Gptme::session("d-fork").in_dir("/home/ana/origin").fork().turn("a", "b"));
     world.add(Gptme::session("subagent-x").made_by("a-main").turn("a", "b"));
-    // A name alone makes none.
+    // A name alone does not make a sub-agent.
     world.add(Gptme::session("subagent-y").turn("a", "b"));
     put(&world.home().join(".local/share/gptme/logs/no-conversation/config.toml"), "[chat]\n");
     let told: Vec<_> =
@@ -89,7 +90,7 @@ fn kinds_are_told_by_settings_content_and_the_note_of_a_sub_agent() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_name_and_what_was_made_without_a_terminal_only_with_a_prompt() {
+fn resume_uses_the_full_name_and_needs_a_prompt_for_exec() {
     let world = World::new();
     world.install("gptme", "");
     let app = world.dir("app");
@@ -117,7 +118,7 @@ fn it_is_resumed_by_its_full_name_and_what_was_made_without_a_terminal_only_with
 }
 
 #[test]
-fn a_workspace_that_is_gone_is_refused_before_gptme_writes_and_a_move_names_the_new_one() {
+fn a_missing_workspace_is_refused_and_move_updates_it() {
     let world = World::new();
     world.install("gptme", "");
     let (gone, new) = (world.root().join("gone"), world.dir("new place"));
@@ -138,7 +139,7 @@ fn a_workspace_that_is_gone_is_refused_before_gptme_writes_and_a_move_names_the_
 }
 
 #[test]
-fn a_fork_without_settings_takes_the_directory_that_it_is_started_in() {
+fn a_fork_without_settings_accepts_another_directory() {
     let world = World::new();
     world.install("gptme", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -151,7 +152,7 @@ fn a_fork_without_settings_takes_the_directory_that_it_is_started_in() {
 }
 
 #[test]
-fn the_home_in_the_settings_is_the_one_that_is_there_else_the_one_that_was() {
+fn a_home_in_the_settings_is_the_current_or_the_recorded_one() {
     let world = World::new();
     world.install("gptme", "");
     let was = world.root().join("ana/work/app");
@@ -159,7 +160,7 @@ fn the_home_in_the_settings_is_the_one_that_is_there_else_the_one_that_was() {
     add("a-link", Some(&was));
     add("b-other-link", Some(Path::new("/somewhere/else")));
     let flat = add("c-file", None);
-    // As git keeps a link where there are none.
+    // As git stores a link on systems without links.
     put(&flat.join("workspace"), text(&was));
     add("d-none", None);
     let dirs = |args: &[&str]| {
@@ -190,7 +191,7 @@ fn it_is_live_while_its_lock_is_held() {
     let file = std::fs::File::open(dir.join(".lock")).expect("a lock");
     file.lock().expect("a lock");
     assert_eq!(listed(&world)[0].liveness, Liveness::Live);
-    // A second one would write an error into it before it gives up.
+    // A second process would write an error into it before it exits.
     let refused = world.rejoin(["resume", ID, "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("is in use by process"), "{refused}");
 }

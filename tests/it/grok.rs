@@ -41,7 +41,7 @@ fn write(home: &Path, dir: &str, id: &str, summary: &Value, updates: &[Value]) -
 }
 
 #[test]
-fn the_log_says_what_was_said_and_the_summary_everything_else() {
+fn messages_come_from_the_log_and_other_facts_from_the_summary() {
     let world = World::new();
     let updates = [
         prompt(0, 0, "count the files"),
@@ -96,7 +96,7 @@ fn turns_that_were_taken_back_are_neither_shown_nor_counted() {
 }
 
 #[test]
-fn subagents_forks_and_sessions_without_a_summary_are_distinguished() {
+fn subagents_forks_and_summaryless_sessions_are_distinguished() {
     let world = World::new();
     let home = world.home();
     let talk = [prompt(0, 0, "a"), reply(1, "b")];
@@ -116,7 +116,7 @@ fn subagents_forks_and_sessions_without_a_summary_are_distinguished() {
 }
 
 #[test]
-fn a_process_in_its_list_of_open_sessions_means_that_one_may_be_in_use() {
+fn a_listed_process_means_a_session_may_be_in_use() {
     let world = World::new();
     write(&world.home(), "/usr/bin", ID, &json!({}), &[prompt(0, 0, "a"), reply(1, "b")]);
     let of = || world.rejoin(["list", "--json"]).code(0).sessions().remove(0).liveness;
@@ -128,7 +128,7 @@ fn a_process_in_its_list_of_open_sessions_means_that_one_may_be_in_use() {
 }
 
 #[test]
-fn a_conversation_in_the_history_for_the_model_alone_is_not_empty() {
+fn a_conversation_only_in_the_model_history_is_not_empty() {
     let world = World::new();
     let folder = write(&world.home(), "/usr/bin", ID, &json!({}), &[]);
     let of = || world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0).health;

@@ -1,4 +1,4 @@
-//! Four times as much takes about four times as long: of a processor's time, which no other program makes much longer.
+//! Four times the sessions take about four times the processor time, which other programs hardly affect.
 #![cfg(target_os = "linux")]
 
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::fixtures::{Claude, id, put};
 use crate::fuzz::{has_ended, ticks_of};
 use crate::world::World;
 
-/// Returns what a run takes of a processor, in hundredths of a second.
+/// Returns the processor time of a run, in hundredths of a second.
 fn ticks(world: &World, args: &[&str]) -> u64 {
     let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     let mut child =
@@ -20,17 +20,17 @@ fn ticks(world: &World, args: &[&str]) -> u64 {
     }
     let ticks = ticks_of(child.id());
     let code = child.wait().expect("an end").code();
-    // Doctor ends with 4 for what it found, and resume with 6 where a person has to choose.
+    // Doctor ends with 4 if it finds anything, and resume with 6 if the user has to choose.
     assert!(matches!(code, Some(0 | 4 | 6)), "{args:?} ended with {code:?}");
     ticks
 }
 
-/// Checks runs in a small world and in a large one, which has four times as much of something.
+/// Compares runs in a small world and in a large one, which is four times as large.
 #[track_caller]
 fn grows_as_much(world: impl Fn(usize) -> World, count: usize, runs: &[&[&str]]) {
     let (small, large) = (world(count), world(4 * count));
     for args in runs {
-        // What is quadratic takes sixteen times as long, each time; a busy machine may make one time look like that.
+        // Quadratic work takes sixteen times as long, each time; a busy machine may make one time look like that.
         let times = || (ticks(&small, args).max(3), ticks(&large, args));
         let tries: Vec<_> = (0..3).map(|_| times()).take_while(|(few, many)| *many > 7 * few).collect();
         assert!(tries.len() < 3, "{args:?}: hundredths of a second for a quarter and for the whole: {tries:?}");
@@ -38,7 +38,7 @@ fn grows_as_much(world: impl Fn(usize) -> World, count: usize, runs: &[&[&str]])
 }
 
 #[test]
-fn very_many_sub_agents_are_dealt_with_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_sub_agents() {
     let world = |count| {
         let world = World::new();
         let path = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a0", "look", "ok"));
@@ -53,7 +53,7 @@ fn very_many_sub_agents_are_dealt_with_in_time_that_grows_as_they_do() {
 }
 
 #[test]
-fn very_many_copies_of_an_id_are_dealt_with_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_copies_of_an_id() {
     let world = |count| {
         let world = World::new();
         for n in 0..count {
@@ -73,7 +73,7 @@ fn very_many_copies_of_an_id_are_dealt_with_in_time_that_grows_as_they_do() {
 }
 
 #[test]
-fn very_many_copies_that_differ_are_told_of_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_differing_copies() {
     let world = |count| {
         let world = World::new();
         for n in 0..count {
@@ -85,7 +85,7 @@ fn very_many_copies_that_differ_are_told_of_in_time_that_grows_as_they_do() {
 }
 
 #[test]
-fn very_many_sessions_in_the_wrong_project_are_told_of_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_misfiled_sessions() {
     let world = |count: usize| {
         let world = World::new();
         for n in 0..count {
@@ -98,7 +98,7 @@ fn very_many_sessions_in_the_wrong_project_are_told_of_in_time_that_grows_as_the
 }
 
 #[test]
-fn very_many_worktrees_and_directories_that_are_gone_are_looked_up_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_worktrees_and_missing_directories() {
     let world = |count: usize| {
         let world = World::new();
         let repository = world.dir("repo");
@@ -122,7 +122,7 @@ fn very_many_worktrees_and_directories_that_are_gone_are_looked_up_in_time_that_
 }
 
 #[test]
-fn very_many_handlers_are_dealt_with_in_time_that_grows_as_they_do() {
+fn time_grows_linearly_with_hook_handlers() {
     let world = |command: fn(usize) -> String| {
         move |count: usize| {
             let world = World::new();

@@ -12,7 +12,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_session_is_shown_with_what_the_database_says() {
+fn show_reads_a_session_from_the_database() {
     let world = World::new();
     let call = json!([{"id": "c", "type": "function", "function": {"name": "terminal", "arguments": "{\"command\": \"ls\"}"}}]);
     world.add(
@@ -32,7 +32,7 @@ fn a_session_is_shown_with_what_the_database_says() {
     assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
     assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-h")));
     assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
-    // Only the messages tell when it was last used.
+    // Only the messages have the time of the last use.
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00.125Z"));
     let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
     let said = ["fix the\n\"parser\"", "Looking.", "terminal {\"command\": \"ls\"}", "→ {\"output\": \"a b\"}"];
@@ -40,7 +40,7 @@ fn a_session_is_shown_with_what_the_database_says() {
 }
 
 #[test]
-fn kinds_and_parents_are_told_by_the_columns() {
+fn kinds_and_parents_follow_from_the_columns() {
     let of_delegate = json!({"_delegate_from": hermes_id(1)}).to_string();
     let session = || Hermes::session(hermes_id(2)).turn("a", "b");
     let parent = Some(hermes_id(1));
@@ -48,7 +48,7 @@ fn kinds_and_parents_are_told_by_the_columns() {
         (session(), Kind::Main, None),
         (session().branch_of(&hermes_id(1)), Kind::Fork, parent.clone()),
         (session().text("model_config", &of_delegate), Kind::Subagent, parent.clone()),
-        // A conversation that was compressed goes on in another row.
+        // A compressed conversation continues in another row.
         (session().text("parent_session_id", &hermes_id(1)), Kind::Main, parent),
         (session().column("archived", Sql::Integer(1)), Kind::Archived, None),
         (session().text("source", "cron"), Kind::Exec, None),
@@ -65,7 +65,7 @@ fn kinds_and_parents_are_told_by_the_columns() {
 }
 
 #[test]
-fn what_was_rewound_is_not_said_and_what_was_compacted_is() {
+fn rewound_messages_are_hidden_and_compacted_ones_shown() {
     let world = World::new();
     world.add(Hermes::session(hermes_id(1)).prompt("taken back").inactive(false).turn("a", "b"));
     world.add(Hermes::session(hermes_id(2)).prompt("compacted").inactive(true).turn("a", "b"));
@@ -93,7 +93,7 @@ fn it_is_resumed_by_its_full_id_with_words_that_take_the_id() {
 }
 
 #[test]
-fn a_branch_has_no_directory_and_is_resumed_where_a_person_says() {
+fn a_branch_without_a_directory_is_resumed_in_a_given_one() {
     let world = World::new();
     world.install("hermes", "");
     let app = world.dir("app");
@@ -106,7 +106,7 @@ fn a_branch_has_no_directory_and_is_resumed_where_a_person_says() {
 }
 
 #[test]
-fn an_archived_one_is_resumed_and_told_to_stay_archived() {
+fn a_resumed_archived_session_stays_archived_with_a_warning() {
     let world = World::new();
     world.install("hermes", "");
     let session = Hermes::session(hermes_id(1)).in_dir(world.dir("app")).turn("a", "b");
@@ -116,7 +116,7 @@ fn an_archived_one_is_resumed_and_told_to_stay_archived() {
 }
 
 #[test]
-fn each_profile_is_a_home_of_its_own_and_the_active_one_is_no_place_for_others() {
+fn each_profile_is_a_separate_home() {
     let world = World::new();
     world.install("hermes", "");
     let app = world.dir("app");
@@ -130,13 +130,13 @@ fn each_profile_is_a_home_of_its_own_and_the_active_one_is_no_place_for_others()
         world.rejoin(["resume", &hermes_id(n), "--prompt", "x"]).code(0);
         assert_eq!(variable(&world), home);
     }
-    // A name without a home leads nowhere else.
+    // A name without a home leads to the default one.
     let active = world.home().join(".hermes/active_profile");
     for name in ["default\n", "", "../work"] {
         put(&active, name);
         world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(0);
     }
-    // What cannot be read may name any profile.
+    // An unreadable file may name any profile.
     std::fs::remove_file(&active).expect("a file");
     std::fs::create_dir(&active).expect("a directory");
     let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();
@@ -147,7 +147,7 @@ fn each_profile_is_a_home_of_its_own_and_the_active_one_is_no_place_for_others()
     assert!(refused.contains("the profile work is the active one"), "{refused}");
     world.rejoin(["resume", &hermes_id(2), "--prompt", "x"]).code(0);
     assert_eq!(variable(&world), home_of_profile);
-    // A variable that names the profile changes nothing of that, and nothing is listed twice.
+    // A variable that names the profile does not change that, and no session is listed twice.
     let sessions = world.with("HERMES_HOME", &profile).rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert!(sessions.len() == 2 && sessions.iter().all(|session| session.copies.len() == 1));
 }
@@ -164,10 +164,10 @@ fn its_variable_moves_everything() {
 }
 
 #[test]
-fn what_is_only_in_the_log_is_listed_and_what_was_written_just_now_may_be_in_use() {
+fn sessions_in_the_log_are_listed_and_recent_ones_may_be_in_use() {
     let world = World::new();
     let path = hermes_db(&world.home());
-    // Kept open, so that nothing is moved from the log into the database.
+    // Kept open, so that no data is moved from the log into the database.
     let connection = open_hermes(&path);
     Hermes::session(hermes_id(1)).turn("a", "b").insert(&connection);
     assert_eq!(listed(&world)[0].liveness, Liveness::Idle);
@@ -177,7 +177,7 @@ fn what_is_only_in_the_log_is_listed_and_what_was_written_just_now_may_be_in_use
 }
 
 #[test]
-fn a_row_with_other_types_hides_no_other_and_a_newer_schema_is_told() {
+fn odd_rows_hide_no_others_and_a_newer_schema_is_reported() {
     let world = World::new();
     let path = world.add(Hermes::session(hermes_id(1)).turn("a", "b"));
     world.add(Hermes::session(hermes_id(2)).turn("c", "d"));

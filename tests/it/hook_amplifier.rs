@@ -1,4 +1,4 @@
-//! Amplifier's conversation is saved after each tool and turn, and the agent always goes on.
+//! Amplifier's conversation is saved after each tool and turn, and the agent always continues.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ fn event(name: &str, dir: &Path, messages: Value) -> String {
     json!({"event": name, "session_dir": dir, "messages": messages, "data": {"tool": "bash"}}).to_string()
 }
 
-/// Sends an event and returns what was said about it on standard error.
+/// Sends an event and returns standard error.
 #[track_caller]
 fn send(world: &World, input: impl AsRef<[u8]> + Send) -> String {
     let answer = world.from(world.root()).fed(["hook", "amplifier"], input).code(0);
@@ -65,7 +65,7 @@ fn a_conversation_is_saved_as_it_grows_shrinks_and_empties() {
 }
 
 #[test]
-fn whatever_happens_the_agent_goes_on() {
+fn the_agent_continues_after_any_failure() {
     let world = World::new();
     let dir = world.dir("session");
     let good = json!([{"role": "user", "content": "kept"}]);
@@ -95,7 +95,7 @@ fn whatever_happens_the_agent_goes_on() {
     assert_eq!(send(&world, event("prompt:submit", &dir, json!([]))), "", "another event is no mistake");
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 
-    // Messages that are no objects are passed over, as Amplifier does.
+    // Messages that are not objects are skipped, as in Amplifier.
     assert_eq!(send(&world, event("tool:post", &dir, json!(["x", good[0], null]))), "");
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 

@@ -1,4 +1,4 @@
-//! The hooks are put into Claude Code's settings and taken out again, and nothing else changes.
+//! The hooks are added to Claude Code's settings and removed again, and nothing else changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -24,7 +24,7 @@ fn read(world: &World) -> String {
     std::fs::read_to_string(settings(world)).expect("settings")
 }
 
-/// Everything that a person may have in there.
+/// Everything that a user may have in the file.
 const OWN: &str = r#"{
 	"model" : "opus",
 	"cleanupPeriodDays":  30.0,
@@ -79,7 +79,7 @@ fn a_file_that_was_not_there_is_gone_again() {
 }
 
 #[test]
-fn what_is_installed_is_what_the_client_calls_and_it_works() {
+fn the_installed_command_works_for_the_client() {
     let world = World::new();
     let project = world.dir("project");
     let sub = world.dir("project/sub");
@@ -115,7 +115,7 @@ fn what_is_installed_is_what_the_client_calls_and_it_works() {
 }
 
 #[test]
-fn the_program_is_called_by_its_name_where_that_is_found() {
+fn the_command_uses_the_bare_name_if_it_is_on_path() {
     let world = World::new();
     world.rejoin(["hook", "install"]).code(0);
     assert!(read(&world).contains(&format!("\"{} hook claude\"", env!("CARGO_BIN_EXE_rejoin"))));
@@ -123,7 +123,7 @@ fn the_program_is_called_by_its_name_where_that_is_found() {
     world.rejoin(["hook", "install"]).code(0);
     assert_eq!(read(&world).matches("\"rejoin hook claude\"").count(), EVENTS.len(), "it is brought up to date");
     assert!(!read(&world).contains("/rejoin"));
-    // What others share holds no path of this machine.
+    // Shared settings have no path of this machine.
     let other = World::new();
     let project = other.dir("project");
     other.from(&project).rejoin(["hook", "install", "--scope", "project"]).code(0);
@@ -132,7 +132,7 @@ fn the_program_is_called_by_its_name_where_that_is_found() {
 }
 
 #[test]
-fn each_scope_has_its_file_and_status_tells_them_apart() {
+fn each_scope_has_its_file_and_status_distinguishes_them() {
     let world = World::new();
     let project = world.dir("project");
     let from = || world.from(&project);
@@ -167,7 +167,7 @@ local    set up                                                                 
 }
 
 #[test]
-fn the_users_settings_are_where_the_client_looks_for_them() {
+fn user_settings_are_in_the_clients_directory() {
     let world = World::new();
     let config = world.root().join("config");
     world.with("CLAUDE_CONFIG_DIR", &config).rejoin(["hook", "install"]).code(0);
@@ -225,7 +225,7 @@ fn a_change_can_be_undone() {
 }
 
 #[test]
-fn settings_that_are_a_link_are_changed_where_they_really_are() {
+fn linked_settings_are_changed_at_their_target() {
     let world = World::new();
     let dotfiles = world.dir("dotfiles");
     let real = dotfiles.join("claude.json");
@@ -246,7 +246,7 @@ fn settings_that_are_a_link_are_changed_where_they_really_are() {
 }
 
 #[test]
-fn settings_that_are_not_understood_are_refused_and_left_as_they_are() {
+fn settings_with_unknown_syntax_are_refused_and_unchanged() {
     for text in [
         "",
         " \n",
@@ -290,7 +290,7 @@ fn mode_and_place_of_the_settings_are_kept() {
 }
 
 #[test]
-fn of_several_at_once_all_succeed() {
+fn concurrent_installs_all_succeed() {
     let world = World::new();
     for _ in 0..5 {
         write(&world, "{}\n");
@@ -335,7 +335,7 @@ fn settings_of_a_project_that_lead_out_of_it_are_not_changed() {
         assert_eq!(std::fs::read_to_string(outside.join("settings.json")).expect("settings"), "{}");
         assert!(!outside.join("settings.local.json").exists());
     }
-    // The user's own settings are often a link, and are changed where they are.
+    // The user's own settings are often a link, and are changed at its target.
     std::fs::create_dir(world.home().join(".claude")).expect("a directory");
     std::os::unix::fs::symlink(outside.join("settings.json"), world.home().join(".claude/settings.json"))
         .expect("a link");

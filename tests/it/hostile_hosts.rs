@@ -1,4 +1,4 @@
-//! Hosts that do what no rejoin does: they never answer, never end, or send more than fits into memory.
+//! Hosts that misbehave: they never answer, never end, or send more than fits into memory.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::fixtures::{Claude, Fixture as _, id};
 use crate::fuzz::peak_of;
 use crate::world::{Answer, World};
 
-/// A program in place of ssh; the name of a host says what it does.
+/// A program in place of ssh; the name of a host sets its behaviour.
 const SSH: &str = r#"
 while [ $# -gt 0 ]; do
   case $1 in -t|-T) shift;; -o) shift 2;; --) shift; break;; esac
@@ -64,7 +64,7 @@ fn a_silent_host_is_left_after_the_answer_timeout() {
             "{words}: {said}"
         );
     }
-    // What others answer stands, also what came before the silence.
+    // The answers of other hosts are shown, and those before the silence.
     let list = rejoin(&world, "list --host mute,stuck,good --answer-timeout 2s --fields host,id").code(3);
     let mut rows: Vec<String> = list.stdout().lines().map(str::to_owned).collect();
     rows.sort_unstable();
@@ -77,7 +77,7 @@ fn a_silent_host_is_left_after_the_answer_timeout() {
 }
 
 #[test]
-fn a_host_that_goes_on_after_its_answer_is_left() {
+fn a_host_that_continues_after_its_answer_is_ended() {
     let world = hosts();
     // All at once, because each waits for its host.
     std::thread::scope(|scope| {
@@ -108,7 +108,7 @@ fn a_host_cannot_name_another_host_in_its_rows() {
     rejoin(&world, "list --host spoof --fields host,id").code(0).stdout_eq("spoof\tx\nspoof\ty\n");
 }
 
-/// Runs rejoin without keeping its answer, and returns its status, what it said, and its peak of memory in MiB.
+/// Runs rejoin without keeping its answer, and returns its status, its standard error, and its peak memory in MiB.
 fn measured(world: &World, words: &str) -> (Option<i32>, String, u64) {
     let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(words.split(' ')).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -134,7 +134,7 @@ fn large_answers_of_many_hosts_take_little_memory() {
         assert_eq!(said.matches("a line of its answer is longer than 4.0 MiB").count(), 4, "{said}");
         assert!(peak < 100, "{words}: {peak} MiB");
     }
-    // A whole object may be large, and one is held at a time; text is not held at all.
+    // A whole object may be large, and one is in memory at a time; text is streamed.
     let (status, said, peak) = measured(&world, "agents --json --host large1,large2,large3,large4");
     assert_eq!((status, &*said), (Some(0), ""));
     assert!(peak < 250, "{peak} MiB");

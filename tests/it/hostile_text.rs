@@ -1,4 +1,4 @@
-//! Hostile text in every field of every agent: no verb hands it on to a terminal, a pipe's lines or a shell.
+//! Hostile text in every field of every agent: no command passes it to a terminal, a pipe's lines or a shell.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn is_hostile(c: char) -> bool {
     reorders || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// Checks that text holds lines, tabs and own colours only, and that none of its lines is somebody else's.
+/// Checks that text has only lines, tabs and own colours, and that none of its lines is foreign.
 #[track_caller]
 fn assert_tame(what: &dyn std::fmt::Debug, text: &str) {
     let mut plain = text.to_owned();
@@ -43,7 +43,8 @@ fn assert_answer_is_tame(args: &[&str], answer: &Answer) {
     assert_tame(&(args, "stderr"), &answer.stderr());
 }
 
-/// A session of every agent whose every text is hostile, in a directory that is; returns that directory.
+/// Adds a session of every agent with hostile text in every field, in a directory with a hostile name; returns that
+/// directory.
 fn fill(world: &World) -> PathBuf {
     let dir = world.dir(&format!("h\u{1b}[31m{HOSTILE}"));
     let h = HOSTILE;
@@ -70,7 +71,7 @@ fn fill(world: &World) -> PathBuf {
     world.add(Leo::pointer(world.dir("app"), &id(1)));
     fill_databases(world, &dir);
     let home = world.home();
-    // Names of files that are in the way, and a settings.json that cannot be read.
+    // Obstructing file names, and a settings.json that cannot be read.
     put(&home.join(".claude/projects").join(format!("-{}", h.replace('/', "-"))).join("bad\u{1b}[2J.jsonl"), "{");
     put(&dir.join(".claude/settings.json"), format!("{{\"{}\": [", h.replace('\n', " ")));
     put(&home.join(".claude/projects/-x/cat/sessions").join(format!("{}.cwd", id(1))), format!("/x/{h}"));
@@ -92,7 +93,7 @@ fn fill_databases(world: &World, dir: &Path) {
 #[cfg(not(feature = "sqlite"))]
 fn fill_databases(_world: &World, _dir: &Path) {}
 
-/// Everything that looks, and everything that changes something and leaves the sessions where they are.
+/// All commands that read, and those that change something and leave the sessions in place.
 const VERBS: [&[&str]; 49] = [
     &["list"],
     &["list", "--all", "--counts"],
@@ -145,7 +146,7 @@ const VERBS: [&[&str]; 49] = [
     &["help", HOSTILE],
 ];
 
-/// What takes sessions away and brings them back, one after the other.
+/// Commands that remove and restore sessions, one after the other.
 const CHANGES: [&[&str]; 11] = [
     &["delete", "00000001", "--yes"],
     &["undo", "--list"],
@@ -190,7 +191,7 @@ fn no_verb_hands_on_hostile_text_to_a_terminal_or_a_pipe() {
     }
     for args in CHANGES {
         assert_answer_is_tame(args, &world.on_terminal(100, args));
-        // What a journal says may be anybody's by now.
+        // The contents of a journal may come from anyone by now.
         let runs = world.home().join(".local/state/rejoin/runs");
         for run in std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
             let text = std::fs::read_to_string(&run).expect("a journal");
@@ -204,7 +205,7 @@ fn no_verb_hands_on_hostile_text_to_a_terminal_or_a_pipe() {
 }
 
 #[test]
-fn json_gives_hostile_text_as_it_was_without_sending_a_byte_of_it() {
+fn json_escapes_hostile_text_without_changing_it() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h").title(HOSTILE).turn(HOSTILE, HOSTILE));
     let answer = world.rejoin(["list", "--json"]).code(0);
@@ -226,7 +227,7 @@ const SHELLS: [(&str, &[&str]); 6] = [
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that a shell was passed over")]
-fn what_print_writes_starts_the_agent_in_the_right_place_from_every_shell_and_runs_nothing_else() {
+fn print_gives_a_safe_command_for_every_shell() {
     for name in
         ["it's here", "a\\';touch PWNED #", "$(touch PWNED)`touch PWNED`", "\u{2019};touch PWNED;\u{201c}'\"", "-x y"]
     {
@@ -255,7 +256,7 @@ fn what_print_writes_starts_the_agent_in_the_right_place_from_every_shell_and_ru
 }
 
 #[test]
-fn a_command_that_no_terminal_should_be_sent_is_not_printed_but_can_be_run() {
+fn an_unprintable_command_is_refused_but_can_be_run() {
     for name in ["a\u{1b}[2Jb", "a\u{9b}2Jb", "a\u{202e}b"] {
         let world = World::with_agents();
         let dir = world.dir(name);

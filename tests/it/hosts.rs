@@ -1,4 +1,5 @@
-//! `--host`: sessions of other machines, through ssh. A program stands in for ssh here: a host is a home beside this world's.
+//! `--host`: sessions of other machines, through ssh. A program replaces ssh here: a host is a home next to this
+//! world's.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -13,8 +14,8 @@ use crate::world::{Answer, World};
 /// A directory that every machine has.
 const APP: &str = "/usr/bin";
 
-/// What stands in for ssh. It does as ssh does: it joins the words with blanks and hands them to a shell in the home of the
-/// one who logs in. Some hosts are not as they should be.
+/// The replacement for ssh. It joins the words with blanks, as ssh does, and passes them to a shell in the home of the
+/// remote user. Some hosts misbehave.
 const SSH: &str = r#"
 printf '%s\n' "$*" >> '@ROOT@/asked'
 while [ $# -gt 0 ]; do
@@ -88,7 +89,7 @@ fn pairs(pairs: &[(&str, u32)]) -> Vec<[String; 2]> {
 }
 
 #[test]
-fn the_sessions_of_several_hosts_come_in_one_order_with_their_host() {
+fn sessions_of_several_hosts_are_merged_in_one_order() {
     let hosts = two();
     let list = |more: &[&str]| hosts.rejoin(&[&["list", "--host", "one", "--host", "two"], more].concat()).code(0);
     assert_eq!(columns(&list(&[]), [0, 2]), pairs(&[("one", 3), ("two", 2), ("one", 1)]));
@@ -122,7 +123,7 @@ fn json_is_that_of_one_machine_and_names_the_hosts() {
     assert_eq!(named, [("one", &*id(3)), ("two", &*id(2))]);
     assert_eq!((&answer["kind"], &answer["beyond_limit"]), (&"session-list".into(), &1.into()));
     assert_eq!(answer["hosts"][1], serde_json::json!({ "host": "two", "status": 0, "fault": null }));
-    // Without the hosts it is the answer that every script knows.
+    // Without the hosts it is the answer that scripts know.
     let mut plain = answer.clone();
     plain.as_object_mut().expect("an object").remove("hosts");
     for list in ["sessions", "problems", "dangling_pointers"] {
@@ -137,7 +138,7 @@ fn json_is_that_of_one_machine_and_names_the_hosts() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_is_one_line_and_the_others_answers_stand() {
+fn a_silent_host_is_one_line_and_the_others_are_shown() {
     let hosts = two();
     for name in ["bare", "old", "cut", "odd"] {
         hosts.0.dir(&format!("hosts/{name}"));
@@ -161,7 +162,7 @@ fn a_host_that_does_not_answer_is_one_line_and_the_others_answers_stand() {
         let json = hosts.json(3, &["list", "--host", host, "--host", "two", "--json"]);
         assert_eq!(json["hosts"][0]["host"], host);
         assert!(why.ends_with(json["hosts"][0]["fault"].as_str().expect("a fault")), "{json}");
-        // Answers that are not merged have the same fault, and say it in the same place.
+        // Answers that are not merged report the fault in the same place.
         let agents = hosts.rejoin(&["agents", "--host", host, "--host", "two", "--json"]).code(3);
         let said = agents.error().message;
         assert_eq!(format!("error: {said}"), why, "{host}");
@@ -172,13 +173,13 @@ fn a_host_that_does_not_answer_is_one_line_and_the_others_answers_stand() {
     let cut = hosts.rejoin(&["list", "--host", "cut,two"]).code(3);
     assert!(cut.stderr().contains("error: cut: the connection was lost"), "{}", cut.stderr());
     assert!(cut.stdout().contains("two\tpi"));
-    // What is wrong with the words is said by the host, once.
+    // The host reports wrong words, once.
     let usage = hosts.rejoin(&["list", "--host", "down"]).code(3);
     assert_eq!((usage.stdout(), usage.stderr().lines().count()), (String::new(), 1));
 }
 
 #[test]
-fn what_is_typed_never_becomes_code_on_the_other_side() {
+fn typed_text_never_becomes_code_on_a_host() {
     let hosts = two();
     let evil = "/tmp/a'b $(touch PWNED) `touch PWNED`; touch PWNED #\"\\' !x ~ *";
     hosts.add("one", Claude::session(id(4)).in_dir(evil).at("2026-02-04T10:00:00Z").turn("evil", "ok"));
@@ -195,7 +196,7 @@ fn what_is_typed_never_becomes_code_on_the_other_side() {
 }
 
 #[test]
-fn what_a_host_says_commands_no_terminal() {
+fn output_of_a_host_cannot_command_the_terminal() {
     let hosts = two();
     let title = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}evil";
     hosts.add("one", Claude::session(id(5)).in_dir(APP).at("2026-02-05T10:00:00Z").turn("x", "y").title(title));
@@ -215,7 +216,7 @@ fn what_a_host_says_commands_no_terminal() {
 #[test]
 fn a_host_that_sends_no_text_commands_no_terminal() {
     let hosts = two();
-    // What opens the clipboard, clears the screen and turns text around.
+    // Sequences that open the clipboard, clear the screen and reverse text.
     let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";
     hosts.0.install("ssh", &format!("{script}; {script} >&2"));
     let changes = [
@@ -249,7 +250,7 @@ fn a_search_over_hosts_is_newest_first_and_says_where() {
     let answer = hosts.rejoin(&["search", "--host", "one,two", "quokka"]).code(0).stderr_eq("");
     let expected = [format!("two\tpi\t{}\tassistant\t", id(2)), format!("one\tclaude\t{}\tuser\t", id(1))];
     let stdout = answer.stdout();
-    // A first prompt is a title where there is none, and titles come first.
+    // A first prompt replaces a missing title, and titles come first.
     let mut lines: Vec<&str> = stdout.lines().collect();
     lines.sort_unstable_by_key(|line| !line.starts_with("two"));
     assert!(lines.iter().zip(&expected).all(|(line, start)| line.starts_with(start)), "{stdout}");
@@ -279,7 +280,7 @@ fn other_commands_answer_one_host_after_the_other() {
     assert_eq!(doctor["hosts"][0]["answer"]["kind"], "doctor-report");
     let found = &doctor["hosts"][1]["answer"]["findings"][0];
     assert_eq!(found["code"], "missing-directory");
-    // What is to be typed next is typed here.
+    // The suggested commands are for this machine.
     let remedies = found["remedies"].as_array().expect("remedies");
     let is_for_host = |command: &str| command.starts_with("rejoin --host two ") || command.starts_with("ssh -t two ");
     assert!(remedies.iter().all(|it| is_for_host(it["command"].as_str().expect("a command"))), "{remedies:#?}");
@@ -298,7 +299,7 @@ fn a_session_need_be_on_one_host_only() {
     let there = hosts.rejoin(&["show", &format!("one:{}", id(1)), "--json"]).code(0);
     let there: Value = contract::parse(&there.stdout());
     assert_eq!(there["hosts"][0]["answer"]["session"]["id"], id(1));
-    // A file is what it is here, in the form that was asked for.
+    // An exported file is the same as here, in the requested format.
     let page = hosts.rejoin(&["export", "--host", "one", &id(1), "--format", "html"]).code(0).stdout();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.200}");
     let several = hosts.rejoin(&["path", "--host", "one,two", &id(1)]).code(2);
@@ -310,7 +311,7 @@ fn a_session_need_be_on_one_host_only() {
 }
 
 #[test]
-fn a_session_is_resumed_on_its_host_and_its_status_passes_through() {
+fn resume_runs_on_the_host_and_returns_its_status() {
     let hosts = two();
     hosts.0.install("claude", "exit 42");
     let name = format!("one:{}", &id(3)[..13]);
@@ -323,10 +324,10 @@ fn a_session_is_resumed_on_its_host_and_its_status_passes_through() {
     assert!(hosts.0.launched().is_none());
     hosts.0.from(APP).run("sh", ["-c", line.trim_end()]).code(42);
     assert!(hosts.0.launched().expect("a launch").argv.contains(&id(3)));
-    // What the agent starts there is not asked from elsewhere.
+    // No other host asks the commands that the agent starts.
     hosts.rejoin(&["resume", &name]).code(42);
     assert_eq!(hosts.0.launched().expect("a launch").variable("REJOIN_HOST"), None);
-    // The name of an agent is one, and nearly one too.
+    // The name of an agent, or a similar one, is taken for an agent.
     let typo = hosts.rejoin(&["resume", &format!("cluade:{}", id(3)), "--print"]).code(5);
     assert!(!typo.stderr().contains("ssh"), "{}", typo.stderr());
     let json = hosts.json(0, &["resume", &name, "--json"]);
@@ -344,7 +345,7 @@ fn a_change_on_hosts_is_planned_made_and_undone_there() {
     assert_eq!(columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]), pairs(&[("one", 3)]));
     hosts.rejoin(&["--host", "one", "undo", "--yes"]).code(0);
     assert_eq!(hosts.rejoin(&["list", "--host", "one"]).code(0).stdout().lines().count(), 2);
-    // Without a terminal nobody can be asked.
+    // Without a terminal, no question can be asked.
     let refused = hosts.rejoin(&["delete", "--host", "one", &id(1)]).code(2);
     assert!(refused.stderr().contains("one: error: removing sessions needs confirmation"), "{}", refused.stderr());
 }
@@ -355,7 +356,7 @@ fn a_change_on_a_host_asks_the_person_at_this_terminal() {
     let ids = || columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]);
     for (answer, status, left) in [("n", 1, pairs(&[("one", 3), ("one", 1)])), ("y", 0, pairs(&[("one", 3)]))] {
         let mut seat = shell(&hosts.0, &format!("--host one delete {}", id(1)));
-        // What the question is about is seen before it.
+        // The explanation is shown before the question.
         seat.sees("first quokka");
         seat.sees("[y/N] ");
         seat.types(&format!("{answer}\n"));
@@ -368,7 +369,7 @@ fn a_change_on_a_host_asks_the_person_at_this_terminal() {
 }
 
 #[test]
-fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_they_are_killed() {
+fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
     let names = ["one", "two", "three", "four"];
     let hosts = Hosts::new(&names);
     let shared = hosts.0.dir("shared").join("archive");
@@ -376,14 +377,14 @@ fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_the
     let numbers = |at: usize| (0..12).map(move |number| u32::try_from(at * 100 + number).expect("a small number"));
     for (at, name) in names.iter().enumerate() {
         for number in numbers(at) {
-            // Every second session says the same on each host, so that they share what is stored.
+            // Every second session has the same messages on each host, so that they share stored data.
             let said =
                 if number % 2 == 0 { "the same everywhere".repeat(200) } else { format!("only {number} ").repeat(300) };
             hosts.add(name, Claude::session(id(number)).in_dir(APP).turn(&said, "ok"));
         }
     }
     let words = ["archive", "--every", "--archive-dir", shared, "--lock-timeout", "60s"];
-    // Each is killed at another moment, while the others go on.
+    // Each is killed at another moment, while the others continue.
     for round in 0..6 {
         let mut running: Vec<_> = names
             .iter()
@@ -408,7 +409,7 @@ fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_the
     );
     let verified = hosts.json(0, &["archive", "--verify", "--archive-dir", shared, "--json"]);
     assert_eq!((&verified["sessions"], &verified["faults"]), (&48.into(), &serde_json::json!([])));
-    // Another machine gets every one of them back, byte for byte.
+    // Another machine restores each of them, byte for byte.
     for (at, name) in names.iter().enumerate() {
         for number in numbers(at) {
             hosts.rejoin(&["restore", &id(number), "--archive-dir", shared, "--quiet"]).code(0);
@@ -420,7 +421,7 @@ fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_the
 }
 
 #[test]
-fn the_picker_over_hosts_resumes_on_the_host_of_what_is_picked() {
+fn the_picker_over_hosts_resumes_on_the_sessions_host() {
     let hosts = two();
     hosts.0.install("claude", "exit 42");
     // A file of the same name on this machine is another conversation.
@@ -439,7 +440,7 @@ fn the_picker_over_hosts_resumes_on_the_host_of_what_is_picked() {
     let launch = hosts.0.launched().expect("a launch");
     assert!(launch.argv.contains(&id(1)) && launch.argv.contains(&"go on".to_owned()), "{launch:?}");
     assert!(launch.variable("HOME").expect("a home").ends_with("hosts/one"), "{launch:?}");
-    // The filters hold, and what is picked passes them.
+    // The filters apply, and the picked session passes them.
     let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(["resume", "--host", "one,two", "--agent", "pi", "--print"]);
     let mut seat = Seat::run(&command, 100, 30);
@@ -453,7 +454,7 @@ fn the_picker_over_hosts_resumes_on_the_host_of_what_is_picked() {
 }
 
 #[test]
-fn the_config_file_names_groups_and_what_a_table_of_hosts_shows() {
+fn the_config_file_sets_groups_and_columns_for_hosts() {
     let hosts = two();
     let none = hosts.rejoin(&["list", "--hosts", "all"]).code(2);
     assert!(none.stderr().contains("the config file names no hosts"), "{}", none.stderr());

@@ -1,4 +1,4 @@
-//! JidoCode's sessions: what it would load, in which order, and how they are resumed.
+//! JidoCode's sessions: the ones that it would load, their order, and their resume.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn has(session: &Session, code: &str) -> bool {
 }
 
 #[test]
-fn a_signed_session_is_sound_and_shown_with_what_it_says() {
+fn show_reads_a_signed_session() {
     let details = shown(Jido::session(id(1)));
     let session = &details.session;
     assert_eq!((session.agent, session.id.as_str()), (Agent::JIDO, id(1).as_str()));
@@ -70,7 +70,7 @@ fn an_unsigned_session_is_accepted_with_a_note() {
 }
 
 #[test]
-fn a_session_of_another_machine_fails_its_signature_but_not_in_a_home_that_was_named() {
+fn a_foreign_signature_fails_except_in_a_named_home() {
     let world = World::new();
     world.add(Jido::session(id(1)));
     put(&world.home().join(".jido_code/machine_secret"), "f".repeat(64));
@@ -83,7 +83,7 @@ fn a_session_of_another_machine_fails_its_signature_but_not_in_a_home_that_was_n
 }
 
 #[test]
-fn what_jidocode_would_not_load_is_listed_with_its_reason_and_cannot_be_resumed() {
+fn resume_refuses_a_session_that_jidocode_would_not_load() {
     let cases = [
         (Jido::session(id(1)).key("version", json!(2)), "unsupported-version"),
         (Jido::session(id(1)).key("version", json!(0)), "invalid-content"),
@@ -129,7 +129,7 @@ fn just_ten_mebibytes_are_loaded_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn sessions_are_ordered_by_when_they_were_closed_and_said_to_be_closed() {
+fn sessions_are_ordered_by_closing_time_and_shown_as_closed() {
     let world = World::new();
     world.add(Jido::session(id(1)).closed_at("2026-02-28T12:00:00Z"));
     world.add(Jido::session(id(2)).closed_at("2026-03-01T11:58:00Z"));
@@ -143,7 +143,7 @@ fn sessions_are_ordered_by_when_they_were_closed_and_said_to_be_closed() {
 }
 
 #[test]
-fn it_is_resumed_by_its_own_command_which_is_said() {
+fn resume_names_the_command_to_type_in_jidocode() {
     let world = World::new();
     world.install("jido_code", "");
     let app = world.dir("app");
@@ -155,7 +155,7 @@ fn it_is_resumed_by_its_own_command_which_is_said() {
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     let printed = world.rejoin(["resume", &id(1), "--print"]).code(0);
     assert!(printed.stderr().contains(&format!("/resume {}", id(1))), "{}", printed.stderr());
-    // Without a terminal nobody could type that line; `terminal` has the launch.
+    // Without a terminal, that line cannot be typed; `terminal` tests the launch.
     let answer = world.rejoin(["resume", &id(1)]).code(7);
     assert!(answer.stderr().contains("there is no terminal"), "{}", answer.stderr());
     assert!(world.launched().is_none());
@@ -163,12 +163,12 @@ fn it_is_resumed_by_its_own_command_which_is_said() {
 }
 
 #[test]
-fn other_files_beside_the_sessions_are_none() {
+fn other_files_next_to_sessions_are_not_listed() {
     let world = World::new();
     let dir = world.home().join(".jido_code/sessions");
     put(&dir.join(format!("{}.json.tmp", id(1))), "{}");
     put(&dir.join("notes.json"), "{}");
-    // JidoCode takes version 4 only.
+    // JidoCode only accepts version 4.
     put(&dir.join("00000001-aaaa-1aaa-8aaa-000000000001.json"), "{}");
     std::fs::create_dir(dir.join("directory.json")).expect("a directory");
     assert!(world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions().is_empty());

@@ -1,4 +1,4 @@
-//! Sessions in databases: archived with all of their rows, read there, and given back by their agents.
+//! Sessions in databases: archived with all of their rows, read in the archive, and restored by their agents.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ fn manifests(world: &World, agent: &str, id: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_session_in_a_database_is_archived_with_its_rows_and_read_in_the_archive() {
+fn a_database_session_is_archived_and_read_with_its_rows() {
     let world = World::new();
     let sessions = with_databases(&world);
     for (agent, id) in &sessions {
@@ -54,7 +54,7 @@ fn a_session_in_a_database_is_archived_with_its_rows_and_read_in_the_archive() {
         let item = &archived.items[0];
         assert_eq!((item.result, item.details.files), (ChangeResult::Done, 1), "{agent}");
         assert!(item.size_bytes > 0, "{agent}");
-        // An older program is not to take the rows for a file that it may put into the store.
+        // An older program must not take the rows for a file that it may write into the store.
         let manifest = &manifests(&world, agent, id)[0];
         assert_eq!((&manifest["format_version"], &manifest["entries"][0]["type"]), (&"2.0".into(), &"rows".into()));
         assert!(manifest["facts"]["size_bytes"].as_u64() > Some(0), "{agent}");
@@ -79,7 +79,7 @@ fn a_session_in_a_database_is_archived_with_its_rows_and_read_in_the_archive() {
 }
 
 #[test]
-fn a_session_that_went_on_has_one_state_and_one_that_lost_something_has_two() {
+fn a_session_has_a_second_state_only_if_it_lost_data() {
     let world = World::new();
     let app = world.dir("app");
     let id = opencode_id(1);
@@ -119,7 +119,7 @@ fn a_database_that_is_damaged_is_not_archived_in_part() {
 }
 
 #[test]
-fn what_real_clients_wrote_into_databases_reads_the_same_in_the_archive() {
+fn databases_of_real_clients_read_the_same_in_the_archive() {
     for (agent, folder) in corpora().into_iter().filter(|(agent, _)| NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -147,7 +147,7 @@ fn damage(path: &Path) {
     std::fs::write(path, bytes).expect("damage");
 }
 
-/// An OpenCode that takes a session in by putting back a database that has it, and prints what a person need not read.
+/// An OpenCode that imports a session by restoring a database that has it, and prints text that is not for users.
 fn installed(world: &World, with: &Path) {
     let import = "cp \"$2\" taken.json && cp PREPARED DATABASE && rm -f DATABASE-wal DATABASE-shm && echo Imported";
     let database = opencode_db(&world.home());
@@ -156,7 +156,7 @@ fn installed(world: &World, with: &Path) {
     world.install("opencode", &format!("case $1 in import) {import};; *) exit 9;; esac\n"));
 }
 
-/// A world whose archive has a session of OpenCode that its database has no more, and a copy of that from before.
+/// A world whose archive has a session of OpenCode that its database has lost, and a copy of the database from before.
 fn with_one_gone(id: &str) -> (World, PathBuf, PathBuf) {
     let world = World::new();
     let app = world.dir("app");
@@ -172,7 +172,7 @@ fn with_one_gone(id: &str) -> (World, PathBuf, PathBuf) {
 }
 
 #[test]
-fn a_session_goes_back_through_its_agents_own_import_in_its_directory() {
+fn restore_runs_the_agents_import_in_its_directory() {
     let id = opencode_id(1);
     let (world, app, before) = with_one_gone(&id);
     installed(&world, &before);
@@ -206,7 +206,7 @@ opencode session [..] already exists with the same content.
 }
 
 #[test]
-fn where_its_agent_cannot_take_it_in_a_file_is_left_with_the_words_for_it() {
+fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     let id = opencode_id(1);
     let left = |world: &World, why: &str| {
         let done: Change = world.rejoin(["restore", &id, "--json"]).code(3).json();
@@ -226,7 +226,7 @@ fn where_its_agent_cannot_take_it_in_a_file_is_left_with_the_words_for_it() {
     std::fs::remove_dir(&app).expect("no directory");
     installed(&world, &before);
     left(&world, "its directory ");
-    // Another directory is the one that it then has.
+    // A directory that the user names is then the new one.
     let moved = world.dir("moved");
     let map = format!("{}={}", app.display(), moved.display());
     world.rejoin(["restore", &id, "--map", &map]).code(0);
@@ -234,7 +234,7 @@ fn where_its_agent_cannot_take_it_in_a_file_is_left_with_the_words_for_it() {
 }
 
 #[test]
-fn what_no_agent_takes_in_is_left_as_statements_that_put_every_row_back() {
+fn restore_writes_sql_for_agents_without_an_import() {
     for (agent, path) in [("goose", goose_db as fn(&Path) -> PathBuf), ("hermes", hermes_db)] {
         let world = World::new();
         let sessions = with_databases(&world);
@@ -262,7 +262,7 @@ fn what_no_agent_takes_in_is_left_as_statements_that_put_every_row_back() {
     }
 }
 
-/// A world with two sessions of OpenCode, and an OpenCode that removes all sessions whichever it is told to.
+/// A world with two sessions of OpenCode, and an OpenCode that removes all sessions, regardless of its arguments.
 fn with_a_remover() -> (World, [String; 2]) {
     let world = World::new();
     let app = world.dir("app");
@@ -296,7 +296,7 @@ fn with_a_remover() -> (World, [String; 2]) {
 }
 
 #[test]
-fn what_its_agent_removes_beside_the_session_is_named() {
+fn delete_names_other_sessions_that_the_agent_removed() {
     let (world, [id, other]) = with_a_remover();
     let (empty, database) = (world.root().join("empty.db"), opencode_db(&world.home()));
     world.install("opencode", &format!("cp {} {}", empty.display(), database.display()));
@@ -308,7 +308,7 @@ fn what_its_agent_removes_beside_the_session_is_named() {
 }
 
 #[test]
-fn its_agent_removes_a_session_that_was_archived_first_and_only_if_it_may() {
+fn via_agent_removes_a_session_after_archiving_it() {
     let (world, [id, other]) = with_a_remover();
     let refused = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
     assert!(refused.contains("only OpenCode removes it") && refused.contains("--via-agent`"), "{refused}");
@@ -332,7 +332,7 @@ fn its_agent_removes_a_session_that_was_archived_first_and_only_if_it_may() {
 }
 
 #[test]
-fn where_nothing_can_be_archived_nothing_is_removed() {
+fn nothing_is_removed_if_nothing_can_be_archived() {
     let (world, [id, _]) = with_a_remover();
     let transcript = world.add(Claude::session(crate::fixtures::id(7)).in_dir(world.dir("app")).turn("x", "y"));
     age_tree(&world.home());
@@ -343,7 +343,7 @@ fn where_nothing_can_be_archived_nothing_is_removed() {
     assert!(transcript.exists() && world.launched().is_none());
 }
 
-/// Changes the only manifest of a world's archive, as somebody who made it would have.
+/// Changes the only manifest of a world's archive, with a matching digest.
 fn edit_manifest(world: &World, edit: impl FnOnce(&mut serde_json::Value)) {
     let manifests = walkdir::WalkDir::new(world.home().join(".local/share/rejoin/archive/sessions")).into_iter();
     let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
@@ -376,7 +376,7 @@ fn a_manifest_leads_no_import_into_a_database_elsewhere() {
 }
 
 #[test]
-fn a_manifest_starts_no_agent_in_a_directory_that_it_alone_names() {
+fn a_manifest_alone_does_not_choose_a_start_directory() {
     let id = opencode_id(1);
     let (world, _, before) = with_one_gone(&id);
     installed(&world, &before);
@@ -431,7 +431,7 @@ fn a_session_of_another_channel_goes_back_into_its_database() {
 }
 
 #[test]
-fn what_its_agent_does_not_remove_is_said_and_is_archived_all_the_same() {
+fn a_session_not_removed_by_its_agent_is_reported_and_archived() {
     let (world, [id, other]) = with_a_remover();
     let failed = |world: &World, why: &str| {
         let done: Change = world.rejoin(["delete", &id, "--via-agent", "--yes", "--json"]).code(3).json();
@@ -456,7 +456,7 @@ fn what_its_agent_does_not_remove_is_said_and_is_archived_all_the_same() {
 }
 
 #[test]
-fn a_cleanup_hands_over_what_only_agents_remove_or_says_so_in_a_line_for_each_database() {
+fn cleanup_hands_over_or_lists_sessions_of_databases() {
     let (world, ids) = with_a_remover();
     world.add(Goose::session("20260201_1").in_dir(world.dir("app")).turn("a", "b"));
     let left = world.rejoin(["cleanup", "--any-age", "--allow-all", "--yes"]).code(0);

@@ -1,4 +1,4 @@
-//! Kilo's sessions: OpenCode's tables in a database of its own, and a resume that goes to the session's own directory.
+//! Kilo's sessions: OpenCode's tables in a separate database, and a resume that changes to the session's directory.
 
 use std::os::unix::fs::FileExt as _;
 
@@ -14,7 +14,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_session_is_shown_with_what_the_database_says() {
+fn show_reads_a_session_from_the_database() {
     let world = World::new();
     let tool = json!({"type": "tool", "tool": "bash", "state": {"input": {"command": "ls"}, "output": "a b"}});
     world.add(
@@ -37,7 +37,7 @@ fn a_session_is_shown_with_what_the_database_says() {
 }
 
 #[test]
-fn kinds_are_told_by_parent_archive_title_and_content() {
+fn kinds_follow_from_parent_archive_title_and_content() {
     let world = World::new();
     let session = |n: u32| OpenCode::of_kilo(opencode_id(n)).turn("a", "b");
     world.add(session(1));
@@ -52,7 +52,7 @@ fn kinds_are_told_by_parent_archive_title_and_content() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_id_and_nowhere_but_in_its_own_directory() {
+fn resume_uses_the_full_id_and_only_its_own_directory() {
     let world = World::new();
     world.install("kilo", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -67,7 +67,7 @@ fn it_is_resumed_by_its_full_id_and_nowhere_but_in_its_own_directory() {
         assert_eq!(launch.argv, [&["kilo", "run", "--session", &id], last].concat());
         assert_eq!(launch.cwd, app);
     }
-    // It would go on in the first one all the same.
+    // It would still continue in the first one.
     let refused = world.from(&other).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains(&format!("Kilo goes on in {}, wherever it is started", app.display())), "{refused}");
     assert!(refused.contains(&format!("kilo export {id} > ~/{id}.json")), "{refused}");
@@ -78,7 +78,7 @@ fn it_is_resumed_by_its_full_id_and_nowhere_but_in_its_own_directory() {
 }
 
 #[test]
-fn a_directory_that_is_gone_is_told_and_a_move_says_what_kilo_needs() {
+fn a_missing_directory_is_refused_and_move_gives_advice() {
     let world = World::new();
     world.install("kilo", "");
     let (gone, new) = (world.root().join("gone"), world.dir("new"));
@@ -86,7 +86,7 @@ fn a_directory_that_is_gone_is_told_and_a_move_says_what_kilo_needs() {
     world.add(OpenCode::of_kilo(&id).in_dir(&gone).turn("a", "b"));
     let refused = world.rejoin(["resume", &id, "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("does not exist"), "{refused}");
-    // Kilo does go on, but there.
+    // Kilo continues, but there.
     let answer = world.from(&new).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(0).stderr();
     assert!(answer.contains(&format!("Kilo goes on in {}, which is gone", gone.display())), "{answer}");
     let paths = [&gone, &new].map(|path| path.to_str().expect("a path"));
@@ -98,7 +98,7 @@ fn a_directory_that_is_gone_is_told_and_a_move_says_what_kilo_needs() {
 }
 
 #[test]
-fn databases_of_channels_are_named_to_the_program_and_an_older_name_only_where_it_would_use_it() {
+fn databases_of_channels_are_passed_to_the_program() {
     let world = World::new();
     world.install("kilo", "");
     let app = world.dir("app");
@@ -115,7 +115,7 @@ fn databases_of_channels_are_named_to_the_program_and_an_older_name_only_where_i
         world.rejoin(["resume", &opencode_id(n), "--prompt", "x"]).code(0);
         assert_eq!(world.launched().expect("a launch").variable("KILO_DB"), path);
     }
-    // Another one that its variable names, and which must not lead it away from the usual one.
+    // Its variable names another one, which must not lead it away from the default one.
     let other = world.dir("other").join("mine.db");
     OpenCode::of_kilo(opencode_id(5)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
     for (n, path) in [(5, other.to_str()), (1, None)] {
@@ -137,14 +137,14 @@ fn its_database_is_never_taken_for_opencodes() {
 }
 
 #[test]
-fn a_damaged_page_hides_only_what_lies_on_it() {
+fn a_damaged_page_hides_only_its_own_rows() {
     let world = World::new();
     let path = kilo_db(&world.home());
     let connection = open_opencode(&path);
     let long = "x".repeat(1500);
     (1..=40).for_each(|n| OpenCode::of_kilo(opencode_id(n)).turn(&long, "b").insert(&connection));
     drop(connection);
-    // A page with what one session's user said, and perhaps its neighbour's.
+    // A page with the messages of one session's user, and perhaps of a neighbour's.
     let bytes = std::fs::read(&path).expect("a database");
     let holds = |page: &[u8], text: &str| memchr::memmem::find(page, text.as_bytes()).is_some();
     let is_meant = |page: &[u8]| holds(page, &opencode_id(20)[4..]) && holds(page, &long[..1000]);

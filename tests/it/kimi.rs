@@ -1,4 +1,4 @@
-//! Kimi CLI's sessions: whose project it is, what counts, and that nothing is started anew by accident.
+//! Kimi CLI's sessions: their projects, the counted messages, and no accidental new session.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn said(session: &Session) -> (Option<&str>, Option<&str>, Option<u64>, Option<u
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_files_say() {
+fn list_reads_the_files_of_a_session() {
     let session = listed(Kimi::session(id(1)).turn("fix\tthe parser", "Done.").turn("thanks", "Welcome."));
     assert_eq!((session.agent, session.kind), (Agent::KIMI, Kind::Main));
     assert_eq!(said(&session), (None, Some("fix\tthe parser"), Some(2), Some(2)));
@@ -44,12 +44,12 @@ fn a_title_counts_only_if_it_says_more_than_the_prompt() {
     assert_eq!(titled("fix the parser and its tests"), None);
     assert_eq!(titled("fix the parser and…"), None);
     assert_eq!(titled("Parser"), Some("Parser".to_owned()));
-    // Of a session whose first turn was killed, the client takes the next prompt.
+    // If the first turn of a session was killed, the client takes the next prompt as the title.
     assert_eq!(titled("go on"), Some("go on".to_owned()));
 }
 
 #[test]
-fn what_older_versions_wrote_is_understood() {
+fn files_of_older_versions_are_read() {
     let world = World::new();
     let project = world.home().join(".kimi/sessions").join(kimi_project("/home/ana/app"));
     put_kimi_json(&world.home(), &["/home/ana/app".as_ref()]);
@@ -73,7 +73,7 @@ fn what_older_versions_wrote_is_understood() {
 }
 
 #[test]
-fn a_context_beside_its_directory_is_no_second_copy() {
+fn a_context_next_to_its_directory_is_not_a_second_copy() {
     let world = World::new();
     let path = world.add(Kimi::session(id(1)).turn("x", "y").without("context.jsonl"));
     put(&path.with_extension("jsonl"), lines(&[json!({"role": "user", "content": "x"})]));
@@ -82,7 +82,7 @@ fn a_context_beside_its_directory_is_no_second_copy() {
 }
 
 #[test]
-fn killed_and_failed_turns_are_counted_as_the_agent_goes_on_with_them() {
+fn killed_and_failed_turns_are_counted_like_the_agent_does() {
     let killed = listed(Kimi::session(id(1)).prompt("was killed").without("state.json"));
     assert_eq!(said(&killed), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((killed.kind, killed.liveness), (Kind::Main, Liveness::Idle));
@@ -185,7 +185,7 @@ fn an_unknown_program_is_started_with_a_warning() {
 }
 
 #[test]
-fn a_session_names_what_kimi_code_imported() {
+fn a_session_names_its_import_in_kimi_code() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -215,7 +215,7 @@ fn a_session_names_what_kimi_code_imported() {
 }
 
 #[test]
-fn nothing_is_started_where_the_agent_would_begin_anew() {
+fn resume_is_refused_if_the_agent_would_start_a_new_session() {
     let world = World::new();
     world.install("kimi", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -245,7 +245,7 @@ fn nothing_is_started_where_the_agent_would_begin_anew() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_directory_leads_to_another_project() {
+fn a_link_in_place_of_the_directory_is_another_project() {
     let world = World::new();
     world.install("kimi", "");
     let (app, moved) = (world.dir("app"), world.root().join("moved"));
@@ -258,7 +258,7 @@ fn a_link_in_the_place_of_the_directory_leads_to_another_project() {
 }
 
 #[test]
-fn a_session_that_is_gone_is_not_begun_anew() {
+fn resume_does_not_recreate_a_missing_session() {
     let world = World::new();
     let app = world.dir("app");
     let path = world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -271,7 +271,7 @@ fn a_session_that_is_gone_is_not_begun_anew() {
 }
 
 #[test]
-fn a_directory_that_is_not_listed_is_taken_from_the_context_if_its_hash_fits() {
+fn an_unlisted_directory_comes_from_a_context_with_its_hash() {
     let world = World::new();
     let app = world.dir("app");
     let path = world.add(Kimi::session(id(1)).in_dir(&app).unlisted().turn("x", "y"));
@@ -284,7 +284,7 @@ fn a_directory_that_is_not_listed_is_taken_from_the_context_if_its_hash_fits() {
     let details: Details = world.rejoin(["show", &id(2), "--json"]).code(0).json();
     assert_eq!((details.session.launch_path(), details.session.launch_source()), (app.to_str(), Some("project")));
 
-    // What the context says counts only if it hashes to the project.
+    // The directory in the context counts only if it hashes to the project.
     std::fs::rename(&path, path.with_file_name(id(3))).expect("a move");
     let project = path.parent().expect("a project");
     let planted = project.with_file_name(kimi_project("/elsewhere"));
@@ -298,7 +298,7 @@ fn a_directory_that_is_not_listed_is_taken_from_the_context_if_its_hash_fits() {
 }
 
 #[test]
-fn the_callers_directory_is_tried_where_nothing_else_is_known() {
+fn the_callers_directory_is_tried_if_none_is_known() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).unlisted().without("context.jsonl").turn("x", "y"));
@@ -306,7 +306,7 @@ fn the_callers_directory_is_tried_where_nothing_else_is_known() {
     assert_eq!(plan.resume.dir, None);
     let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
-    // It is the right one, but the agent would not know it.
+    // The directory is right, but the agent would not know it.
     assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-start-anew"]);
 }
 
@@ -334,7 +334,7 @@ fn one_id_in_two_directories_is_two_copies() {
     world.add(Kimi::session(id(1)).in_dir(&other).at("2026-02-10T10:00:00Z").turn("strayed", "s"));
     let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
     assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 2));
-    // The newer one is smaller, as the one is that a resume in the wrong place leaves.
+    // The newer one is smaller, as after a resume in the wrong place.
     let answer = world.rejoin(["resume", &id(1)]).code(6);
     assert!(world.launched().is_none());
     assert!(answer.stderr().contains(app.to_str().expect("a path")), "{}", answer.stderr());
@@ -411,7 +411,7 @@ fn no_file_stops_a_listing() {
 }
 
 #[test]
-fn a_torn_line_and_a_bad_one_are_told_apart() {
+fn a_torn_line_and_a_bad_one_are_distinguished() {
     let world = World::new();
     let path = world.add(Kimi::session(id(1)).turn("x", "y"));
     let wire = std::fs::read_to_string(path.join("wire.jsonl")).expect("a log");

@@ -12,7 +12,7 @@ const ID: &str = "session_00000001-aaaa-4aaa-8aaa-000000000001";
 /// The time of the first record, in milliseconds.
 const START: i64 = 1_769_940_000_000;
 
-/// A record of the log, so many minutes after the first.
+/// A record of the log, `minute` minutes after the first.
 fn record(minute: i64, kind: &str, key: &str, value: &Value) -> Value {
     json!({"type": kind, "agentId": "main", key: value, "time": START + minute * 60_000})
 }
@@ -50,7 +50,7 @@ fn write(home: &Path, id: &str, dir: &Path, state: &Value, log: &[Value]) -> Pat
 }
 
 #[test]
-fn a_session_is_shown_with_what_its_files_say() {
+fn show_reads_the_files_of_a_session() {
     let world = World::new();
     let app = world.dir("app");
     let log = [
@@ -79,7 +79,7 @@ fn a_session_is_shown_with_what_its_files_say() {
 }
 
 #[test]
-fn one_that_was_killed_put_aside_or_never_used_is_told_from_others() {
+fn killed_archived_and_unused_sessions_are_distinguished() {
     let world = World::new();
     let app = world.dir("app");
     let asked = [typed(0, "look", "user")];
@@ -89,7 +89,7 @@ fn one_that_was_killed_put_aside_or_never_used_is_told_from_others() {
     write(&world.home(), ids[2], &app, &json!({}), &[]);
     let torn = write(&world.home(), ids[3], &app, &json!({}), &asked).join("agents/main/wire.jsonl");
     put(&torn, [lines(&asked), "{\"type\":\"cont".to_owned()].concat());
-    // What its index needs is no session.
+    // Files of its index are not sessions.
     put(&world.home().join(".kimi-code/sessions/.index-dirty/session_a.1"), "");
     let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     listed.sort_by(|a, b| a.id.cmp(&b.id));
@@ -99,7 +99,7 @@ fn one_that_was_killed_put_aside_or_never_used_is_told_from_others() {
 }
 
 #[test]
-fn it_is_resumed_in_its_own_directory_alone_and_the_older_program_is_warned_of() {
+fn resume_needs_its_directory_and_warns_of_the_older_program() {
     let world = World::new();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let path = write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
@@ -127,7 +127,7 @@ fn it_is_resumed_in_its_own_directory_alone_and_the_older_program_is_warned_of()
 }
 
 #[test]
-fn its_own_program_is_told_from_that_of_kimi_cli() {
+fn its_program_is_distinguished_from_that_of_kimi_cli() {
     let world = World::new();
     let app = world.dir("app");
     write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
@@ -166,7 +166,7 @@ fn import(world: &World, old: &str, dir: &Path) -> String {
 }
 
 #[test]
-fn an_imported_session_is_one_of_its_own() {
+fn an_imported_session_is_a_separate_session() {
     let world = World::new();
     world.install_npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "");
     let app = world.dir("app");
@@ -198,7 +198,7 @@ fn an_imported_session_is_one_of_its_own() {
 }
 
 #[test]
-fn a_move_names_the_new_directory_where_it_looks_and_changes_no_other_byte() {
+fn move_changes_only_the_directory_in_the_state_file() {
     let world = World::new();
     let app = world.dir("app");
     let path =

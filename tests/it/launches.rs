@@ -1,4 +1,4 @@
-//! What `resume` refuses and remembers beyond one launch.
+//! Tests of refusals and records of `resume` beyond one launch.
 
 use std::process::Stdio;
 
@@ -33,7 +33,7 @@ fn a_loop_of_resumes_is_stopped() {
 }
 
 #[test]
-fn of_forty_resumes_at_once_five_start() {
+fn five_of_forty_concurrent_resumes_start() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -42,7 +42,7 @@ fn of_forty_resumes_at_once_five_start() {
     world.install("claude", &format!("echo x >> '{}'\n", starts.display()));
     let resume = || {
         let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-        // Their clocks are the real one, of which each sees another moment.
+        // Their clocks are the real one, and show different times.
         command.args(["resume", &id(1)]).env_remove("REJOIN_NOW").stdin(Stdio::null()).stderr(Stdio::null());
         command.spawn().expect("a running program")
     };
@@ -55,7 +55,7 @@ fn of_forty_resumes_at_once_five_start() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "what is ignored is read from /proc")]
-fn an_agent_is_killed_by_a_write_over_the_limit_and_this_program_is_not() {
+fn only_an_agent_is_killed_by_a_write_over_the_limit() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -79,7 +79,7 @@ fn an_agent_is_killed_by_a_write_over_the_limit_and_this_program_is_not() {
 }
 
 #[test]
-fn what_was_launched_last_is_remembered() {
+fn the_last_launch_is_remembered() {
     let world = World::with_agents();
     let app = world.dir("my app");
     let path = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -96,7 +96,7 @@ fn what_was_launched_last_is_remembered() {
 }
 
 #[test]
-fn a_directory_that_contradicts_the_sessions_place_is_entered_only_on_trust() {
+fn a_contradicting_directory_is_entered_only_on_trust() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&other).turn("x", "y"));

@@ -1,4 +1,4 @@
-//! Letta Code's conversations: numbered in each home, with invented times, and directories that only a text tells.
+//! Letta Code's conversations: numbered in each home, with invented times, and directories that only a text mentions.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_conversation_is_listed_with_what_was_typed_and_where_each_start_was() {
+fn list_reads_prompts_and_start_directories() {
     let world = World::new();
     let (first, last) = (world.dir("first").display().to_string(), world.dir("last").display().to_string());
     let call = json!({"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "Bash", "arguments": {"command": "ls"}}]});
@@ -148,7 +148,7 @@ fn ids_of_two_backends_are_never_taken_for_copies() {
 }
 
 #[test]
-fn what_is_archived_says_so_and_the_conversation_that_an_agent_begins_with_is_none() {
+fn archived_is_shown_and_an_empty_default_is_not_listed() {
     let world = World::new();
     add(&world, 1, &json!({"archived": true}), &[typed(&[&reminder(APP, None), "look"]), reply("ok")]);
     put(&folder(&world, "default:agent-local-1").join("messages.jsonl"), "\n");
@@ -243,7 +243,7 @@ fn only_without_a_reminder_the_header_names_the_directory() {
 }
 
 #[test]
-fn after_a_migration_the_provider_alone_tells_the_time() {
+fn after_a_migration_only_the_provider_has_the_time() {
     let world = World::new();
     let mut said = reply("ok");
     // 2026-02-10T10:00:00Z; the entry has an invented time.
@@ -298,7 +298,7 @@ fn a_format_that_is_not_known_is_not_empty() {
     let world = World::new();
     let unknown = json!({"schema_version": 3, "message_format": "next-jsonl"});
     let folder = add_entries(&world, 1, &unknown, &[json!({"kind": "said", "who": "user", "text": "look"})]);
-    // Nor is it known how its lines end.
+    // The ends of its lines are unknown, too.
     put(&folder.join("messages.jsonl"), "said: look");
     add(&world, 2, &json!({}), &[json!({"id": "a", "role": "user", "parts": [{"type": "text", "text": "look"}]})]);
     for n in [1, 2] {
@@ -331,7 +331,7 @@ fn it_goes_and_comes_back_with_its_agent() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_goes_before_any_conversation_is_resumed() {
+fn resume_needs_a_cut_off_line_to_be_removed_first() {
     let world = World::new();
     world.install("letta", "");
     turn(&world, 1);
@@ -349,14 +349,14 @@ fn a_line_that_was_cut_off_goes_before_any_conversation_is_resumed() {
     world.rejoin(["resume", "local-conv-1", "--prompt", "go on"]).code(0);
     world.rejoin(["undo", "--yes"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), cut_off);
-    // A whole record without an end gets one, before the next is written on the same line.
+    // A whole record without a newline gets one, before the next record is written on the same line.
     put(&path, whole.trim_end());
     world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), whole);
 }
 
 #[test]
-fn what_is_damaged_hides_nothing_else() {
+fn a_damaged_conversation_hides_no_other() {
     let world = World::new();
     let path = |n: u32, name: &str| folder(&world, &format!("conversation:local-conv-{n}")).join(name);
     for n in 1..=5 {

@@ -1,4 +1,4 @@
-//! `doctor` as a letter to people, and questions that show what they are about.
+//! The `doctor` report for users, and questions with an explanation.
 
 use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{Amplifier, Claude, id};
@@ -17,7 +17,7 @@ fn answering(world: &World, keys: &str, args: &[&str]) -> (Option<i32>, String) 
 }
 
 #[test]
-fn a_missing_directory_is_one_line_and_three_of_many_stand_for_all() {
+fn a_missing_directory_is_one_line_with_three_examples() {
     let world = World::new();
     for n in 1..=30 {
         world.add(Claude::session(id(n)).in_dir(format!("/gone/{n}")).turn("x", "y"));
@@ -34,7 +34,7 @@ fn a_missing_directory_is_one_line_and_three_of_many_stand_for_all() {
 }
 
 #[test]
-fn the_worst_comes_first_and_what_is_only_worth_knowing_is_a_line() {
+fn the_worst_findings_come_first_and_notes_are_one_line() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir("/gone").session_info("/gone").turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
@@ -89,7 +89,7 @@ fn a_repair_shows_its_plan_and_asks_on_a_terminal() {
 }
 
 #[test]
-fn a_removal_names_what_it_would_remove_before_it_asks() {
+fn delete_names_the_sessions_before_it_asks() {
     let world = World::new();
     let app = world.dir("app");
     for n in 1..=12 {
@@ -111,7 +111,7 @@ fn a_removal_names_what_it_would_remove_before_it_asks() {
 }
 
 #[test]
-fn an_undo_without_a_run_says_which_one_it_means_and_asks() {
+fn undo_without_a_run_names_the_newest_one_and_asks() {
     let world = World::new();
     let session = world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     world.rejoin(["delete", &id(1), "--yes"]).code(0);

@@ -1,4 +1,5 @@
-//! Homes with symbolic links: what a link leads to is read as if it lay there, once, and changed as a dry run says.
+//! Homes with symbolic links: the target of a link is read once, as if it were in place of the link, and changed as a
+//! dry run announces.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{lchown, symlink};
@@ -10,7 +11,7 @@ use crate::fixtures::{Amplifier, Claude, age_tree, claude_slug, id, put};
 use crate::ordinary;
 use crate::world::{Answer, World, stride};
 
-/// Makes an ordinary session of each agent in a world of its own, as far as there are any.
+/// Creates an ordinary session of each agent in a separate world, for agents that have one.
 fn worlds() -> impl Iterator<Item = (&'static str, World)> {
     names().iter().filter_map(|agent| {
         let world = World::new();
@@ -18,7 +19,7 @@ fn worlds() -> impl Iterator<Item = (&'static str, World)> {
     })
 }
 
-/// What a list says of each session, but for where it is stored and how large it is.
+/// The fields of each session in a list, without its place and size.
 fn listed(answer: &Answer) -> BTreeSet<String> {
     let list: SessionList = answer.json();
     assert!(list.problems.is_empty(), "{}", answer.stderr());
@@ -53,10 +54,10 @@ fn link_at(world: &World, depth: usize) -> usize {
     found.len()
 }
 
-/// The arguments with which something is shown, and then done.
+/// The arguments for a dry run, and those for the change.
 type Pair<'a> = (Vec<&'a str>, Vec<&'a str>);
 
-/// Does what a dry run says: as much of it, or the same refusal.
+/// Carries out a dry run's plan, and compares the result: the same items, or the same refusal.
 fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String> {
     let name = format!("{agent}:{session}");
     let pairs: [Pair<'_>; 3] = [
@@ -83,7 +84,7 @@ fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String
 }
 
 #[test]
-fn links_at_any_level_change_no_list_and_no_dry_run_promises_too_much() {
+fn links_at_any_level_do_not_change_list_or_dry_runs() {
     let mut faults = Vec::new();
     for (agent, plain) in worlds() {
         let expected = list(&plain);
@@ -116,7 +117,7 @@ fn links_at_any_level_change_no_list_and_no_dry_run_promises_too_much() {
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The variables that lead agents to their stores, each with where those are anyway.
+/// The variables that lead agents to their stores, each with the default path.
 const STORES: [(&str, &str); 15] = [
     ("CLAUDE_CONFIG_DIR", ".claude"),
     ("CLINE_DIR", ".cline"),
@@ -136,7 +137,7 @@ const STORES: [(&str, &str); 15] = [
 ];
 
 #[test]
-fn one_store_to_which_two_names_lead_holds_one_copy_of_each_session() {
+fn a_store_with_two_paths_has_one_copy_of_each_session() {
     let mut faults = Vec::new();
     for (agent, world) in worlds() {
         let expected = list(&world);
@@ -155,7 +156,7 @@ fn one_store_to_which_two_names_lead_holds_one_copy_of_each_session() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Two accounts that share one directory of projects, and a third that shares one project.
+/// Two accounts that share one directory of projects, and another one that shares one project.
 fn shared_projects() -> (World, PathBuf) {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays":365}"#);
@@ -169,7 +170,7 @@ fn shared_projects() -> (World, PathBuf) {
 }
 
 #[test]
-fn accounts_that_share_their_projects_have_one_copy_and_what_is_promised_is_done() {
+fn accounts_with_common_projects_have_one_copy() {
     let (world, path) = shared_projects();
     let session = id(1);
     let listed = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -197,7 +198,7 @@ fn accounts_that_share_their_projects_have_one_copy_and_what_is_promised_is_done
 }
 
 #[test]
-fn a_linked_project_and_a_linked_transcript_are_read_once_and_resumed() {
+fn linked_projects_and_transcripts_are_read_once_and_resumed() {
     let world = World::with_agents();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays":365}"#);
     let history = world.home().join("history/projects");
@@ -222,7 +223,7 @@ fn a_linked_project_and_a_linked_transcript_are_read_once_and_resumed() {
     }
     assert!(world.rejoin(["doctor", "--all-findings"]).code(0).stdout().contains("No problems found"));
     assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("3 archived"));
-    // What a link leads to is not changed by way of it, and a dry run says so.
+    // The target of a link is not changed through the link, and a dry run says so.
     for (n, link) in [(1, &projects.join(slug("shop"))), (3, &cart)] {
         let session = id(n);
         let refusal = format!("{} is a link that leads out of the store", link.display());
@@ -275,7 +276,7 @@ fn a_link_that_came_with_a_project_is_not_read() {
 }
 
 #[test]
-fn what_is_not_followed_is_said_by_agents_and_doctor() {
+fn agents_and_doctor_name_links_that_are_not_followed() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let projects = world.home().join(".claude/projects");
@@ -295,7 +296,7 @@ fn what_is_not_followed_is_said_by_agents_and_doctor() {
         }
     }
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
-    // Another account that shares the projects tells nothing new of them.
+    // Another account that shares the projects adds no new sessions.
     std::fs::create_dir(world.home().join(".claude-work")).expect("a directory");
     symlink("../.claude/projects", world.home().join(".claude-work/projects")).expect("a link");
     for args in [&["agents"][..], &["doctor", "--all-findings"], &["list"]] {

@@ -1,4 +1,4 @@
-//! `list`: what is shown, in which order and in which form.
+//! `list`: selection, order and format.
 
 use snapbox::str;
 
@@ -11,7 +11,7 @@ fn ids(world: &World, args: &[&str]) -> Vec<String> {
     world.rejoin(args).code(0).sessions().into_iter().map(|session| session.id).collect()
 }
 
-/// Four sessions of two agents, one a day, the first the oldest.
+/// Four sessions of two agents, one per day, the first the oldest.
 fn four_sessions() -> World {
     let world = World::new();
     let (app, state_dir) = (world.dir("app"), world.dir("app/shop"));
@@ -23,7 +23,7 @@ fn four_sessions() -> World {
 }
 
 #[test]
-fn a_pipe_gets_a_line_a_session_without_header_and_nothing_shortened() {
+fn a_pipe_gets_one_full_line_per_session_without_a_header() {
     let world = four_sessions();
     let title = "a title that is much longer than a table would show ".repeat(5);
     let session = Claude::session(id(5)).in_dir(format!("/{}", "deep/".repeat(60))).at("2026-02-01T10:00:00Z");
@@ -64,7 +64,7 @@ fn a_terminal_gets_a_table_with_short_ids_and_relative_times() {
 }
 
 #[test]
-fn a_narrow_terminal_gets_one_line_a_session_and_one_for_the_header() {
+fn a_narrow_terminal_gets_a_header_and_one_line_per_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).title("a title of some length").turn("x", "y"));
     for columns in [20, 40, 60] {
@@ -82,7 +82,7 @@ fn colours_are_left_out_on_a_pipe_and_with_never() {
 }
 
 #[test]
-fn short_ids_are_as_long_as_it_takes_to_tell_them_apart() {
+fn short_ids_are_just_long_enough_to_be_unique() {
     let world = World::new();
     let ids = ["aaaaaaaa-0000-4000-8000-00000000000a", "aaaaaaaa-0000-4000-8000-00000000000b"];
     ids.iter().for_each(|id| drop(world.add(Claude::session(*id).turn("x", "y"))));
@@ -100,7 +100,7 @@ fn sessions_are_filtered_by_agent() {
 }
 
 #[test]
-fn asking_for_leo_gives_the_claude_sessions_that_his_pointers_name() {
+fn agent_leo_selects_the_claude_sessions_of_its_pointers() {
     let world = four_sessions();
     let app = world.dir("app");
     world.add(Leo::pointer(&app, &id(2)));
@@ -158,7 +158,7 @@ fn sessions_are_filtered_by_age() {
     assert_eq!(ids(&world, &["--since", "1min"]), [""; 0]);
     assert_eq!(ids(&world, &["--since", "yesterday"]), ids(&world, &["--since", "2026-02-28"]));
     assert_eq!(ids(&world, &["--since", "2026-02"]).len(), 4);
-    // A day is one of the clock on the wall.
+    // A day is one of the local time zone.
     let here = |at: &str| {
         let call = world.with("TZ", "EST5").rejoin(["list", "--json", "--older-than", at]);
         call.code(0).sessions().len()
@@ -181,7 +181,7 @@ fn sessions_are_ordered_as_asked_for() {
         assert_eq!(ids(&world, &["--sort", key, "--reverse"]), reversed.map(id), "{key}");
     }
     assert_eq!(ids(&world, &["--sort", "size"])[0], id(4));
-    // Where the world lies is the machine's choice.
+    // The path of the world depends on the machine.
     let place = if world.root() < std::path::Path::new("/gone") { 3 } else { 0 };
     assert_eq!(ids(&world, &["--sort", "dir"])[place], id(3));
 }
@@ -229,7 +229,7 @@ fn counts_are_there_when_asked_for_and_null_when_not() {
 }
 
 #[test]
-fn ndjson_is_a_header_a_line_a_session_and_a_summary() {
+fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
     let world = four_sessions();
     let text = world.rejoin(["list", "--format", "ndjson", "--limit", "3"]).code(0).stdout();
     let lines: Vec<&str> = text.lines().collect();
@@ -284,7 +284,7 @@ fn long_directories_with_the_same_beginning_are_kept_apart() {
     assert_ne!(claude_slug(&first), claude_slug(&second));
     world.add(Claude::session(id(1)).in_dir(&first).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&second).turn("x", "y"));
-    // Filed under the other one's slug.
+    // Filed under the slug of the other directory.
     world.add(Claude::session(id(3)).in_dir(&second).filed_under(claude_slug(&first)).turn("x", "y"));
     for session in world.rejoin(["list", "--json"]).code(0).sessions() {
         let is_misfiled = session.health.contains(&"misfiled-session".to_owned());
@@ -293,7 +293,7 @@ fn long_directories_with_the_same_beginning_are_kept_apart() {
 }
 
 #[test]
-fn another_configuration_directory_is_followed_and_its_variable_handed_on() {
+fn another_config_directory_is_read_and_passed_to_the_agent() {
     let world = World::with_agents();
     let (config, app) = (world.dir("config"), world.dir("app"));
     world.add(Claude::session(id(1)).in_dir(&app).config_dir(&config).turn("elsewhere", "x"));
@@ -312,7 +312,7 @@ fn another_configuration_directory_is_followed_and_its_variable_handed_on() {
 }
 
 #[test]
-fn a_session_that_a_running_process_registered_is_live_and_not_resumed() {
+fn a_session_registered_by_a_running_process_is_live() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -343,7 +343,7 @@ fn a_session_that_a_running_process_registered_is_live_and_not_resumed() {
 }
 
 #[test]
-fn a_session_with_an_event_just_now_may_belong_to_a_running_agent() {
+fn a_session_with_a_recent_event_may_be_in_use() {
     let world = World::with_agents();
     let app = world.dir("app");
     let event =

@@ -1,4 +1,4 @@
-//! `list` and `agents` as people see them: tables that fit, marks, the screen; and what a pipe gets that asks for more.
+//! `list` and `agents` for users: tables that fit, marks, the screen; and the output for a pipe that requests more.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::world::World;
 
 const DEEP: &str = "/srv/clients/acme/website/frontend/components";
 
-/// Sessions whose titles, directories and marks are longer than any table has room for.
+/// Sessions whose titles, directories and marks are too long for any table.
 fn wide_sessions() -> World {
     let world = World::new();
     world
@@ -36,7 +36,7 @@ fn no_row_is_wider_than_its_terminal() {
         ] {
             let printed = world.on_terminal(columns, args.iter().copied().chain(["--color", "never"])).code(0).stdout();
             for line in printed.lines() {
-                // A sentence is no row, and agents names where it looked in sentences.
+                // A sentence is not a row, and agents lists the missing stores in sentences.
                 let is_sentence = line.ends_with('.') || (args == ["agents"] && columns < 47);
                 assert!(line.width() <= columns.into() || is_sentence, "{columns} columns: {line:?}");
             }
@@ -100,7 +100,7 @@ Marks: P pinned, X exec, @ leo, D dir gone, T torn, i no info.
 }
 
 #[test]
-fn a_terminal_shows_what_fits_and_says_how_to_see_the_rest() {
+fn a_terminal_shows_a_screenful_and_names_the_way_to_the_rest() {
     let world = World::new();
     (1..=40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
     let screen = |args: &[&str]| {
@@ -145,7 +145,7 @@ fn notes_break_between_words_and_leave_the_head_on_the_screen() {
 }
 
 #[test]
-fn the_number_of_a_line_names_its_session_and_is_shown_only_where_it_does() {
+fn line_numbers_are_shown_only_if_they_name_sessions() {
     let world = World::new();
     (1..=12).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
     let list = |columns, more: &[&str]| {
@@ -209,7 +209,7 @@ fn the_sessions_of_a_project_come_together_below_its_name() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn a_session_in_a_database_has_no_size_until_its_rows_are_counted() {
+fn a_database_session_has_no_size_until_its_rows_are_counted() {
     let world = World::new();
     world.add(crate::fixtures::OpenCode::session(crate::fixtures::opencode_id(1)).in_dir("/usr").turn("x", "y"));
     let size = |args: &[&str]| {
@@ -289,7 +289,7 @@ None of 1 session matches. `rejoin list` shows all.
 }
 
 #[test]
-fn agents_says_what_each_store_holds_and_where_was_looked_in_vain() {
+fn agents_shows_each_store_and_the_missing_ones() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
@@ -348,7 +348,7 @@ fn agents_names_the_stores_that_it_does_not_read() {
 }
 
 #[test]
-fn variables_lead_to_stores_that_are_not_read_but_not_in_a_named_home() {
+fn variables_name_unread_stores_except_for_a_named_home() {
     let world = World::new();
     let elsewhere = world.dir("elsewhere");
     let below = [

@@ -1,6 +1,6 @@
-//! A file system as most Macs have it, simulated where Linux lets a test mount one: names keep their spelling, but capitals
-//! and the two ways to write an accent make no other name. It lies in memory and is spoken to by the kernel (FUSE,
-//! protocol 7.31, as in linux/fuse.h).
+//! A file system like that of most Macs, simulated if Linux lets a test mount one: names keep their spelling, but
+//! capitals and the two forms of an accent do not make another name. It is in memory, and the kernel uses FUSE
+//! (protocol 7.31, as in linux/fuse.h).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,10 +18,10 @@ const DIR: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const KIND: u32 = 0o170_000;
-/// So much is written in one request.
+/// Maximum bytes per write request.
 const MOST: u32 = 128 * 1024;
 
-/// Mounts an empty one, which lives as long as this process.
+/// Mounts an empty one for the lifetime of this process.
 pub(crate) fn mount_at(dir: &Path) -> std::io::Result<()> {
     let device = File::options().read(true).write(true).open("/dev/fuse")?;
     let options = "fd=0,rootmode=40000,user_id=0,group_id=0,default_permissions";
@@ -44,7 +44,7 @@ fn serve(mut device: File) {
         let answer = volume.answer(operation, wide(head, 16), (number(head, 24), number(head, 28)), body);
         let (error, payload) = match answer {
             Ok(Some(payload)) => (0, payload),
-            // Nobody waits for it.
+            // This request has no answer.
             Ok(None) => continue,
             Err(error) => (-error.raw_os_error(), Vec::new()),
         };
@@ -72,7 +72,7 @@ fn names(bytes: &[u8]) -> impl Iterator<Item = OsString> + '_ {
     bytes.split(|byte| *byte == 0).map(|name| OsString::from_vec(name.to_vec()))
 }
 
-/// What two spellings of one name have in common.
+/// Returns the common form of all spellings of a name.
 fn folded(name: &OsString) -> Vec<u8> {
     match name.to_str() {
         Some(name) => name.nfd().collect::<String>().to_lowercase().nfd().collect::<String>().into_bytes(),
@@ -108,9 +108,9 @@ struct Node {
     owner: (u32, u32),
     names: u32,
     times: [Time; 3],
-    /// A file's contents, or where a link leads.
+    /// The contents of a file, or the target of a link.
     bytes: Vec<u8>,
-    /// What is in a directory: the spelling and the node of each name.
+    /// The entries of a directory: the spelling and the node of each name.
     entries: BTreeMap<Vec<u8>, (OsString, u64)>,
 }
 
@@ -126,7 +126,7 @@ impl Node {
 }
 
 struct Volume {
-    /// By their numbers; 1 is the root. What is removed stays, for it may be open.
+    /// By their numbers; 1 is the root. Removed ones stay, because they may be open.
     nodes: Vec<Node>,
 }
 
@@ -184,7 +184,7 @@ impl Volume {
         fields.0
     }
 
-    /// Returns what is found under a name; the kernel is to remember nothing of it.
+    /// Returns the entry of a name, with no caching in the kernel.
     fn entry(&mut self, number: u64) -> Vec<u8> {
         let mut fields = Fields::default();
         fields.u64(number).u64(0).u64(0).u64(0).u64(0);
@@ -266,7 +266,7 @@ impl Volume {
         let name = |skipped: usize| names(&body[skipped..]).next().unwrap_or_default();
         let opened = || [0; 16].to_vec();
         Ok(Some(match operation {
-            // INIT: what both sides can do; nothing beyond what must be, but long writes.
+            // INIT: the features of both sides; only the required ones, and long writes.
             26 => {
                 fields.u32(7).u32(31).u32(MOST).u32(1 << 5).u32(0).u32(MOST).u32(1);
                 fields.0.resize(64, 0);
@@ -378,7 +378,8 @@ impl Volume {
                 };
                 [self.entry(made), opened()].concat()
             }
-            // What is not known is not offered: extended attributes, copies in the kernel, locks, which it then keeps itself.
+            // Unknown requests are not supported: extended attributes, copies in the kernel, and locks, which the
+            // kernel then keeps itself.
             _ => return Err(Errno::NOSYS),
         }))
     }

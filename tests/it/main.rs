@@ -1,4 +1,4 @@
-//! The program, end to end: each test has a world of its own and runs the real binary in it.
+//! The program, end to end: each test has a separate world and runs the real binary in it.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test it` rewrites the snapshots; read the diff before committing.
 #![expect(clippy::arithmetic_side_effects, reason = "tests reckon with times of their own")]

@@ -24,7 +24,7 @@ fn pages(world: &World) -> Vec<(String, Vec<(String, String)>)> {
 }
 
 #[test]
-fn every_page_has_the_sections_that_readers_look_for_in_their_order() {
+fn every_page_has_the_usual_sections_in_order() {
     let world = World::new();
     let pages = pages(&world);
     assert!(pages.len() > 35, "{}", pages.len());
@@ -56,7 +56,7 @@ fn every_page_has_the_sections_that_readers_look_for_in_their_order() {
 }
 
 #[test]
-fn a_synopsis_names_the_values_its_own_options_first_and_the_global_ones_last() {
+fn a_synopsis_has_its_own_options_before_the_global_ones() {
     let world = World::new();
     let page = sections(&world.rejoin(["generate", "man", "rejoin-delete"]).code(0).stdout());
     let (_, synopsis) = page.iter().find(|(title, _)| title == "SYNOPSIS").expect("a synopsis");
@@ -83,7 +83,7 @@ fn see_also_names_pages_that_there_are() {
 }
 
 #[test]
-fn every_example_of_a_page_does_what_it_says() {
+fn every_example_of_a_page_works_as_described() {
     let mut count = 0;
     for (name, sections) in pages(&World::new()) {
         let (_, text) = sections.into_iter().find(|(title, _)| title == "EXAMPLES").expect("a section");
@@ -98,14 +98,14 @@ fn every_example_of_a_page_does_what_it_says() {
             std::fs::create_dir_all(world.home().join("sessions/a")).expect("a directory");
             let session = world.home().join(".jido_code/sessions/b1a2c3d4-e5f6-4789-8abc-def012345678.json");
             std::fs::rename(session, world.home().join("session.json")).expect("a session");
-            // It would take the terminal for the picker, and there is none.
+            // It would need a terminal for the picker.
             if example == "rejoin resume" {
                 continue;
             }
             let program = std::path::Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().expect("a directory").display();
             let line = format!("PATH={program}:$PATH; {example}");
             let answer = world.from(world.home()).with("REJOIN_NOW", NOW).run("/bin/sh", ["-c", &line]);
-            // What cannot be filled in, and what was found, is an answer too.
+            // Placeholders that cannot be filled in, and findings, are answers, too.
             let expected: &[i32] = match example {
                 _ if example.starts_with("rejoin doctor") => &[0, 4],
                 _ if example.starts_with("rejoin backfill") => &[0, 3],
@@ -123,7 +123,7 @@ fn every_example_of_a_page_does_what_it_says() {
 }
 
 #[test]
-fn every_topic_is_named_and_told() {
+fn every_topic_is_listed_and_has_a_text() {
     let world = World::new();
     let help = world.rejoin(["help"]).code(0).stdout();
     for topic in ["sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {

@@ -50,7 +50,7 @@ fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Returns where each listed session is launched, in order of agent and id.
+/// Returns the launch directory of each listed session, in order of agent and id.
 fn launch_dirs(world: &World) -> Vec<(String, String, String)> {
     let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
     let mut all: Vec<_> = list
@@ -76,7 +76,7 @@ fn args<'a>(old: &'a Path, new: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_agents_session_is_found_from_the_new_directory_and_undo_brings_everything_back() {
+fn move_and_undo_work_for_every_agents_sessions() {
     let world = World::new();
     let (old, new) = app(&world);
     let (sub, neighbour) = (old.join("src"), world.root().join("work/app2"));
@@ -123,7 +123,7 @@ fn every_agents_session_is_found_from_the_new_directory_and_undo_brings_everythi
 }
 
 #[test]
-fn what_each_agent_keeps_lies_where_it_looks_from_the_new_directory() {
+fn move_puts_each_agents_files_in_their_new_places() {
     let world = World::new();
     let (old, new) = app(&world);
     everyone(&world, &old);
@@ -180,13 +180,13 @@ fn what_each_agent_keeps_lies_where_it_looks_from_the_new_directory() {
     )
     .expect("a document");
     assert_eq!(session["working_dir"], json!(new));
-    // What is already there is moved again, and back.
+    // Moved sessions are moved again, and back.
     world.rejoin(args(&new, &old, &["--yes"])).code(0);
     assert!(launch_dirs(&world).iter().all(|(_, _, dir)| Path::new(dir) == old));
 }
 
 #[test]
-fn what_claude_code_has_noted_of_a_project_goes_with_the_last_of_its_sessions() {
+fn claude_project_notes_move_with_the_last_session() {
     let world = World::new();
     let (old, new) = app(&world);
     let projects = world.home().join(".claude/projects");
@@ -209,7 +209,7 @@ fn what_claude_code_has_noted_of_a_project_goes_with_the_last_of_its_sessions() 
 }
 
 #[test]
-fn two_directories_that_share_a_project_are_told_apart() {
+fn directories_with_a_common_project_are_distinguished() {
     let world = World::new();
     let (dotted, dashed, new) = (world.dir("work/a.b"), world.dir("work/a-b"), world.dir("work/c"));
     for (number, dir) in [(1, &dotted), (2, &dashed)] {
@@ -224,7 +224,7 @@ fn two_directories_that_share_a_project_are_told_apart() {
         assert_eq!(Path::new(dir), expected, "{dirs:?}");
     }
     assert_eq!(picture_of(&world, &id(2)), other);
-    // From one to the other the project stays the same, and the file where it is.
+    // Between these two, neither the project nor the file changes.
     world.rejoin(args(&dashed, &dotted, &["--yes", "--agent", "claude"])).code(0);
     let dirs = launch_dirs(&world);
     assert!(dirs.contains(&("claude".to_owned(), id(2), dotted.display().to_string())), "{dirs:?}");
@@ -240,7 +240,7 @@ fn picture_of(world: &World, id: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn sessions_that_are_in_the_new_directory_already_stay_beside_those_that_come() {
+fn sessions_already_in_the_new_directory_stay() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     let all = everyone(&world, &old);
@@ -300,8 +300,8 @@ fn a_session_in_use_is_left_and_the_others_go() {
 }
 
 #[test]
-fn directories_inside_of_one_another_links_and_odd_names_make_no_difference() {
-    // Where the worlds lie in memory, this is another file system.
+fn nested_linked_and_oddly_named_directories_are_moved() {
+    // If the worlds are in memory, this is another file system.
     let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let on_disk = on_disk.path().canonicalize().expect("a directory").join("app");
     for (old, new) in [
@@ -322,7 +322,7 @@ fn directories_inside_of_one_another_links_and_odd_names_make_no_difference() {
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
     }
-    // What was typed leads through a link, and so does what is there now.
+    // The typed path leads through a link, and so does the new one.
     let world = World::new();
     let real = world.dir("real");
     std::os::unix::fs::symlink(&real, world.root().join("link")).expect("a link");
@@ -347,7 +347,7 @@ fn a_prefix_of_a_whole_store_is_mapped_at_once() {
 }
 
 #[test]
-fn what_names_no_session_is_changed_on_request_alone() {
+fn records_without_a_session_change_only_on_request() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -403,7 +403,7 @@ fn only_the_named_sessions_go_and_sub_sessions_with_them() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_nothing_is_changed() {
+fn nonsensical_arguments_are_refused_without_changes() {
     let world = World::new();
     let dir = world.dir("work/app");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -422,13 +422,13 @@ fn what_makes_no_sense_is_refused_and_nothing_is_changed() {
         assert!(answer.stderr().contains(words), "{args:?} {}", answer.stderr());
     }
     assert_same(&before, &picture_of_stores(&world.home()), "nothing was changed");
-    // A directory that is not there yet is named, and the sessions wait for it.
+    // A directory that does not exist yet is named, and the sessions wait for it.
     let answer = world.rejoin(args(&dir, &new, &["--yes"])).code(0);
     assert!(answer.stderr().contains("does not exist yet"), "{}", answer.stderr());
 }
 
 #[test]
-fn a_listing_of_a_directory_shows_what_is_left_in_its_earlier_place_and_in_worktrees() {
+fn list_includes_earlier_places_and_worktrees_of_a_directory() {
     let world = World::new();
     let (old, new, tree) = (world.dir("work/app"), world.dir("work/new"), world.dir("work/tree"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -451,7 +451,7 @@ fn a_listing_of_a_directory_shows_what_is_left_in_its_earlier_place_and_in_workt
 }
 
 #[test]
-fn where_directories_went_is_proposed_as_a_file_that_can_be_edited_and_applied() {
+fn detect_proposes_moves_in_a_file_that_apply_reads() {
     let world = World::new();
     let root = world.root().to_owned();
     for (number, dir) in [(1, "work/app"), (2, "work/app/src"), (3, "trees/feature"), (4, "work/lost")] {
@@ -496,7 +496,7 @@ fn where_directories_went_is_proposed_as_a_file_that_can_be_edited_and_applied()
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_repository() {
+fn a_renamed_checkout_is_recognized_by_recorded_repositories() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     let root = world.root().to_owned();
@@ -509,7 +509,7 @@ fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_reposi
     world.add(tool.turn("x", "y"));
     let git = json!({"repository_url": "git@h:ana/lib"});
     world.add(Codex::session(id(3)).in_dir(root.join("work/lib")).meta("git", git).turn("x", "y"));
-    // Nothing speaks for this one, although it is a checkout near.
+    // There is no evidence for this one, although it is a checkout nearby.
     has("work/other", &commit("ef"));
     has("work/market", &commit("ab"));
     has("work/forge", &commit("cd"));
@@ -539,7 +539,7 @@ fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_reposi
     let ready = format!("rejoin move {0}/work/shop {0}/work/market", root.display());
     assert!(remedies.contains(&ready.as_str()), "{remedies:#?}");
 
-    // What a session records of the repository that it began in says nothing of another one that it worked in later.
+    // The repository recorded at the start of a session is not evidence for another one that it worked in later.
     let git = json!({"commit_hash": commit("ab"), "branch": "main"});
     let strayed = Codex::session(id(5)).in_dir(root.join("work/market")).meta("git", git).turn("x", "y");
     world.add(strayed.cd(root.join("work/never")).turn("x", "y"));
@@ -557,7 +557,7 @@ fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_reposi
 }
 
 #[test]
-fn a_move_of_many_is_grouped_and_the_question_names_what_stays() {
+fn a_large_move_is_grouped_and_its_question_names_the_rest() {
     let world = World::with_agents();
     let (old, new) = (world.dir("old"), world.dir("new"));
     for n in 1..=20 {

@@ -1,4 +1,4 @@
-//! What real clients left on disk follows a directory that has moved, and comes back by `undo` byte for byte.
+//! Data of real clients follows a moved directory, and `undo` restores it byte for byte.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,23 +18,23 @@ fn later(world: &World) -> Call<'_> {
 /// Returns the directory of each session, by its id.
 fn dirs(world: &World) -> BTreeMap<String, PathBuf> {
     let sessions = later(world).rejoin(["list", "--all", "--json"]).code(0).sessions();
-    // A sub-agent goes where its session goes, and is launched nowhere.
+    // A sub-agent moves with its session, and is not launched.
     let launched = sessions.iter().filter(|session| session.parent_id.is_none());
     launched.filter_map(|session| Some((session.id.clone(), PathBuf::from(session.launch_path()?)))).collect()
 }
 
-/// Looks at a home, but not at what this program keeps in it.
+/// Takes a picture of a home without rejoin's own files.
 fn stores(world: &World) -> Picture {
     let mut picture = picture(&world.home());
     let own = [".local/state", ".local/share/rejoin"].map(Path::new);
-    // The directories above what this program keeps get a new time.
+    // The directories above rejoin's own files get a new time.
     let is_above = |path: &Path| own.iter().any(|own| own.starts_with(path));
     picture.retain(|path, _| !is_above(path) && !own.iter().any(|own| path.starts_with(own)));
     picture
 }
 
 #[test]
-fn every_real_session_of_a_directory_follows_it_and_no_other_and_undo_brings_every_byte_back() {
+fn move_and_undo_carry_every_real_session_byte_for_byte() {
     for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -46,8 +46,8 @@ fn every_real_session_of_a_directory_follows_it_and_no_other_and_undo_brings_eve
         let args = [Path::new("move"), &old, &new, Path::new("--yes"), Path::new("--json")];
         let done: Move = later(&world).rejoin(args).code_is_one_of(&[0, 3]).json();
         assert_eq!(done.failed, 0, "{agent}");
-        // Kilo would go on in the directory that its database names, and of copies in two directories a person keeps one
-        // first: these are left alone, and the answer says what to do.
+        // Kilo would continue in the directory in its database, and the user must first choose between copies in two
+        // directories: these are left alone, and the answer names the remedy.
         let stays = |id: &str| done.not_planned.iter().any(|left| left.about.ends_with(id));
         for left in &done.not_planned {
             assert!(left.reason.contains("kilo import") || left.reason.contains("--keep 1"), "{agent}: {left:?}");

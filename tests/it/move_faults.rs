@@ -1,4 +1,4 @@
-//! A move that is cut off, or that the disk fails under, loses nothing and is taken back.
+//! A move that is interrupted, or that fails on the disk, loses nothing and is reversed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::picture::{Picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// Sessions of one directory for which each sort of step is needed.
+/// Sessions of one directory that need each kind of step.
 fn world() -> (World, [PathBuf; 2]) {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
@@ -28,7 +28,7 @@ fn stores(world: &World) -> Picture {
     picture_of_stores(&world.home())
 }
 
-/// Every file that was there has its bytes somewhere below the home, at the latest in the trash.
+/// Asserts that every old file's bytes are somewhere below the home, at least in the trash.
 #[track_caller]
 fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
     let now = crate::picture::picture(&world.home());
@@ -40,13 +40,13 @@ fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_point_it_is_put_back_and_can_be_done_again() {
+fn a_killed_move_is_reversed_and_can_be_repeated() {
     killed_at_every_point(30, |fault, point| {
         let (world, dirs) = world();
         let before = stores(&world);
         let was_killed = world.with("REJOIN_FAULT", fault).rejoin(args(&dirs)).was_killed();
         nothing_is_lost(&world, &before, fault);
-        // The next change puts back what was half done; what was done whole can be undone.
+        // The next change recovers an unfinished move; a finished one can be undone.
         let report = world.rejoin(["undo"]);
         if report.exit() == Some(0) {
             assert_same(&before, &stores(&world), &format!("undone after {fault}"));

@@ -1,4 +1,4 @@
-//! Nanocoder's sessions: one document each, a resume that is typed, and what it deletes by itself.
+//! Nanocoder's sessions: one document each, a resume by a typed command, and its own deletions.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_file_says() {
+fn list_reads_a_session_file() {
     let world = World::new();
     let call = json!([{"id": "c", "function": {"name": "ls", "arguments": {"path": "."}}}]);
     let messages = json!([
@@ -64,7 +64,7 @@ fn a_session_is_listed_with_what_its_file_says() {
 }
 
 #[test]
-fn of_one_conversation_there_are_two_sessions() {
+fn one_conversation_has_two_sessions() {
     let world = World::new();
     add(&world, &id(1), "look", &json!([{"role": "user", "content": "look"}]));
     turn(&world, 2);
@@ -74,7 +74,7 @@ fn of_one_conversation_there_are_two_sessions() {
 }
 
 #[test]
-fn what_resumes_it_is_typed_in_its_directory() {
+fn resume_names_the_command_to_type_in_its_directory() {
     let world = World::new();
     world.install("nanocoder", "");
     turn(&world, 1);
@@ -111,7 +111,7 @@ fn a_version_that_takes_an_id_is_given_it() {
 }
 
 #[test]
-fn a_title_that_a_person_gave_counts() {
+fn a_title_given_by_the_user_is_used() {
     let world = World::new();
     turn(&world, 1);
     let text = std::fs::read_to_string(path(&world, &id(1))).expect("a file");
@@ -165,7 +165,7 @@ fn it_goes_and_comes_back() {
 }
 
 #[test]
-fn what_is_damaged_hides_nothing_else() {
+fn a_damaged_session_hides_no_other() {
     let world = World::new();
     for n in 1..=2 {
         turn(&world, n);

@@ -1,4 +1,4 @@
-//! oh-my-pi's sessions: the title before the header, sub-agents in a folder, forks by id, and what `omp gc` packs.
+//! oh-my-pi's sessions: the title before the header, sub-agents in a folder, forks by id, and files packed by `omp gc`.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub(crate) fn reply(n: u32, text: &str) -> Value {
     )
 }
 
-/// A session without a title, of one prompt and its reply.
+/// A session without a title, with one prompt and its reply.
 pub(crate) fn turn(id: &str, dir: &str) -> Vec<Value> {
     vec![title(""), header(id, dir), prompt(1, "look"), reply(2, "ok")]
 }
@@ -46,7 +46,7 @@ fn project(world: &World, project: &str) -> PathBuf {
     world.home().join(".omp/agent/sessions").join(project)
 }
 
-/// Writes a session where it is filed, and returns its file.
+/// Writes a session in its place, and returns its file.
 pub(crate) fn add(world: &World, name: &str, id: &str, records: &[Value]) -> PathBuf {
     let path = project(world, name).join(format!("{STAMP}_{id}.jsonl"));
     put(&path, lines(records));
@@ -71,7 +71,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_title_stands_before_the_header_and_an_empty_one_is_none() {
+fn a_title_is_before_the_header_and_an_empty_one_is_ignored() {
     let world = World::new();
     let dir = world.dir("home/work/app").display().to_string();
     let error = message(3, &json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "400"}));
@@ -93,7 +93,7 @@ fn a_title_stands_before_the_header_and_an_empty_one_is_none() {
 }
 
 #[test]
-fn a_fork_names_its_parent_by_its_id_and_a_sub_agent_lies_in_its_parents_folder() {
+fn parents_of_forks_and_sub_agents_are_found() {
     let world = World::new();
     let parent = add(&world, "--usr-bin--", &id(1), &turn(&id(1), APP));
     let mut fork = turn(&id(2), APP);
@@ -131,7 +131,7 @@ fn it_is_resumed_by_its_whole_id() {
 }
 
 #[test]
-fn a_profile_is_a_store_of_its_own() {
+fn a_profile_is_a_separate_store() {
     let world = World::new();
     let path =
         world.home().join(".omp/profiles/night/agent/sessions/--usr-bin--").join(format!("{STAMP}_{}.jsonl", id(1)));
@@ -141,7 +141,7 @@ fn a_profile_is_a_store_of_its_own() {
 }
 
 #[test]
-fn of_a_directory_that_pi_shares_only_its_own_files_are_listed() {
+fn only_its_own_files_in_a_directory_of_pi_are_listed() {
     let world = World::new();
     let root = world.dir("both");
     let at = |id: &str| root.join("sessions/--usr-bin--").join(format!("{STAMP}_{id}.jsonl"));
@@ -170,7 +170,7 @@ fn a_packed_session_is_archived_and_not_resumed() {
 }
 
 #[test]
-fn what_is_damaged_hides_nothing_else() {
+fn a_damaged_session_hides_no_other() {
     let world = World::new();
     add(&world, "--usr-bin--", &id(1), &turn(&id(1), APP));
     let dir = project(&world, "--usr-bin--");
@@ -230,7 +230,7 @@ fn a_backup_goes_with_its_session() {
 }
 
 #[test]
-fn it_goes_where_its_directory_went_with_its_folder() {
+fn move_carries_a_session_with_its_folder() {
     let world = World::new();
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));
     let parent = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));

@@ -22,7 +22,7 @@ fn names_beside(path: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_session_is_shown_with_what_the_database_says() {
+fn show_reads_a_session_from_the_database() {
     let world = World::new();
     let tool = json!({"type": "tool", "tool": "bash", "state": {"input": {"command": "ls"}, "output": "a b", "status": "completed"}});
     world.add(
@@ -55,7 +55,7 @@ fn a_session_is_shown_with_what_the_database_says() {
 }
 
 #[test]
-fn kinds_are_told_by_parent_archive_title_and_content() {
+fn kinds_follow_from_parent_archive_title_and_content() {
     let world = World::new();
     let session = |n: u32| OpenCode::session(opencode_id(n)).turn("a", "b");
     world.add(session(1));
@@ -92,7 +92,7 @@ fn a_session_that_was_written_to_just_now_may_be_in_use() {
 }
 
 #[test]
-fn sessions_that_opencode_hides_because_their_project_changed_are_listed() {
+fn sessions_hidden_by_a_changed_project_are_listed() {
     let world = World::new();
     world.add(OpenCode::session(opencode_id(1)).of_project("0a1b2c").turn("a", "b"));
     world.add(OpenCode::session(opencode_id(2)).of_project("global").turn("c", "d"));
@@ -114,7 +114,7 @@ fn it_is_resumed_in_the_sessions_directory_by_its_full_id() {
         let launch = world.launched().expect("a launch");
         assert_eq!(launch.argv, [&["opencode", "run", "--session", &id], last].concat());
         assert_eq!(launch.cwd, app);
-        // Left as it was, it makes `run --session` hang.
+        // An unchanged variable makes `run --session` hang.
         assert_eq!(launch.variable("PWD"), app.to_str());
     }
 }
@@ -128,7 +128,7 @@ fn a_database_of_another_channel_is_named_to_the_program() {
     world.rejoin(["resume", &opencode_id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), path.to_str());
 
-    // The program's own variable names one that lies elsewhere, and must not lead it away from the usual one.
+    // The program's own variable names one elsewhere, and must not lead the program away from the default one.
     let other = world.dir("other").join("mine.db");
     OpenCode::session(opencode_id(2)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
     world.add(OpenCode::session(opencode_id(3)).in_dir(&app).turn("e", "f"));
@@ -154,7 +154,7 @@ fn the_data_directory_follows_its_variable() {
 }
 
 #[test]
-fn what_is_only_in_the_log_is_listed_and_no_file_is_touched() {
+fn sessions_only_in_the_log_are_listed_without_touching_files() {
     let world = World::new();
     let path = opencode_db(&world.home());
     let connection = open_opencode(&path);
@@ -162,7 +162,7 @@ fn what_is_only_in_the_log_is_listed_and_no_file_is_touched() {
     let before = names_beside(&path);
     assert_eq!(before.len(), 3, "{before:?}");
     assert_eq!(listed(&world).len(), 1);
-    // As a process that was killed leaves it, and as a backup without the shared memory has it.
+    // As after a killed process, and as in a backup without the shared memory.
     let other = World::new();
     let copy = opencode_db(&other.home());
     for suffix in ["", "-wal"] {
@@ -176,7 +176,7 @@ fn what_is_only_in_the_log_is_listed_and_no_file_is_touched() {
     assert_eq!(names_beside(&path), BTreeSet::from(["opencode.db".to_owned()]));
 }
 
-/// Tells a thread to end, also when a test fails.
+/// Stops a thread, also if a test fails.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -186,18 +186,18 @@ impl Drop for StopOnDrop<'_> {
 }
 
 #[test]
-fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_holding_up_the_writer() {
+fn list_does_not_block_a_constant_writer() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(0)).turn("a", "b"));
     let is_done = AtomicBool::new(false);
     let write = |n: u32| {
-        // Opened anew each time, so that log and shared memory come and go.
+        // Opened again each time, so that log and shared memory come and go.
         let connection = open_opencode(&path);
         connection.busy_timeout(Duration::ZERO).expect("no patience");
         OpenCode::session(opencode_id(n % 40)).turn("a", &"b".repeat(3000)).insert(&connection);
     };
     std::thread::scope(|scope| {
-        // A failure must end the writer too, or nobody would hear of it.
+        // A failure must end the writer, too, or the test would hang.
         let stop = StopOnDrop(&is_done);
         let writer = scope.spawn(|| {
             let mut rounds = 0;
@@ -227,14 +227,14 @@ fn shared_memory_that_its_writer_is_just_making_is_waited_for() {
     let connection = open_opencode(&path);
     OpenCode::session(opencode_id(0)).turn("a", "b").insert(&connection);
     let memory = path.with_file_name("opencode.db-shm");
-    // Kept open: to close it would give the writer's lock back.
+    // Kept open: closing it would release the writer's lock.
     let file = std::fs::File::options().read(true).write(true).open(&memory).expect("shared memory");
     let mut whole = [0; 136];
     file.read_exact_at(&mut whole, 0).expect("shared memory");
     file.write_all_at(&[0; 96], 0).expect("no header yet");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // How much was moved from the log changes all the time, so that rejoin reads under locks in the end.
+            // The amount moved from the log changes all the time, so that rejoin finally reads under locks.
             let begin = Instant::now();
             for n in (0_u32..).take_while(|_| begin.elapsed() < Duration::from_millis(200)) {
                 file.write_all_at(&n.to_ne_bytes(), 128).expect("a change");
@@ -288,7 +288,7 @@ fn values_of_other_types_are_tolerated() {
 }
 
 #[test]
-fn an_id_that_could_be_an_option_or_a_path_is_a_problem_and_no_session() {
+fn an_id_like_an_option_or_a_path_is_a_problem() {
     let world = World::new();
     for id in ["ses_-x", "ses_../x"] {
         let path = world.add(OpenCode::session(id));
@@ -301,7 +301,7 @@ fn an_id_that_could_be_an_option_or_a_path_is_a_problem_and_no_session() {
 }
 
 #[test]
-fn a_database_of_an_unknown_version_or_a_damaged_one_is_a_problem_and_the_rest_is_listed() {
+fn an_unreadable_database_is_a_problem_and_others_are_listed() {
     let world = World::new();
     let path = opencode_db(&world.home());
     OpenCode::session(opencode_id(9)).turn("from the tree", "b").write_tree(&world.home());
@@ -328,7 +328,7 @@ fn a_database_of_an_unknown_version_or_a_damaged_one_is_a_problem_and_the_rest_i
 }
 
 #[test]
-fn version_2_is_read_from_its_own_tables_and_what_it_did_not_take_over_from_the_old_ones() {
+fn version_2_is_read_from_new_tables_and_unimported_old_rows() {
     let world = World::new();
     world.add(OpenCode::session(opencode_id(1)).title("stale").turn("a", "b"));
     let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
@@ -399,7 +399,7 @@ fn note_import(connection: &rusqlite::Connection, phase: &str) {
 }
 
 #[test]
-fn what_version_1_wrote_after_the_import_is_found_and_marked() {
+fn later_messages_of_version_1_are_found_and_marked() {
     let world = World::new();
     let app = world.dir("app");
     let session =
@@ -430,7 +430,7 @@ fn what_version_1_wrote_after_the_import_is_found_and_marked() {
     assert!(told.contains(&command) && told.contains("version 1 of its agent added 2 messages"), "{told}");
     assert!(!told.contains(&opencode_id(1)), "{told}");
 
-    // Until the import is completed, version 2 may still take what it lacks.
+    // Until the import is completed, version 2 may still import missing sessions.
     note_import(&connection, "sessions");
     let sessions = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert!(sessions.iter().all(|session| session.health.is_empty()), "{sessions:#?}");
@@ -449,7 +449,7 @@ fn a_session_that_version_2_lacks_is_resumed_by_version_1_alone() {
     OpenCode::session(opencode_id(2)).in_dir(&app).turn("only in one", "Yes.").insert(&connection);
     let id = opencode_id(2);
     let command = format!("npx opencode-ai@1 --session {id}");
-    // Which version a program of another origin is, its files do not say.
+    // The files of a program from another source do not contain its version.
     world.install("opencode", "");
     let printed = world.rejoin(["resume", &id, "--print"]).code(0).stderr();
     assert!(printed.contains("only OpenCode 1 has it") && printed.contains(&command), "{printed}");
@@ -465,7 +465,7 @@ fn a_session_that_version_2_lacks_is_resumed_by_version_1_alone() {
 }
 
 #[test]
-fn the_tree_of_files_is_read_unless_the_database_has_the_session() {
+fn the_file_tree_is_read_for_sessions_not_in_the_database() {
     let world = World::new();
     let session = |n: u32| OpenCode::session(opencode_id(n)).title("Old").turn("fix it", "Done.").turn("more", "ok");
     session(1).write_tree(&world.home());
@@ -490,7 +490,7 @@ fn the_tree_of_files_is_read_unless_the_database_has_the_session() {
 }
 
 #[test]
-fn the_path_of_a_database_with_several_sessions_means_none_of_them() {
+fn the_path_of_a_database_with_several_sessions_names_none() {
     let world = World::new();
     OpenCode::session(opencode_id(1)).turn("a", "b").write_to(&world.home());
     let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
@@ -499,7 +499,7 @@ fn the_path_of_a_database_with_several_sessions_means_none_of_them() {
 }
 
 #[test]
-fn one_prompt_is_asked_only_in_the_directory_that_the_database_names() {
+fn a_single_prompt_runs_only_in_the_recorded_directory() {
     let world = World::new();
     world.install("opencode", "");
     let (old, new) = (world.dir("app"), world.dir("new"));
@@ -510,7 +510,7 @@ fn one_prompt_is_asked_only_in_the_directory_that_the_database_names() {
     world.rejoin(["resume", &id, "--in", link.to_str().expect("a path"), "--prompt", "x"]).code(0);
     let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
     world.rejoin(["move", paths[0], paths[1], "--yes"]).code(0);
-    // Its terminal interface goes on in the new one; one prompt would be answered, and never end.
+    // Its terminal interface continues in the new one; one prompt would be answered, and never end.
     world.rejoin(["resume", &id]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, new);
     let refused = world.rejoin(["resume", &id, "--prompt", "x"]).code(7).stderr();
@@ -519,7 +519,7 @@ fn one_prompt_is_asked_only_in_the_directory_that_the_database_names() {
     {
         assert!(refused.contains(words), "{refused}");
     }
-    // In a home that was named, the commands look there, too.
+    // In a named home, the commands search there, too.
     let home = world.home();
     let home = home.to_str().expect("a path");
     let answer = world.rejoin(["--home", home, "resume", &id, "--prompt", "x"]).code(7).stderr();

@@ -1,4 +1,4 @@
-//! OpenHands's conversations: a state and one event a file, and an id that it would otherwise begin anew with.
+//! OpenHands's conversations: a state and one file per event, and an id with which it would otherwise start a new one.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_conversation_is_shown_with_what_its_files_say() {
+fn show_reads_the_files_of_a_conversation() {
     let world = World::new();
     let observed = json!({"source": "environment", "observation": {"content": [{"type": "text", "text": "a b"}]},
         "kind": "ObservationEvent"});
@@ -60,7 +60,7 @@ fn times_are_those_of_the_machine() {
 }
 
 #[test]
-fn kinds_are_told_by_place_and_content_and_what_says_it_runs_may_be_in_use() {
+fn kinds_follow_from_place_and_content() {
     let world = World::new();
     let parent = openhands_id(1);
     world.add(OpenHands::session(&parent).turn("a", "b"));
@@ -92,7 +92,7 @@ fn it_is_resumed_in_its_last_directory_by_its_full_id() {
     let plan: ResumePlan = world.rejoin(["resume", "00000001", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["openhands", "--resume", &id]);
     for (prompt, last) in [("go on", &["-t", "go on"][..]), ("-v", &["--task=-v"])] {
-        // The variable would stand in for the directory, and OpenHands would keep that.
+        // The variable would replace the directory, and OpenHands would store that.
         let call = world.with("OPENHANDS_WORK_DIR", "/usr");
         call.rejoin(["resume", &id, &format!("--prompt={prompt}")]).code(0);
         let launch = world.launched().expect("a launch");
@@ -102,7 +102,7 @@ fn it_is_resumed_in_its_last_directory_by_its_full_id() {
 }
 
 #[test]
-fn nothing_is_started_where_it_would_begin_anew_or_end_at_once() {
+fn resume_is_refused_if_the_agent_would_end_or_start_over() {
     let world = World::new();
     world.install("openhands", "");
     let app = world.dir("app");
@@ -121,7 +121,7 @@ fn nothing_is_started_where_it_would_begin_anew_or_end_at_once() {
 }
 
 #[test]
-fn a_broken_event_hides_neither_the_others_nor_other_conversations() {
+fn a_broken_event_hides_no_other_event_or_conversation() {
     let world = World::new();
     world.add(OpenHands::session(openhands_id(1)).turn("a", "b").turn("c", "d").torn());
     let other = world.add(OpenHands::session(openhands_id(2)).turn("a", "b").turn("c", "d"));
@@ -147,7 +147,7 @@ fn a_broken_event_hides_neither_the_others_nor_other_conversations() {
 }
 
 #[test]
-fn both_variables_lead_elsewhere_and_the_first_that_is_set_counts() {
+fn the_first_variable_that_is_set_gives_the_store() {
     let world = World::new();
     let (own, persistence) = (world.dir("own"), world.dir("persistence"));
     world.add(OpenHands::session(openhands_id(1)).turn("a", "b"));
@@ -200,7 +200,7 @@ fn everything_in_its_directory_goes_and_comes_back() {
 }
 
 #[test]
-fn a_copy_that_goes_on_where_the_other_ends_is_the_one_that_is_used() {
+fn the_copy_that_continues_the_other_one_is_used() {
     let world = World::new();
     let other = world.dir("persistence");
     let session = || OpenHands::session(openhands_id(1)).turn("a", "b");

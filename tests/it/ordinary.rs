@@ -1,4 +1,4 @@
-//! An ordinary session of each agent: one prompt and its reply, in a directory that is there.
+//! An ordinary session of each agent: one prompt and its reply, in an existing directory.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::world::World;
 /// A directory that every machine has.
 const APP: &str = "/usr/bin";
 
-/// Writes an ordinary session of an agent; tells whether there is one.
+/// Writes an ordinary session of an agent; returns whether there is one.
 ///
 /// An agent that is not named here may have a sample in its own folder: a home with one session, as text.
 pub(crate) fn write(agent: &str, world: &World) -> bool {
@@ -30,7 +30,7 @@ pub(crate) fn write_in(agent: &str, world: &World, dir: &str) -> bool {
             "aider" => {
                 let app = world.dir("home/app");
                 put(&world.home().join(".aider/installs.json"), "{}");
-                // It is found where the sessions of others worked.
+                // It is found in the directories of other sessions.
                 world.add(Claude::session(id(1)).in_dir(&app).turn("look", "ok"));
                 Aider::history().turn(asked, said).write_in_repository(&app)
             }

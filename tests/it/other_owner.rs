@@ -1,4 +1,4 @@
-//! As root on the home of somebody else: what is made there is theirs.
+//! As root in the home of another user: created files belong to that user.
 
 use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::Path;
@@ -15,7 +15,7 @@ fn entries(dir: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn what_root_makes_in_somebody_elses_home_belongs_to_them() {
+fn files_made_by_root_belong_to_the_owner_of_the_home() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: only root can work on somebody else's home");
         return;

@@ -1,4 +1,5 @@
-//! The pager at a terminal: what is longer than the screen, text between words, speakers apart, and every way out.
+//! The pager at a terminal: output longer than the screen, line breaks between words, distinct speakers, and every way
+//! out.
 
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use crate::fixtures::{Claude, id};
 use crate::terminal::{Seat, settings_are_as_before, shell_at, signal};
 use crate::world::World;
 
-/// A world with a long conversation, and a pager that keeps the text that it is given and its flags.
+/// A world with a long conversation, and a pager that stores its input and its flags.
 fn with_pager() -> (World, PathBuf) {
     let world = World::new();
     let long = "When the relay is back, flush the queue and look at the mails that are missing since Sunday.";
@@ -64,13 +65,13 @@ fn without_a_pager_everything_is_printed() {
         let (status, sent) = open(&world, pager, &["show", "-t", &id(1)], (60, 8)).ends();
         assert!(status == Some(0) && sent.contains("19 is done."), "{pager:?}: {sent}");
     }
-    // Neither a pipe nor a terminal that cannot move its cursor has one.
+    // A pipe and a terminal without cursor movement have no pager.
     world.with("PAGER", "look").rejoin(["show", "-t", &id(1)]).code(0);
     let mut command = world.with("PAGER", "look").with("TERM", "dumb").command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(["show", "-t", &id(1)]);
     let (status, sent) = Seat::run(&command, 60, 8).ends();
     assert!(status == Some(0) && sent.contains("19 is done."), "{sent}");
-    // A program that is not there, and no other one.
+    // A program that does not exist, without an alternative.
     let mut command = world.with("PAGER", "nowhere").command(env!("CARGO_BIN_EXE_rejoin"));
     command.env("PATH", "/no/such/place").args(["show", "-t", &id(1)]);
     let (status, sent) = Seat::run(&command, 60, 8).ends();

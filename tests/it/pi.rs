@@ -39,7 +39,7 @@ fn memory_does_not_grow_with_the_number_of_lines() {
 }
 
 #[test]
-fn records_of_pi_1_5_that_are_no_messages_are_passed_over() {
+fn records_of_pi_1_5_other_than_messages_are_skipped() {
     let session = Pi::session(id(1))
         .record("custom", &json!({"customType": "pi.virtual-model-state", "data": {"model": "x"}}))
         .turn("fix it", "Done.")
@@ -54,7 +54,7 @@ fn records_of_pi_1_5_that_are_no_messages_are_passed_over() {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_file_says() {
+fn list_reads_a_session_file() {
     let system = json!({"role": "system", "content": "", "sections": {"preamble": "Be brief."}});
     let session = Pi::session(id(1))
         .record("model_change", &json!({"provider": "p", "modelId": "model-x"}))
@@ -73,7 +73,7 @@ fn a_session_is_listed_with_what_its_file_says() {
 }
 
 #[test]
-fn messages_and_counts_are_those_of_the_branch_that_a_resume_goes_on_with() {
+fn messages_and_counts_are_those_of_the_active_branch() {
     let world = World::new();
     let session = Pi::session(id(1)).turn("start", "Started.").turn("left way", "Left.").named("Ways");
     world.add(session.back_to(2).turn("right way", "Right.").prompt("and on"));
@@ -85,7 +85,7 @@ fn messages_and_counts_are_those_of_the_branch_that_a_resume_goes_on_with() {
 }
 
 #[test]
-fn a_first_prompt_that_was_edited_starts_a_branch_of_its_own() {
+fn an_edited_first_prompt_starts_a_separate_branch() {
     let world = World::new();
     world.add(Pi::session(id(1)).turn("frist", "What?").back_to(0).turn("first", "Yes."));
     let details = shown(&world, &id(1));
@@ -95,7 +95,7 @@ fn a_first_prompt_that_was_edited_starts_a_branch_of_its_own() {
 }
 
 #[test]
-fn a_broken_tree_and_the_first_version_are_read_in_the_order_of_the_file() {
+fn a_broken_tree_and_version_1_are_read_in_file_order() {
     let orphan = r#"{"type":"message","id":"x1","parentId":"lost","message":{"role":"user","content":"after"}}"#;
     let session = listed(Pi::session(id(1)).turn("before", "ok").raw("{\"torn").raw(orphan));
     assert_eq!((session.prompts, session.replies), (Some(2), Some(1)));
@@ -120,7 +120,7 @@ fn the_last_name_is_the_title_and_an_empty_one_takes_it_away() {
     let session = Pi::session(id(1)).named("First").turn("a", "b").named(" Second ");
     assert_eq!(listed(session.clone()).title.as_deref(), Some("Second"));
     assert_eq!(listed(session.named("")).title, None);
-    // What lies between the ends is found by counting only.
+    // Records between the ends are found only by counting.
     let world = World::new();
     let mut long = Pi::session(id(1)).turn("a", "b").named("Between");
     for _ in 0..10 {
@@ -133,7 +133,7 @@ fn the_last_name_is_the_title_and_an_empty_one_takes_it_away() {
 }
 
 #[test]
-fn errors_of_the_api_are_no_replies_and_an_image_alone_is_a_prompt() {
+fn api_errors_are_not_replies_and_an_image_is_a_prompt() {
     let world = World::new();
     let error = json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "500: try later"});
     let session = Pi::session(id(1))
@@ -162,7 +162,7 @@ fn a_header_alone_is_an_empty_session() {
 }
 
 #[test]
-fn a_fork_names_its_parent_wherever_that_lies() {
+fn a_fork_names_its_parent_in_any_place() {
     let fork = listed(Pi::session(id(2)).fork_of(&id(1)).turn("copied", "ok").turn("own", "ok"));
     assert_eq!((fork.kind, fork.parent_id), (Kind::Fork, Some(id(1))));
     let odd = listed(Pi::session(id(2)).header("parentSession", json!("/tmp/notes.txt")).turn("a", "b"));
@@ -170,7 +170,7 @@ fn a_fork_names_its_parent_wherever_that_lies() {
 }
 
 #[test]
-fn two_directories_that_share_a_project_are_told_apart_by_the_header() {
+fn the_header_distinguishes_directories_of_one_project() {
     let world = World::new();
     world.install("pi", "");
     let (dashed, nested) = (world.dir("a-b"), world.dir("a/b"));
@@ -192,7 +192,7 @@ fn two_directories_that_share_a_project_are_told_apart_by_the_header() {
 }
 
 #[test]
-fn ids_of_one_minute_share_their_beginning_and_the_whole_one_is_handed_over() {
+fn ids_with_a_common_prefix_are_passed_in_full() {
     let world = World::new();
     world.install("pi", "");
     let app = world.dir("app");
@@ -204,7 +204,7 @@ fn ids_of_one_minute_share_their_beginning_and_the_whole_one_is_handed_over() {
 }
 
 #[test]
-fn where_pi_would_ask_it_is_not_started_without_a_terminal() {
+fn resume_is_refused_without_a_terminal_if_pi_would_ask() {
     let world = World::new();
     world.install("pi", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -219,7 +219,7 @@ fn where_pi_would_ask_it_is_not_started_without_a_terminal() {
     world.rejoin(["resume", &id(1), "--in", app.to_str().expect("a path")]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
 
-    // The project moved, and a link was left in its place: Pi sees where it leads.
+    // The project moved, and a link replaced it: Pi resolves the link.
     std::fs::rename(&app, world.root().join("moved")).expect("a move");
     crate::fixtures::link(&world.root().join("moved"), &app);
     let answer = world.rejoin(["resume", &id(1)]).code(7);
@@ -255,7 +255,7 @@ fn a_file_in_another_project_than_its_header_says_is_misfiled() {
 }
 
 #[test]
-fn a_header_without_a_directory_takes_that_of_the_project_if_it_has_one() {
+fn a_header_without_a_directory_uses_that_of_the_project() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Pi::session(id(1)).in_dir(&app).turn("a", "b"));
@@ -271,7 +271,7 @@ fn a_header_without_a_directory_takes_that_of_the_project_if_it_has_one() {
 }
 
 #[test]
-fn what_pi_would_overwrite_or_not_find_is_not_handed_to_it() {
+fn resume_refuses_files_that_pi_would_overwrite_or_not_find() {
     for (header, why) in [
         (json!({"type": "message"}), "Pi would start the file over"),
         (json!({"type": 7}), "Pi would start the file over"),
@@ -340,7 +340,7 @@ fn other_directories_of_pi_are_stores_and_are_named_to_it() {
 }
 
 #[test]
-fn what_lies_beside_the_sessions_is_none() {
+fn other_files_next_to_sessions_are_not_listed() {
     let world = World::new();
     let file = world.add(Pi::session(id(1)).turn("a", "b"));
     let dir = file.parent().expect("a project");

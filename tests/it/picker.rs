@@ -29,7 +29,7 @@ pub(crate) fn leaves(mut seat: Seat, key: &str, expected: i32) -> String {
 }
 
 #[test]
-fn what_was_typed_finds_the_session_and_enter_resumes_it() {
+fn typed_words_find_a_session_and_enter_resumes_it() {
     let world = two_sessions();
     let mut seat = shell(&world, "resume");
     seat.shows("2 of 2 sessions");
@@ -48,7 +48,7 @@ fn what_was_typed_finds_the_session_and_enter_resumes_it() {
     settings_are_as_before(&world);
 }
 
-/// A world with many sessions of two agents, of which one is about a basket, in the project `shop`.
+/// A world with many sessions of two agents, one of which is about a basket, in the project `shop`.
 pub(crate) fn many_sessions() -> World {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
@@ -63,7 +63,7 @@ pub(crate) fn many_sessions() -> World {
 }
 
 #[test]
-fn one_command_five_keys_and_enter_resume_the_session_that_is_meant() {
+fn five_keys_and_enter_resume_the_intended_session() {
     let world = many_sessions();
     let mut seat = shell(&world, "resume");
     seat.shows("61 of 61 sessions");
@@ -75,7 +75,7 @@ fn one_command_five_keys_and_enter_resume_the_session_that_is_meant() {
 }
 
 #[test]
-fn what_is_about_something_in_a_project_last_week_takes_one_command_five_keys_and_enter() {
+fn five_keys_and_enter_resume_a_session_of_last_week() {
     let world = many_sessions();
     let (till, site) = (world.dir("till"), world.dir("site"));
     let basket = |n, dir, at: &str, what: &str| Claude::session(id(n)).in_dir(dir).at(at).turn(what, "Done.");
@@ -96,7 +96,7 @@ fn what_is_about_something_in_a_project_last_week_takes_one_command_five_keys_an
 }
 
 #[test]
-fn letters_that_match_are_highlighted_and_filters_are_typed_with_the_words() {
+fn matches_are_highlighted_and_filters_can_be_typed() {
     let world = many_sessions();
     let mut seat = open(&world, 80, 24);
     seat.shows("61 of 61 sessions");
@@ -127,7 +127,7 @@ fn letters_that_match_are_highlighted_and_filters_are_typed_with_the_words() {
 }
 
 #[test]
-fn what_was_said_is_found_after_a_pause_with_its_line() {
+fn messages_are_found_after_a_pause_with_their_line() {
     let world = many_sessions();
     let mut seat = open(&world, 100, 24);
     seat.shows("61 of 61 sessions");
@@ -135,7 +135,7 @@ fn what_was_said_is_found_after_a_pause_with_its_line() {
     let screen = seat.shows("\n1 of 61 sessions, 1 by what was said");
     assert!(screen.contains("> claude     The basket is empty after a login"), "{screen}");
     assert!(screen.contains("assistant: The cookie was lost."), "{screen}");
-    // What is typed on is no longer what was said.
+    // With one more letter, the text no longer matches the message.
     seat.types("x");
     seat.shows("0 of 61 sessions");
     seat.types("\x7f");
@@ -161,7 +161,7 @@ fn enter_takes_the_only_session_that_says_the_word() {
 }
 
 #[test]
-fn words_match_in_any_form_in_the_whole_session_and_no_match_says_why() {
+fn words_match_in_any_form_and_a_missing_match_is_explained() {
     let world = World::new();
     let talk = Claude::session(id(1)).in_dir(world.dir("app")).title("Oil the hinge");
     world.add(talk.turn("The gate squeaks", "ok").turn("x", "The relay was rusty."));
@@ -186,7 +186,7 @@ fn words_match_in_any_form_in_the_whole_session_and_no_match_says_why() {
 }
 
 #[test]
-fn every_size_shows_what_would_be_taken_and_how_to_go_on() {
+fn every_size_shows_the_highlighted_session_and_the_keys() {
     let world = two_sessions();
     for (columns, rows) in [(60, 20), (80, 24), (120, 30), (200, 50)] {
         let mut seat = open(&world, columns, rows);
@@ -236,7 +236,7 @@ fn wider_terminals_never_show_less_of_a_title() {
 }
 
 #[test]
-fn arrows_move_and_a_smaller_terminal_still_takes_what_is_highlighted() {
+fn arrows_work_after_the_terminal_shrinks() {
     let world = two_sessions();
     let mut seat = shell(&world, "resume --print");
     seat.shows("> claude  Fix the parser");
@@ -264,7 +264,7 @@ fn arrows_move_and_a_smaller_terminal_still_takes_what_is_highlighted() {
 }
 
 #[test]
-fn who_leaves_launches_nothing() {
+fn leaving_the_picker_launches_nothing() {
     for key in ["\x1b", "\x03"] {
         let world = two_sessions();
         let mut seat = shell(&world, "resume");
@@ -276,7 +276,7 @@ fn who_leaves_launches_nothing() {
 }
 
 #[test]
-fn a_picker_that_is_told_to_end_leaves_the_terminal_as_it_was() {
+fn a_signal_ends_the_picker_and_restores_the_terminal() {
     for (sent, expected) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131)] {
         let world = two_sessions();
         let mut seat = shell(&world, "resume");
@@ -291,7 +291,7 @@ fn a_picker_that_is_told_to_end_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn filters_decide_what_can_be_picked() {
+fn filters_limit_the_picker() {
     let world = two_sessions();
     world.add(Amplifier::session(id(3)).in_dir(world.dir("docs")).turn("Name the thing", "Named."));
     let mut seat = shell(&world, "resume --agent amplifier");
@@ -303,7 +303,7 @@ fn filters_decide_what_can_be_picked() {
 }
 
 #[test]
-fn without_a_terminal_or_on_one_that_shows_no_list_a_session_must_be_named() {
+fn without_a_capable_terminal_a_session_must_be_named() {
     let world = two_sessions();
     world.rejoin(["resume"]).code(2).stdout_eq("").stderr_eq(snapbox::str![[r#"
 error: no SESSION was given, and there is no terminal to pick one from
@@ -329,7 +329,7 @@ fn a_pasted_newline_is_text() {
     seat.shows("> write");
     seat.types("\x15");
     seat.shows("2 of 2 sessions");
-    // A terminal that does not say so sends it like keys.
+    // A terminal without bracketed paste sends pasted text like keys.
     seat.types("write\rthe docs");
     seat.shows("> write the docs");
     leaves(seat, "\x1b", 130);
@@ -342,7 +342,7 @@ fn ten_thousand_random_bytes_do_nothing() {
     let before = picture_of_stores(&world.home());
     let mut seat = open(&world, 80, 24);
     seat.shows("2 of 2 sessions");
-    // Enter, what the footer has, and what leaves.
+    // Enter, the keys of the footer, and those that leave.
     let keys = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x12, 0x03, 0x1b];
     let mut number = 1_u32;
     let mut bytes = Vec::new();
@@ -351,7 +351,7 @@ fn ten_thousand_random_bytes_do_nothing() {
         let byte = number.to_be_bytes()[0];
         match byte {
             byte if !keys.contains(&byte) => bytes.push(byte),
-            // Sequences of keys that the picker has no use for, and what a mouse sends.
+            // Key sequences that the picker ignores, and those of a mouse.
             0x1b => bytes.extend_from_slice(b"\x1b[<0;10;20M"),
             0x03 => bytes.extend_from_slice(b"\x1b[24;5~"),
             _ => {}
@@ -407,7 +407,7 @@ fn the_command_is_copied_through_the_terminal() {
 }
 
 #[test]
-fn a_pager_shows_a_session_whole_and_the_picker_goes_on() {
+fn the_picker_continues_after_a_pager() {
     let world = two_sessions();
     let shown = world.root().join("shown");
     world.install("look", &format!("cat > '{}'", shown.display()));
@@ -416,7 +416,7 @@ fn a_pager_shows_a_session_whole_and_the_picker_goes_on() {
     let mut seat = Seat::run(&command, 80, 24);
     seat.shows("2 of 2 sessions");
     seat.types("docs\x0f");
-    // The screen is taken anew.
+    // The screen is entered again.
     seat.sees("\x1b[?1049l");
     seat.sees("\x1b[?1049h");
     seat.shows("> docs");
@@ -452,7 +452,7 @@ fn a_deletion_is_asked_for_by_name_and_can_be_undone() {
 }
 
 #[test]
-fn what_is_pinned_says_so_and_is_not_deleted() {
+fn a_pinned_session_is_marked_and_not_deleted() {
     let world = two_sessions();
     let mut seat = open(&world, 100, 24);
     seat.shows("2 of 2 sessions");
@@ -489,7 +489,7 @@ fn marks_orders_and_groups_are_a_key_each() {
 }
 
 #[test]
-fn a_session_that_is_not_resumed_says_why_and_enter_offers_what_can_be_done() {
+fn a_refused_resume_shows_the_reason_and_offers_actions() {
     let world = two_sessions();
     let gone = world.dir("repo/gone");
     std::fs::create_dir(world.dir("repo").join(".git")).expect("a directory");
@@ -566,7 +566,7 @@ fn a_picker_for_another_agent_starts_that_one() {
 }
 
 #[test]
-fn a_message_on_another_branch_says_so_in_its_row_and_in_the_preview() {
+fn a_message_on_another_branch_is_marked() {
     let world = two_sessions();
     let talk = Claude::session(id(3)).in_dir(world.dir("parser")).chained().title("Walk");
     let talk = talk.turn("start", "Started.").turn("the lantern went out", "Light it.").back_to(2);
@@ -618,7 +618,7 @@ fn words_that_match_several_sessions_open_the_picker_with_them() {
     seat.types("\r");
     assert_eq!(seat.ends().0, Some(0));
     assert_eq!(world.launched().expect("a launch").argv[2], id(17));
-    // What is picked for another verb is not resumed.
+    // A session picked for another command is not resumed.
     let mut seat = shell(&world, "show table");
     seat.shows("\n30 of 61 sessions");
     assert!(seat.shows("enter show").contains("> table"));
@@ -630,7 +630,7 @@ fn words_that_match_several_sessions_open_the_picker_with_them() {
 }
 
 #[test]
-fn what_a_search_finds_is_picked_where_it_was_said() {
+fn search_pick_shows_the_matching_message() {
     let world = many_sessions();
     let talk =
         Claude::session(id(2)).in_dir(world.dir("site")).turn("Paint the gate", "The hinge was rusty, so I oiled it.");
@@ -654,7 +654,7 @@ fn what_a_search_finds_is_picked_where_it_was_said() {
 }
 
 #[test]
-fn without_a_command_a_terminal_shows_the_picker_and_a_pipe_gets_help() {
+fn no_command_means_the_picker_or_help_in_a_pipe() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("the relay", "ok"));
     let help = world.rejoin([""; 0]).code(0).stderr_eq("").stdout();

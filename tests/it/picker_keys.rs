@@ -1,4 +1,4 @@
-//! The picker at terminals of every size, key by key: what the footer and the page of keys name does what is said of it.
+//! The picker at terminals of every size, key by key: all keys of the footer and the page of keys work as described.
 
 use std::io::Read as _;
 
@@ -30,12 +30,12 @@ fn found(screen: &vt100::Screen, row: u16) -> String {
 }
 
 #[test]
-fn at_every_width_words_are_found_and_every_key_of_the_footer_acts() {
+fn footer_keys_and_search_work_at_every_width() {
     for size @ (columns, rows) in SIZES {
         let world = many_sessions();
         let before = picture_of_stores(&world.home());
         let mut seat = open(&world, size);
-        // Typing, and what it finds.
+        // Typing, and its matches.
         seat.types("bskt");
         let screen =
             seat.shows_what(|screen| screen.contains("\n1 of 61 sessions") && !screen.contains("Look at page"));
@@ -50,7 +50,7 @@ fn at_every_width_words_are_found_and_every_key_of_the_footer_acts() {
         });
         seat.resize(columns, rows);
         seat.shows("^X delete");
-        // What is pasted is text, whatever keys are in it.
+        // Pasted bytes are text, even if they contain keys.
         seat.types("\x15");
         seat.shows("\n61 of 61 sessions");
         seat.types("\x1b[200~basket\r\n\x18y\x19\x14\x1b[201~");
@@ -126,7 +126,7 @@ fn on_a_screen_of_two_short_lines_the_same_keys_do_the_same() {
         seat.types(keys);
         seat.shows(shown);
     }
-    // What it says is seen when there is room again.
+    // The message is visible when there is room again.
     for said in ["1 session pinned.", "1 session unpinned."] {
         seat.types("\x14");
         seat.resize(80, 24);
@@ -178,7 +178,7 @@ fn long_talk() -> World {
 }
 
 #[test]
-fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
+fn every_documented_key_works() {
     let world = long_talk();
     world.install("look", "cat > /dev/null");
     let mut seat = shell_at(&world, &[("PAGER", "look")], "resume", (100, 40));
@@ -219,7 +219,8 @@ fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
         "esc ^C",
     ];
     assert_eq!(keys, expected.map(|key| &key[..key.len().min(24)]), "a new key needs a line below");
-    // What acts is pressed at every width above; here is the rest. Each line: the keys, and what is shown then.
+    // Keys that act are pressed at every width above; these are the others. Each line: the keys, and the expected
+    // screen.
     for (keys, shown) in [
         ("?", "> claude     A long talk"),
         ("\x1bOP", "ACT"),
@@ -239,7 +240,7 @@ fn every_key_of_the_page_of_keys_does_what_is_said_of_it() {
         ("\x1b[<64;9;9M", "> claude     A long"),
         ("\x1b[<64;9;30M\x1b[<64;9;30M\x1b[<64;9;30M\x1b[<64;9;30M", "assistant: answer 26\n"),
         ("\x1b[<65;9;30M\x1b[<65;9;30M\x1b[<65;9;30M\x1b[<65;9;30M", "assistant: answer 30"),
-        // Scroll the preview, and draw anew.
+        // Scroll the preview, and redraw.
         ("\x1b[1;2A\x1b[1;2A\x1b[1;3A\x1b[1;3A", "assistant: answer 26\n"),
         ("\x1b[1;2B\x1b[1;2B\x1b[1;3B\x1b[1;3B", "assistant: answer 30"),
         ("\x0c", "assistant: answer 30"),

@@ -1,4 +1,4 @@
-//! What a tree of files is, so that a test can tell whether anything in it changed.
+//! A picture of a tree of files, so that a test can detect any change in it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Each path with mode, modification time and contents.
 pub(crate) type Picture = BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)>;
 
-/// Looks at everything below a directory, and at the directory itself; paths are relative to it.
+/// Takes a picture of everything below a directory, and of the directory itself; paths are relative to it.
 pub(crate) fn picture(root: &Path) -> Picture {
     let look = |path: &Path| {
         let metadata = path.symlink_metadata().expect("metadata");
@@ -27,14 +27,14 @@ pub(crate) fn picture(root: &Path) -> Picture {
         .collect()
 }
 
-/// Looks at a home, but not at what this program itself keeps there.
+/// Takes a picture of a home without rejoin's own files.
 pub(crate) fn picture_of_stores(home: &Path) -> Picture {
     let mut picture = picture(home);
     picture.retain(|path, _| !path.as_os_str().is_empty() && !path.starts_with(".local"));
     picture
 }
 
-/// Says how two pictures differ, a line each.
+/// Returns the differences between two pictures, one per line.
 pub(crate) fn differences(before: &Picture, after: &Picture) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, was) in before {

@@ -1,4 +1,4 @@
-//! The pictures of the documentation: what the program puts on a terminal, as SVG. `SNAPSHOTS=overwrite` draws them anew.
+//! The pictures of the documentation: the program's screen as SVG. `SNAPSHOTS=overwrite` redraws them.
 
 use std::fmt::Write as _;
 use std::num::NonZeroU16;
@@ -19,7 +19,7 @@ struct Size {
     rows: u16,
 }
 
-/// Colours that read well on a dark ground, which the pictures bring along for pages of either kind.
+/// Colours that are readable on a dark ground, which the pictures include for light and dark pages.
 const PALETTE: Palette = Palette([
     RgbColor(0x1c, 0x21, 0x28),
     RgbColor(0xf4, 0x70, 0x67),
@@ -39,8 +39,8 @@ const PALETTE: Palette = Palette([
     RgbColor(0xff, 0xff, 0xff),
 ]);
 
-/// Characters with placeholders while a picture is drawn, and their escapes; without them the drawing counts an escape as
-/// several characters of the background.
+/// Characters with placeholders while a picture is drawn, and their escapes; without these, the drawing counts an
+/// escape as several characters of the background.
 const ESCAPED: [(char, &str, &str); 3] =
     [('&', "\u{e000}", "&amp;"), ('<', "\u{e001}", "&lt;"), ('>', "\u{e002}", "&gt;")];
 
@@ -51,7 +51,7 @@ fn at_terminal(world: &World, size: Size, args: &[&str]) -> Seat {
     Seat::run(&command, size.columns, size.rows)
 }
 
-/// Draws what a terminal of that size shows after all that it was sent.
+/// Draws the screen of a terminal of that size after all its input.
 fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
     let [rows, columns] = [size.rows, size.columns].map(|count| NonZeroU16::new(count).expect("a size"));
     let mut terminal = vt100::Parser::new(rows, columns, 0);
@@ -66,7 +66,7 @@ fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
     scalable(&svg).replace("opacity: 0.4;", "fill-opacity: 0.6;")
 }
 
-/// Holds a picture that is checked in against the one that was drawn.
+/// Compares a checked-in picture with the drawn one.
 #[track_caller]
 fn assert_picture(name: &str, picture: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -86,7 +86,7 @@ fn assert_only_highlight(screen: &vt100::Screen) {
     }
 }
 
-/// Gives a picture a view box, without which a page that is narrower cuts it off.
+/// Adds a view box to a picture, without which a narrower page cuts it off.
 fn scalable(svg: &str) -> String {
     let number = |name: &str| {
         let (_, rest) = svg.split_once(&format!("{name}=\"")).expect("a size");
@@ -130,7 +130,7 @@ fn row_in_colours(screen: &vt100::Screen, row: u16) -> String {
 }
 
 #[test]
-fn the_picture_of_the_list_is_what_it_prints() {
+fn the_picture_of_the_list_matches_its_output() {
     let world = sample_home();
     let size = Size { columns: 110, rows: 30 };
     let (status, sent) = at_terminal(&world, size, &["list"]).ends();
@@ -139,7 +139,7 @@ fn the_picture_of_the_list_is_what_it_prints() {
 }
 
 #[test]
-fn the_picture_of_the_statistics_is_what_it_prints() {
+fn the_picture_of_the_statistics_matches_its_output() {
     let world = sample_home();
     let size = Size { columns: 90, rows: 40 };
     let (status, sent) = at_terminal(&world, size, &["stats"]).ends();
@@ -147,9 +147,9 @@ fn the_picture_of_the_statistics_is_what_it_prints() {
     assert_picture("docs/pictures/stats.svg", &picture(&world, size, "$ rejoin stats\n", &sent));
 }
 
-/// Screens of terminals of many widths, which are held against what is drawn of them.
+/// Compares screens of many widths with stored ones.
 #[test]
-fn the_screens_of_every_width_are_what_they_were() {
+fn screens_of_every_width_are_unchanged() {
     let world = sample_home();
     let grouped: &[&str] = &["list", "--group", "project", "--wide"];
     let screens: [(&str, &[&str], u16, Option<&str>); 9] = [
@@ -179,8 +179,9 @@ fn the_screens_of_every_width_are_what_they_were() {
     }
 }
 
-/// Opens the picker in the sample home, presses keys, and holds a picture against the screen that has these texts then. The
-/// picker draws what it reads in the background as it comes, so a screen counts when it stays, or when it is the one expected.
+/// Opens the picker in the sample home, presses keys, and compares a picture with the screen that then has these texts.
+/// The picker draws background results as they arrive, so a screen counts if it is stable, or if it is the expected
+/// one.
 #[track_caller]
 fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
     let world = sample_home();
@@ -197,7 +198,7 @@ fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
 }
 
 #[test]
-fn the_pictures_of_the_picker_are_what_it_shows() {
+fn the_pictures_of_the_picker_match_its_screens() {
     let back = "It is back and the queue is empty again.";
     let queue = &["> cron", "1 of 15 sessions", back];
     let draw = |name: &str, size, keys, texts: &[&str]| {
@@ -216,9 +217,9 @@ fn the_pictures_of_the_picker_are_what_it_shows() {
     draw("picker-keys", Size { columns: 90, rows: 36 }, "?", &["LOOK"]);
 }
 
-/// What the picker shows at terminals of many widths.
+/// The screens of the picker at terminals of many widths.
 #[test]
-fn the_screens_of_the_picker_are_what_they_were_at_every_width() {
+fn picker_screens_of_every_width_are_unchanged() {
     let screens: [(&str, &str, &[&str]); 6] = [
         ("list", "", &["15 of 15 sessions", "assistant:"]),
         ("found", "cron", &["> cron", "1 of 15 sessions", "queue is empty"]),

@@ -1,4 +1,4 @@
-//! Scripts: what they read is complete, and a reader that leaves early is no trouble.
+//! Scripts: their input is complete, and a reader may leave early.
 
 use std::io::Read as _;
 use std::process::Stdio;
@@ -97,7 +97,7 @@ fn a_home_that_is_a_file_is_a_clear_error() {
 }
 
 #[test]
-fn every_wrong_use_is_status_two_and_says_what_was_wrong() {
+fn wrong_usage_exits_with_status_two_and_a_reason() {
     let world = World::new();
     for (args, word) in [
         (&["list", "--agent", "nobody"][..], "nobody"),
@@ -119,7 +119,7 @@ fn every_wrong_use_is_status_two_and_says_what_was_wrong() {
 }
 
 #[test]
-fn the_exit_codes_are_documented_where_users_look() {
+fn the_exit_codes_are_documented() {
     let world = World::new();
     world.rejoin(["help", "exit-codes"]).code(0).stdout_eq(snapbox::str![[r#"
 The exit status of rejoin tells a script what happened:
@@ -150,7 +150,7 @@ With --wait, an agent that a signal killed gives 128 and the signal's number.
 }
 
 #[test]
-fn a_reader_that_leaves_a_long_conversation_in_json_is_a_quiet_success() {
+fn a_closed_pipe_in_a_long_json_answer_is_a_quiet_success() {
     let world = World::new();
     world.add((0..3000).fold(Claude::session(id(1)), |session, _| session.turn("why?", &"because ".repeat(10))));
     leaves_early(&world, &["show", "latest", "--transcript", "--json"]);

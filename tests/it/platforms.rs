@@ -1,4 +1,4 @@
-//! What holds where the system tells less of its processes, or tells names apart less, than the usual Linux machine.
+//! Tests for systems with less information about processes, or fewer distinct file names, than the usual Linux machine.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::contract::{Liveness, Session};
 use crate::fixtures::{Claude, Codex, age_tree, claude_slug, id, put};
 use crate::world::{Answer, World, start_of};
 
-/// Runs the program where nothing is mounted at `/proc`; its process ids are the usual ones.
+/// Runs the program with nothing mounted at `/proc`; process ids are the usual ones.
 fn without_proc(world: &World, args: &[&str]) -> Answer {
     let empty = world.dir("empty");
     let script = "mount --bind \"$0\" /proc && exec \"$@\"";
@@ -38,7 +38,7 @@ fn liveness(answer: Answer) -> Vec<(String, Liveness)> {
 }
 
 #[test]
-fn without_proc_what_may_be_in_use_is_never_idle() {
+fn without_proc_a_session_in_use_is_never_idle() {
     let world = World::with_agents();
     if !can_hide_proc(&world) {
         return;
@@ -54,7 +54,7 @@ fn without_proc_what_may_be_in_use_is_never_idle() {
     };
     let pid = std::process::id();
     register(1, pid, &start_of(pid));
-    // No process has this id, whatever the system tells.
+    // No process has this id on any system.
     register(2, 4_000_000_000, "7");
     let lock = world.home().join(format!(".codex/thread-writer-locks/{}.lock", id(4)));
     put(&lock, "");
@@ -78,13 +78,13 @@ fn without_proc_what_may_be_in_use_is_never_idle() {
     }
     assert!(!is_doubted(2) && !is_doubted(3));
 
-    // An older Codex takes no lock; only the table of open files tells.
+    // An older Codex takes no lock; only the table of open files shows it.
     lock.unlock().expect("no lock");
     let rollout = world.add(Codex::session(id(5)).in_old_words().in_dir(&app).turn("x", "y"));
     assert!(is_doubted(5), "nothing rules it out");
     assert!(!warns(world.rejoin(["resume", &id(5), "--print"])));
 
-    // What some process may have open is not removed.
+    // A file that some process may have open is not removed.
     age_tree(&world.home());
     let cleanup = ["cleanup", "--older-than", "1d", "--dry-run", "--json"];
     let removed = |answer: Answer| answer.code_is_one_of(&[0, 7]).json::<Cleanup>().planned;
@@ -93,17 +93,17 @@ fn without_proc_what_may_be_in_use_is_never_idle() {
     assert!(rollout.exists());
 }
 
-/// What must hold on a disk like a Mac's too: whatever names files, moves them, or goes by where they are.
+/// Tests that must also pass on a disk like a Mac's: those that name files, move them, or depend on their paths.
 #[cfg(target_os = "linux")]
 const ON_A_MAC: [&str; 6] =
-    ["platforms::", "undo::undo_brings", "undo::the_trash", "undo::what_was_changed", "delete::", "kimi::"];
+    ["platforms::", "undo::undo_brings", "undo::the_trash", "undo::a_file_changed", "delete::", "kimi::"];
 
-/// Runs tests with their homes, stores, state and trash on such a disk, in a mount namespace of its own.
+/// Runs tests with their homes, stores, state and trash on such a disk, in a separate mount namespace.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what was run, or that nothing was")]
-fn what_moves_files_does_it_on_a_disk_like_a_macs_too() {
-    const THIS: &str = "platforms::what_moves_files_does_it_on_a_disk_like_a_macs_too";
+fn moving_files_works_on_a_disk_like_a_macs() {
+    const THIS: &str = "platforms::moving_files_works_on_a_disk_like_a_macs";
     const VOLUME: &str = "REJOIN_MAC_DISK";
     let program = std::env::current_exe().expect("this program");
     let Some(volume) = std::env::var_os(VOLUME) else {
@@ -127,8 +127,8 @@ fn what_moves_files_does_it_on_a_disk_like_a_macs_too() {
     }
     let output = Command::new(program)
         .args(ON_A_MAC)
-        // A disk made of messages to another process says nothing of how time grows.
-        .args(["--skip", THIS, "--skip", "in_time_that_grows"])
+        // Times on a disk that exchanges messages with another process do not show linear growth.
+        .args(["--skip", THIS, "--skip", "time_grows_linearly"])
         .env("TMPDIR", &volume)
         .env_remove(VOLUME)
         .output()
@@ -139,7 +139,7 @@ fn what_moves_files_does_it_on_a_disk_like_a_macs_too() {
     assert!(output.status.success());
 }
 
-/// Returns whether the disk that the tests work on takes capitals for small letters, and accents as one however written.
+/// Returns whether the disk of the tests ignores the case of names, and the form of accents.
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn is_mac_disk() -> bool {
     let dir = tempfile::tempdir().expect("a directory");
@@ -172,7 +172,7 @@ fn one_directory_in_capitals_and_in_small_letters_is_one() {
     let found = sessions_in(&world, &app);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(sessions_in(&world, &root.join("OTHER")).len(), 1);
-    // The client may have noted it as it was typed, and filed it as it is called on disk.
+    // The client may have recorded the typed path, and filed it under the name on disk.
     world.add(Claude::session(id(4)).in_dir(&spelled).filed_under(claude_slug(&app)).turn("x", "y"));
     assert!(world.rejoin(["resume", &id(4), "--json"]).plan().refusals.is_empty());
 }
@@ -180,7 +180,7 @@ fn one_directory_in_capitals_and_in_small_letters_is_one() {
 #[test]
 fn a_project_is_named_after_composed_accents() {
     let world = World::with_agents();
-    // A directory as the Finder, unzip or git may have made it: the accent is a letter of its own.
+    // A directory as the Finder, unzip or git may have made it: the accent is a separate letter.
     let apart = world.dir("cafe\u{301}");
     let composed = world.root().join("caf\u{e9}");
     world.add(Claude::session(id(1)).in_dir(&apart).filed_under(claude_slug(&composed)).turn("x", "y"));
@@ -190,7 +190,7 @@ fn a_project_is_named_after_composed_accents() {
     let cwd = world.launched().expect("a launch").cwd;
     assert_eq!(cwd, apart.canonicalize().expect("a path"));
     assert_eq!(sessions_in(&world, &apart).len(), 1);
-    // Where the file system tells the two apart, they are two directories.
+    // If the file system distinguishes the two, they are two directories.
     let both = composed.exists();
     assert_eq!(sessions_in(&world, &composed).len(), usize::from(both));
 }
@@ -215,13 +215,13 @@ fn a_project_named_after_decomposed_accents_is_filed_right() {
 #[test]
 fn a_directory_is_found_through_a_link_above_it() {
     let world = World::with_agents();
-    // As /tmp and /var lead to /private on a Mac: agents note what the system calls it.
+    // As /tmp and /var lead to /private on a Mac: agents record the system's path.
     let real = world.dir("private/tmp/app");
     std::os::unix::fs::symlink(world.root().join("private/tmp"), world.root().join("tmp")).expect("a link");
     let typed = world.root().join("tmp/app");
     world.add(Claude::session(id(1)).in_dir(&real).turn("x", "y"));
     assert_eq!(sessions_in(&world, &typed).len(), 1);
-    // What noted the link is filed under what the link leads to.
+    // A session that recorded the link is filed under the target of the link.
     world.add(Claude::session(id(2)).in_dir(&typed).filed_under(claude_slug(&real)).turn("x", "y"));
     let plan = world.rejoin(["resume", &id(2), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{plan:?}");

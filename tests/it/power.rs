@@ -1,5 +1,6 @@
-//! What reaches the disk before what, so that a loss of power at any moment leaves a change as it was: `strace` tells in
-//! which order the real program writes, names and syncs. The explorer has the same rules on a disk in memory.
+//! The order in which data reaches the disk, so that a loss of power at any moment leaves a change consistent: `strace`
+//! shows the order in which the real program writes, renames and syncs. The explorer has the same rules on a disk in
+//! memory.
 
 use std::path::Path;
 
@@ -16,18 +17,18 @@ struct Call {
 }
 
 impl Call {
-    /// Returns whether it syncs what has this end of a path.
+    /// Returns whether the call syncs a path with this end.
     fn syncs(&self, end: &str) -> bool {
         self.name == "fsync" && self.arguments.contains(&format!("{end}>"))
     }
 
-    /// Returns whether it gives something another name, or takes one.
+    /// Returns whether the call renames or removes a name.
     fn renames(&self) -> bool {
         self.name.starts_with("rename") || self.name.starts_with("link")
     }
 }
 
-/// A world with a session that has files beside it and below, and one that lacks its record.
+/// A world with a session that has files next to it and below, and one that lacks its record.
 fn world() -> World {
     let world = World::new();
     let app = world.dir("app");
@@ -40,7 +41,7 @@ fn world() -> World {
     world
 }
 
-/// Runs the program and returns the calls that it made.
+/// Runs the program and returns its system calls.
 fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
     let calls = "trace=fsync,renameat2,renameat,rename,linkat,link,unlinkat,unlink,rmdir,write";
     let call = world.from(world.root());
@@ -58,7 +59,7 @@ fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
     parsed.collect()
 }
 
-/// Returns where the first such call is, at or after a place.
+/// Returns the index of the first such call, from an index on.
 #[track_caller]
 fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool) -> usize {
     let found = calls.iter().skip(from).position(is_it);
@@ -66,7 +67,7 @@ fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool)
 }
 
 #[test]
-fn the_plan_is_on_the_disk_before_the_first_change_and_what_went_before_it_is_said() {
+fn the_plan_is_synced_before_the_first_change() {
     if !has_strace() {
         return;
     }
@@ -91,7 +92,7 @@ fn the_plan_is_on_the_disk_before_the_first_change_and_what_went_before_it_is_sa
 }
 
 #[test]
-fn what_explains_a_new_file_is_on_the_disk_before_it_gets_its_name() {
+fn the_record_of_a_new_file_is_synced_before_its_rename() {
     if !has_strace() {
         return;
     }
@@ -106,11 +107,11 @@ fn what_explains_a_new_file_is_on_the_disk_before_it_gets_its_name() {
 }
 
 #[test]
-fn a_copy_on_another_file_system_is_on_the_disk_with_its_directories_before_the_original_goes() {
+fn a_copy_across_file_systems_is_synced_before_the_removal() {
     let Some(elsewhere) = other_file_system().filter(|_| has_strace()) else { return };
     let world = world();
     let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
-    // What is removed only from then on is the original, deepest first.
+    // Only the original is removed from then on, deepest first.
     let removes = |call: &Call| ["unlinkat", "unlink", "rmdir"].contains(&&*call.name);
     let gone = first(&calls, 0, "a removal", |call| {
         removes(call) && call.arguments.contains("tool-results") && !call.arguments.contains("/rejoin/trash/")
@@ -122,12 +123,12 @@ fn a_copy_on_another_file_system_is_on_the_disk_with_its_directories_before_the_
     }
 }
 
-/// What is put in its place: where it was made, and where it lies from then on.
+/// Returns the temporary path of a file that is renamed, and its final path.
 fn placed(call: &Call) -> Option<[String; 2]> {
     if !call.renames() {
         return None;
     }
-    // A handle stands before each name that is none from the root on.
+    // A handle precedes each name that does not begin at the root.
     let pieces: Vec<&str> = call.arguments.split('"').collect();
     let path = |at: usize| {
         let (before, name) = (pieces.get(at - 1)?, pieces.get(at)?);
@@ -138,7 +139,7 @@ fn placed(call: &Call) -> Option<[String; 2]> {
 }
 
 #[test]
-fn what_is_written_is_on_the_disk_before_it_gets_its_name_and_the_name_before_the_verb_ends() {
+fn a_written_file_is_synced_before_and_after_its_rename() {
     if !has_strace() {
         return;
     }

@@ -1,4 +1,4 @@
-//! What must hold for every directory, however odd its name.
+//! Properties that hold for every directory, with any name.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::fixtures::{Amplifier, Claude, id, put};
 use crate::world::World;
 
-/// Each case runs real processes, so there are few; the parts are chosen so that every trap is met often.
+/// Each case runs real processes, so there are few; the parts are chosen so that every trap occurs often.
 fn cases(count: u32) -> TestRunner {
     TestRunner::new(Config { cases: count, failure_persistence: None, ..Config::default() })
 }
@@ -30,13 +30,13 @@ fn path() -> impl Strategy<Value = String> {
     prop::collection::vec(name(), 1..4).prop_map(|names| names.join("/"))
 }
 
-/// Returns whether a file system takes the project's name.
+/// Returns whether a file system accepts the project's name.
 fn fits(dir: &Path) -> bool {
     dir.as_os_str().len() < 250
 }
 
 #[test]
-fn a_session_is_listed_with_exactly_the_directory_that_it_records() {
+fn list_shows_exactly_the_recorded_directory() {
     let outcome = cases(24).run(&prop::collection::vec(path(), 4), |paths| {
         let world = World::new();
         let dirs: Vec<String> = paths.iter().map(|path| format!("/no/such/{path}")).collect();
@@ -61,7 +61,7 @@ fn a_session_is_listed_with_exactly_the_directory_that_it_records() {
 }
 
 #[test]
-fn what_is_printed_leads_a_shell_into_the_directory() {
+fn the_printed_command_enters_the_directory_in_a_shell() {
     let outcome = cases(24).run(&path(), |path| {
         let world = World::with_agents();
         let dir = world.dir(&path);
@@ -200,7 +200,7 @@ fn transcript(lines: &[Line], is_torn: bool) -> String {
 }
 
 #[test]
-fn branches_rewinds_and_briefings_change_no_byte_of_the_original() {
+fn branches_rewinds_and_briefings_leave_the_original_unchanged() {
     let cases_of = (prop::collection::vec(line(), 0..24), any::<bool>(), 0..12_usize, 1..4_usize);
     let outcome = cases(24).run(&cases_of, |(lines, is_torn, to, branch)| {
         let world = World::with_agents();

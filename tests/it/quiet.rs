@@ -1,4 +1,4 @@
-//! `--quiet`: every verb keeps its answer, and of a change says one line at most.
+//! `--quiet`: every command prints its answer, and at most one line about a change.
 
 use crate::sample_home::{NOW, sample_home};
 use crate::world::{Answer, World};
@@ -8,7 +8,7 @@ fn run(world: &World, args: &[&str]) -> Answer {
 }
 
 #[test]
-fn a_change_says_one_line_at_most_and_nothing_where_nothing_was_done() {
+fn a_quiet_change_prints_at_most_one_line() {
     let world = sample_home();
     let out = world.root().join("out.md");
     let out = out.to_str().expect("a path");
@@ -43,7 +43,7 @@ fn a_change_says_one_line_at_most_and_nothing_where_nothing_was_done() {
 }
 
 #[test]
-fn what_only_looks_keeps_its_answer_and_loses_its_notes() {
+fn a_quiet_read_prints_its_answer_without_notes() {
     let world = sample_home();
     let answers: &[&[&str]] = &[
         &["list"],

@@ -1,4 +1,4 @@
-//! Qwen Code's sessions: directories that share a project, archives, forks, who uses them, how they are resumed.
+//! Qwen Code's sessions: directories with a common project, archives, forks, processes that use them, and resumes.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn texts(world: &World, selector: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_records_say() {
+fn list_reads_the_records_of_a_session() {
     for session in [Qwen::session(id(1)), Qwen::session(id(1)).without_provenance()] {
         let session = session.turn("fix it", "Done.").branch("topic").title("First name").title("Last name");
         let session = listed(session);
@@ -58,7 +58,7 @@ fn directories_that_share_a_project_keep_their_own_sessions() {
         let plan: ResumePlan = world.rejoin(["resume", &id(n), "--json"]).plan();
         assert_eq!((plan.resume.dir.as_deref(), plan.refusals.len()), (dir.to_str(), 0));
     }
-    // One that records no directory could be anybody's.
+    // A session without a directory could belong to any.
     let path = world.add(Qwen::session(id(9)).filed_under(qwen_slug(&dirs[0])).turn("x", "y"));
     let text = std::fs::read_to_string(&path).expect("a session").replace("\"cwd\"", "\"was\"");
     put(&path, text);
@@ -68,7 +68,7 @@ fn directories_that_share_a_project_keep_their_own_sessions() {
 }
 
 #[test]
-fn a_session_whose_directory_does_not_fit_its_project_is_marked() {
+fn a_session_with_a_contradicting_project_is_marked() {
     let world = World::new();
     let (one, two) = (world.dir("one"), world.dir("two"));
     world.add(Qwen::session(id(1)).in_dir(&one).filed_under(qwen_slug(&two)).turn("x", "y"));
@@ -79,7 +79,7 @@ fn a_session_whose_directory_does_not_fit_its_project_is_marked() {
 }
 
 #[test]
-fn what_was_done_in_a_worktree_of_the_client_is_launched_in_its_repository() {
+fn a_session_in_a_client_worktree_starts_in_its_repository() {
     let world = World::new();
     let repository = world.dir("repo");
     let tree = repository.join(".qwen/worktrees/topic");
@@ -91,7 +91,7 @@ fn what_was_done_in_a_worktree_of_the_client_is_launched_in_its_repository() {
 }
 
 #[test]
-fn tools_thoughts_and_what_the_program_notes_are_no_prompts_and_no_replies() {
+fn tools_thoughts_and_notes_are_neither_prompts_nor_replies() {
     let world = World::new();
     let call = json!([{"text": "I will look."}, {"functionCall": {"name": "run", "args": {"command": "ls"}}}]);
     let result =
@@ -125,7 +125,7 @@ fn a_killed_turn_an_error_and_a_torn_line_leave_a_prompt() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_ended_before_the_client_writes_on_in_it() {
+fn a_cut_off_line_is_ended_before_a_resume() {
     let world = World::new();
     let half = r#"{"uuid":"u9","type":"ass"#;
     let path = world.add(Qwen::session(id(1)).in_dir(world.dir("app")).turn("x", "y").followed_by(half));
@@ -159,7 +159,7 @@ fn a_large_transcript_is_known_by_its_ends() {
 }
 
 #[test]
-fn archived_sessions_forks_and_sub_agents_are_told_apart() {
+fn archived_sessions_forks_and_sub_agents_are_distinguished() {
     let world = World::new();
     world.add(Qwen::session(id(1)).turn("x", "y"));
     world.add(Qwen::session(id(2)).archived().turn("x", "y"));
@@ -209,7 +209,7 @@ fn it_is_resumed_by_its_full_id_in_its_own_directory() {
     assert_eq!(plan.resume.argv[3..], ["--prompt=-x"]);
 }
 
-/// What a client with a terminal registers; a sleeping process stands for it.
+/// The registration of a client with a terminal, for a sleeping process.
 fn register(world: &World, session: &str, pid: u32, start: &str, namespace: u64) {
     let registration = json!({
         "schemaVersion": 1, "pid": pid, "procStart": start, "pidNs": namespace, "sessionId": session,
@@ -234,7 +234,7 @@ fn a_registration_counts_only_while_its_very_process_runs() {
     register(&world, &id(1), pid, &start, namespace);
     assert_eq!(liveness(), Liveness::Live);
     assert_eq!(world.rejoin(["resume", &id(1), "--json"]).plan().refusals[0].code, "live");
-    // The id went to another process; the machine was started anew; nobody knows the other container.
+    // The id went to another process; the machine was restarted; the other container is unknown.
     register(&world, &id(1), pid, &format!("{}0", &start), namespace);
     assert_eq!(liveness(), Liveness::Idle);
     register(&world, &id(1), pid, &format!("00000000-{}", &start[9..]), namespace);
@@ -246,7 +246,7 @@ fn a_registration_counts_only_while_its_very_process_runs() {
 }
 
 #[test]
-fn a_runtime_file_says_something_only_where_nothing_is_registered() {
+fn a_runtime_file_counts_only_without_a_registration() {
     let world = World::new();
     let path = world.add(Qwen::session(id(1)).turn("x", "y"));
     let beside = path.with_extension("runtime.json");
@@ -292,7 +292,7 @@ fn each_variable_and_the_settings_lead_to_a_store() {
 }
 
 #[test]
-fn files_that_are_no_sessions_are_not_listed() {
+fn other_files_are_not_listed() {
     let world = World::new();
     let path = world.add(Qwen::session(id(1)).turn("x", "y"));
     let chats = path.parent().expect("a directory");
@@ -304,7 +304,7 @@ fn files_that_are_no_sessions_are_not_listed() {
 }
 
 #[test]
-fn ids_that_the_client_would_take_for_a_title_are_never_handed_over() {
+fn ids_like_a_title_are_never_passed_to_the_client() {
     for odd in ["-".repeat(36), "0".repeat(32), format!("-{}", "a".repeat(35))] {
         let session = listed(Qwen::session(odd.clone()).turn("x", "y"));
         assert!(session.id == odd && !session.resumable && session.resume.is_none(), "{odd}");
@@ -335,7 +335,7 @@ fn no_line_of_any_kind_stops_a_listing() {
         (session.kind, session.first_prompt.as_deref(), session.launch_path()),
         (Kind::Main, Some("one"), Some("/home/ana/app"))
     );
-    // Of the odd ones, the parts that are neither text nor a result could be an image, and a single part is one.
+    // Among the odd ones, the parts that are neither text nor a result could be an image, and a single part is one.
     assert_eq!((session.prompts, session.replies), (Some(3), Some(3)));
     assert!(session.health.contains(&"bad-lines".to_owned()));
     assert!(texts(&world, &id(1)).contains(&"second".to_owned()));
@@ -355,7 +355,7 @@ fn no_line_of_any_kind_stops_a_listing() {
 }
 
 #[test]
-fn a_session_whose_records_went_on_in_another_log_says_so() {
+fn a_session_continued_in_another_log_is_reported() {
     let world = World::new();
     world.add(Qwen::session(id(1)).system("managed_session_header_v1", &json!({})).turn("x", "y"));
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
@@ -363,7 +363,7 @@ fn a_session_whose_records_went_on_in_another_log_says_so() {
 }
 
 #[test]
-fn what_begins_with_a_transcripts_name_belongs_to_it_and_the_rest_to_every_copy() {
+fn files_with_a_transcripts_prefix_belong_to_it() {
     let world = World::new();
     let path = world.add(Qwen::session(id(1)).turn("x", "y"));
     let archived = world.add(Qwen::session(id(1)).archived().turn("x", "y"));

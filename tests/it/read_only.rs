@@ -1,4 +1,4 @@
-//! Verbs that only read leave every byte, mode and time as it was.
+//! Commands that only read leave every byte, mode and time unchanged.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::picture::picture;
 use crate::sample;
 use crate::world::{World, stride};
 
-/// What only reads and is about one session.
+/// Commands that only read and are about one session.
 fn commands_on(session: &str) -> Vec<Vec<&str>> {
     vec![
         vec!["show", session],
@@ -25,7 +25,7 @@ fn commands_on(session: &str) -> Vec<Vec<&str>> {
     ]
 }
 
-/// What only reads and is about all sessions.
+/// Commands that only read and are about all sessions.
 fn commands_on_all() -> Vec<Vec<&'static str>> {
     let in_format = |format| {
         [

@@ -1,4 +1,4 @@
-//! What this program exists for: a session that is resumed from anywhere is resumed where it belongs.
+//! The purpose of rejoin: a session resumed from anywhere starts in its own directory.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn names_in(dir: impl AsRef<Path>) -> Vec<String> {
 }
 
 #[test]
-fn an_amplifier_session_resumed_from_elsewhere_is_launched_where_it_was_created() {
+fn an_amplifier_session_starts_in_its_creation_directory() {
     let world = World::with_agents();
     let [x, y, z] = ["work/x", "work/y", "work/z"].map(|name| world.dir(name));
     let session = world.add(Amplifier::session(id(1)).in_dir(&x).turn("fix the parser", "Done."));
@@ -42,10 +42,10 @@ fn an_amplifier_session_resumed_from_elsewhere_is_launched_where_it_was_created(
 }
 
 #[test]
-fn an_amplifier_session_whose_metadata_was_overwritten_elsewhere_still_goes_home() {
+fn an_amplifier_session_with_changed_metadata_starts_at_home() {
     let world = World::with_agents();
     let [x, y] = ["work/x", "work/y"].map(|name| world.dir(name));
-    // The client wrote Y into metadata.json when something else resumed the session from there.
+    // The client wrote Y into metadata.json when the session was resumed from there.
     world.add(
         Amplifier::session(id(1)).in_dir(&x).session_info(&x).metadata("working_dir", y.to_str().into()).turn("a", "b"),
     );
@@ -53,7 +53,7 @@ fn an_amplifier_session_whose_metadata_was_overwritten_elsewhere_still_goes_home
     assert_eq!(world.launched().expect("a launch").cwd, x);
 }
 
-/// A world with an app whose session Claude Code keeps under the directory that Leo ran in.
+/// A world with an app whose session Claude Code filed under the directory that Leo ran in.
 fn with_app() -> (World, PathBuf, PathBuf) {
     let world = World::with_agents();
     let (app, server) = (world.dir("apps/demo"), world.dir("srv"));
@@ -66,7 +66,7 @@ fn long(session: Claude) -> Claude {
 }
 
 #[test]
-fn a_claude_session_that_a_leo_pointer_names_is_launched_where_claude_keeps_it() {
+fn a_session_named_by_leo_starts_in_the_directory_of_claude() {
     let (world, app, server) = with_app();
     world.add(long(Claude::session(id(1)).in_dir(&server)));
     world.add(Leo::pointer(&app, &id(1)));
@@ -82,7 +82,7 @@ fn a_claude_session_that_a_leo_pointer_names_is_launched_where_claude_keeps_it()
 }
 
 #[test]
-fn the_pointer_file_itself_stands_for_its_app() {
+fn the_pointer_file_selects_the_session_of_its_app() {
     let (world, app, server) = with_app();
     world.add(long(Claude::session(id(1)).in_dir(&server)));
     let pointer = world.add(Leo::pointer(&app, &id(1)));
@@ -93,7 +93,7 @@ fn the_pointer_file_itself_stands_for_its_app() {
 }
 
 #[test]
-fn a_pointer_to_a_lost_session_falls_back_to_the_apps_newest_session_of_some_size() {
+fn a_lost_pointer_falls_back_to_the_apps_newest_session() {
     let (world, app, _) = with_app();
     world.add(long(Claude::session(id(2)).in_dir(&app).at("2026-02-10T10:00:00Z")));
     world.add(long(Claude::session(id(3)).in_dir(&app).at("2026-02-11T10:00:00Z")));
@@ -122,7 +122,7 @@ fn a_pointer_without_an_id_falls_back_too() {
 }
 
 #[test]
-fn an_app_without_any_session_is_not_found_and_starts_afresh_only_when_asked_to() {
+fn an_app_without_sessions_starts_only_with_fresh() {
     let (world, app, _) = with_app();
     world.add(Claude::session(id(4)).in_dir(&app).turn("hi", "no"));
     world.add(Leo::pointer(&app, &id(9)));
@@ -139,7 +139,7 @@ fn an_app_without_any_session_is_not_found_and_starts_afresh_only_when_asked_to(
 }
 
 #[test]
-fn fresh_does_not_start_anew_while_there_is_a_session() {
+fn fresh_resumes_an_existing_session() {
     let (world, app, server) = with_app();
     world.add(long(Claude::session(id(1)).in_dir(&server)));
     world.add(Leo::pointer(&app, &id(1)));

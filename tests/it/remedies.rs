@@ -1,4 +1,4 @@
-//! Every command that the program prints is complete: pasted into a shell at a terminal, it does what is said of it.
+//! Every printed command is complete: pasted into a shell at a terminal, it does what its description says.
 #![expect(clippy::disallowed_macros, reason = "how many there are is worth knowing")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,14 +30,14 @@ const PROGRAMS: [&str; 15] = [
     "vibe",
 ];
 
-/// A home in which something is wrong of every kind that the other fixtures lack.
+/// A home with every kind of problem that the other fixtures lack.
 fn damaged_home() -> World {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(world.root().join("gone/away")).turn("gone", "x"));
     world.add(Claude::session(id(2)).in_dir(&app).turn("torn", "x").torn());
     world.add(Claude::session(id(3)).in_dir(&app).record("mode", &serde_json::json!({"mode": "normal"})));
-    // Two copies that went their own ways, so that a person must choose.
+    // Two copies that diverged, so that the user must choose.
     world.add(Claude::session(id(4)).in_dir(&app).turn("same", "x").turn("one way", "x"));
     world.add(Claude::session(id(4)).in_dir(world.dir("b")).turn("same", "x").turn("another way", "y"));
     world.add(Amplifier::session(id(5)).turn("nowhere", "x"));
@@ -55,7 +55,7 @@ fn one_of_everything() -> World {
     world
 }
 
-/// A home that was worked in: something is in the archive, in the trash, pinned and undone, and the config file says a little.
+/// A home with archived, trashed, pinned and undone sessions, and a few settings in the config file.
 fn used_home() -> World {
     let world = sample_home();
     for args in [
@@ -72,7 +72,7 @@ fn used_home() -> World {
     world
 }
 
-/// Runs every verb that may print a command, and returns what was printed by which.
+/// Runs every command that may print a command, and returns the output of each.
 fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
     let run = |args: &[&str]| (words(args), printed(world, now, args));
     let list = world.with("REJOIN_NOW", now).rejoin(["list", "--all", "--json"]).code(0).sessions();
@@ -125,7 +125,7 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
         let about: [&[&str]; 3] =
             [&["show", id], &["resume", id, "--print"], &["resume", id, "--print", "--prompt", "go on"]];
         texts.extend(about.map(run));
-        // A removal says the same of each session of an agent.
+        // A removal prints equal notes for the sessions of one agent.
         let seen = removed.entry(id.split(':').next().unwrap_or_default()).or_default();
         *seen += 1;
         if *seen <= 2 {
@@ -162,13 +162,13 @@ fn words(args: &[&str]) -> Vec<String> {
     args.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
-/// Runs a verb where nobody can be asked, and returns all that it prints.
+/// Runs a command without a terminal for questions, and returns all its output.
 fn printed<S: AsRef<std::ffi::OsStr>>(world: &World, now: &str, args: &[S]) -> String {
     let answer = world.with("REJOIN_NOW", now).rejoin(args);
     format!("{}\n{}", answer.stdout(), answer.stderr())
 }
 
-/// Finds what is written as a command of this program: between backticks, or in the parentheses that name the rest.
+/// Finds commands of rejoin in a text: between backticks, or in the parentheses that name the rest.
 fn commands_in(text: &str) -> BTreeSet<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     let named = text.split("(rejoin ").skip(1).filter_map(|rest| Some(format!("rejoin {}", rest.split_once(')')?.0)));
@@ -176,13 +176,13 @@ fn commands_in(text: &str) -> BTreeSet<String> {
     quoted.map(str::to_owned).chain(named).filter(own).collect()
 }
 
-/// Returns whether a command makes a directory that is not in the world of the test; then it is only looked at.
+/// Returns whether a command writes outside of the world of the test; then it is not run.
 fn writes_outside(command: &str, world: &World) -> bool {
     let root = world.root().to_str().expect("a path in UTF-8");
     command.strip_prefix("mkdir -p ").is_some_and(|dir| !dir.trim_start_matches(['\'', '"']).starts_with(root))
 }
 
-/// Puts the world back as it was.
+/// Restores the world.
 fn put_back(world: &World, kept: &Path) {
     for entry in std::fs::read_dir(world.root()).expect("a directory") {
         let path = entry.expect("an entry").path();
@@ -195,7 +195,7 @@ fn put_back(world: &World, kept: &Path) {
     copy(kept, world.root());
 }
 
-/// Copies everything in a directory with its times, by which sessions are recognised.
+/// Copies the contents of a directory with their times, by which sessions are recognised.
 fn copy(from: &Path, to: &Path) {
     let copied = std::process::Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status();
     assert!(copied.expect("cp").success());
@@ -221,7 +221,7 @@ fn prepare_removals(world: &World, program: &str, database: &Path) {
 #[cfg(not(feature = "sqlite"))]
 fn prepare_removals(_: &World, _: &str, _: &Path) {}
 
-/// Pastes each command into a shell at a terminal in a world of its own, with a yes to whatever is asked.
+/// Pastes each command into a shell at a terminal in a separate world, and answers every question with yes.
 fn paste_all(world: &World, now: &str) -> usize {
     for program in PROGRAMS {
         let database = world.home().join(format!(".local/share/{program}/{program}.db"));
@@ -235,7 +235,7 @@ fn paste_all(world: &World, now: &str) -> usize {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), link).expect("a link");
     }
     let commands = printed_by_verbs(world, now);
-    // What a person saves and edits first.
+    // A file that the user saves and edits first.
     let moves = world.with("REJOIN_NOW", now).rejoin(["move", "--detect"]).stdout();
     let filled = moves.replace("NEW_DIR", world.dir("elsewhere/new").to_str().expect("a path"));
     put(&world.root().join("elsewhere/moves"), filled.replace("# \"", "\""));
@@ -243,7 +243,7 @@ fn paste_all(world: &World, now: &str) -> usize {
     copy(world.root(), kept.path());
     let mut failed = Vec::new();
     for (command, from) in &commands {
-        // The fingerprint of a plan is that of these very files, and they were put back by copying.
+        // The fingerprint of a plan is that of these files, and they were restored by copying.
         let again = |plan: &str| {
             let printed = commands_in(&printed(world, now, from)).into_iter().find(|command| command.starts_with(plan));
             printed.expect("the same plan")
@@ -257,7 +257,7 @@ fn paste_all(world: &World, now: &str) -> usize {
         let mut seat = Seat::run(&shell, 100, 40);
         seat.types("y\n");
         let (status, said) = seat.ends();
-        // A doctor that looks again finds the rest.
+        // A `doctor` that runs again finds the rest.
         let is_fine = status == Some(0) || (command.contains(" doctor ") && status == Some(4));
         if !is_fine {
             failed.push(format!("{command} ends with {status:?}\nprinted by: {from:?}\n{said}"));
@@ -280,32 +280,32 @@ fn is_reading(command: &str) -> bool {
 }
 
 #[test]
-fn every_command_that_is_printed_of_a_damaged_home_works_when_it_is_pasted() {
+fn every_command_printed_for_a_damaged_home_works() {
     let count = paste_all(&damaged_home(), crate::world::NOW);
     assert!(count >= 55, "{count} commands");
 }
 
 #[test]
-fn every_command_that_is_printed_of_one_of_everything_works_when_it_is_pasted() {
+fn every_command_printed_for_a_home_with_everything_works() {
     let count = paste_all(&one_of_everything(), crate::world::NOW);
     assert!(count >= 80, "{count} commands");
 }
 
 #[test]
-fn every_command_that_is_printed_of_a_home_that_was_worked_in_works_when_it_is_pasted() {
+fn every_command_printed_for_a_used_home_works() {
     let count = paste_all(&used_home(), NOW);
     assert!(count >= 50, "{count} commands");
 }
 
 #[test]
-fn every_command_that_is_printed_of_the_sample_home_works_when_it_is_pasted() {
+fn every_command_printed_for_the_sample_home_works() {
     let count = paste_all(&sample_home(), NOW);
     assert!(count >= 55, "{count} commands");
 }
 
-/// What is typed into the wrong home repairs, moves or deletes other sessions.
+/// A command that is typed in the wrong home repairs, moves or deletes other sessions.
 #[test]
-fn every_command_that_is_printed_of_a_home_that_was_named_names_it_too() {
+fn every_command_printed_for_a_named_home_names_it() {
     let world = damaged_home();
     let named = world.root().join("named");
     copy(&world.home(), &named);

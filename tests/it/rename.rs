@@ -1,4 +1,4 @@
-//! `rename`: where the agent reads its title again, and a refusal with the reason everywhere else.
+//! `rename`: for agents that read a title again, and a refusal with the reason for all others.
 
 use serde_json::Value;
 use snapbox::str;
@@ -13,7 +13,7 @@ fn title(world: &World) -> Option<String> {
 }
 
 #[test]
-fn claude_code_reads_a_record_at_the_end_of_its_transcript_and_undo_takes_it_away() {
+fn rename_appends_a_record_for_claude_and_undo_removes_it() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr").title("before").turn("x", "y"));
     let before = picture_of_stores(&world.home());
@@ -59,7 +59,7 @@ fn kimi_reads_its_state_and_every_other_byte_of_it_stays() {
 }
 
 #[test]
-fn what_its_agent_would_not_show_is_refused_with_the_reason() {
+fn rename_refuses_a_title_that_the_agent_would_not_show() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir("/usr").turn("x", "y"));
     world.add(Codex::session(id(2)).in_dir("/usr").turn("x", "y"));

@@ -1,4 +1,4 @@
-//! Sessions that are restored where their directories have other paths: another home, a container, another machine.
+//! Sessions that are restored with other paths for their directories: another home, a container, another machine.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn dir_of(world: &World) -> PathBuf {
 }
 
 #[test]
-fn a_session_below_another_home_is_restored_below_this_one_for_every_agent_with_files() {
+fn a_session_of_another_home_is_restored_below_this_one() {
     let of_agents: [fn(PathBuf) -> Box<dyn Fixture>; 5] = [
         |dir| Box::new(Claude::session(id(1)).in_dir(dir).turn("look", "ok")),
         |dir| Box::new(Qwen::session(id(1)).in_dir(dir).turn("look", "ok")),
@@ -55,7 +55,7 @@ fn a_session_below_another_home_is_restored_below_this_one_for_every_agent_with_
 }
 
 #[test]
-fn a_directory_of_a_container_is_mapped_to_the_one_that_is_named() {
+fn a_directory_of_a_container_is_mapped_to_the_named_one() {
     let world = World::new();
     let volume = archived_in(&world, &world.home(), &|| {
         Box::new(Claude::session(id(1)).in_dir("/workspace/app").turn("look", "ok"))

@@ -1,4 +1,4 @@
-//! `resume`: which directory, which command line, which environment, and when it refuses.
+//! `resume`: the directory, the command line, the environment, and the refusals.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
     world.rejoin(["resume", "--json"].iter().chain(args)).plan()
 }
 
-/// Evaluates what `--print` says with a shell.
+/// Evaluates the output of `--print` with a shell.
 fn in_a_shell(world: &World, session: &str) -> (Launch, Answer) {
     let line = world.rejoin(["resume", session, "--print"]).code(0).stdout();
     let line = line.strip_suffix('\n').expect("a line");
@@ -42,9 +42,9 @@ fn the_sources_of_an_amplifier_directory_have_their_order() {
     world.add(stray(1).session_info(&app));
     // metadata.json counts while it encodes to the project.
     world.add(Amplifier::session(id(2)).in_dir(&app).turn("x", "y"));
-    // The event log speaks where metadata.json does not count.
+    // The event log counts if metadata.json does not.
     world.add(stray(3).file("events.jsonl", event(&app)));
-    // A pointer of a server speaks where neither does.
+    // A pointer of a server counts if neither does.
     world.add(stray(4).file("events.jsonl", event(&other)));
     put(
         &world.home().join(".amplifier/server/slack-sessions.json"),
@@ -65,7 +65,7 @@ fn the_sources_of_an_amplifier_directory_have_their_order() {
 }
 
 #[test]
-fn the_callers_directory_counts_only_if_it_encodes_to_the_project() {
+fn the_callers_directory_counts_only_for_its_own_project() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).events_only().turn("x", ""));
@@ -82,11 +82,11 @@ fn the_callers_directory_counts_only_if_it_encodes_to_the_project() {
 }
 
 #[test]
-fn a_backfill_that_fails_is_a_warning_and_the_resume_goes_on() {
+fn a_failed_backfill_is_a_warning_and_does_not_stop_a_resume() {
     let world = World::with_agents();
     let app = world.dir("app");
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
-    // Nothing can be written where a directory stands, whoever one is.
+    // A file cannot be written in the place of a directory, not even by root.
     std::fs::create_dir(session.join("session-info.json")).expect("a directory");
     let answer = world.rejoin(["resume", &id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
@@ -111,7 +111,7 @@ fn print_and_json_run_nothing_and_write_nothing() {
 }
 
 #[test]
-fn what_is_printed_is_quoted_for_a_shell() {
+fn the_printed_command_is_quoted_for_a_shell() {
     for name in [
         "with space",
         "it's \"q\"",
@@ -144,7 +144,7 @@ fn what_is_printed_is_quoted_for_a_shell() {
 }
 
 #[test]
-fn ids_that_a_shell_or_an_agent_could_take_for_something_else_are_harmless() {
+fn ids_like_shell_code_or_options_are_harmless() {
     let world = World::with_agents();
     let app = world.dir("app");
     for odd in ["$(touch x)", "a;touch x", "--help", "-h", "two\nlines", "it's", "a b", "ünï"] {
@@ -152,7 +152,7 @@ fn ids_that_a_shell_or_an_agent_could_take_for_something_else_are_harmless() {
         let answer = world.from(&app).rejoin(["resume", &format!("amplifier:{odd}")]);
         match world.launched() {
             Some(launch) => assert_eq!(launch.argv, ["amplifier", "session", "resume", odd]),
-            // What an agent could take for an option, or a line for two, is refused instead.
+            // A word that an agent could take for an option, or a line break, is refused instead.
             None => {
                 assert!(odd.starts_with('-') || odd.contains('\n'), "{odd:?}: {}", answer.stderr());
                 answer.code(7);
@@ -188,7 +188,7 @@ fn further_arguments_go_to_the_agent_as_they_are() {
 }
 
 #[test]
-fn variables_of_a_surrounding_session_are_taken_out_and_the_rest_is_handed_on() {
+fn variables_of_a_surrounding_session_are_not_passed_on() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -275,10 +275,10 @@ fn a_session_that_cannot_be_resumed_refuses() {
 }
 
 #[test]
-fn a_session_of_several_copies_is_resumed_from_the_one_that_evidence_chooses() {
+fn resume_uses_the_copy_with_the_best_evidence() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
-    // The stray copy is newer; its records still say where it belongs.
+    // The stray copy is newer; its records still name its own directory.
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir(&app).filed_under(claude_slug(&other)).turn("x", "y").turn("more", "z"));
     let answer = world.rejoin(["resume", &id(1)]).code(0);
@@ -291,7 +291,7 @@ fn a_session_of_several_copies_is_resumed_from_the_one_that_evidence_chooses() {
 }
 
 #[test]
-fn copies_that_nothing_tells_apart_are_ambiguous_until_one_is_named() {
+fn indistinguishable_copies_are_ambiguous_until_one_is_named() {
     let world = World::with_agents();
     let (dash, dot) = (world.dir("a/b"), world.dir("a-b"));
     // The same length at the same time, but not the same words.

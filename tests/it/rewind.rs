@@ -1,4 +1,4 @@
-//! Stuck conversations, and `rewind`, which makes a new session of their good part.
+//! Stuck conversations, and `rewind`, which creates a new session from their good part.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn doctor_and_show_report_a_stuck_conversation() {
     );
     let errors: Vec<bool> = shown.messages.expect("messages").iter().map(|message| message.error).collect();
     assert_eq!(errors, [false, true, false, true]);
-    // An error that a retry may cure is not reported, and neither is one that was cured.
+    // An error that a retry may fix is not reported, and neither is one that was fixed.
     for session in [
         refused(stuck(), "and now?", "API Error: 529 Overloaded"),
         refused(Claude::session(id(1)).in_dir("/usr").turn("a", "b"), "c", "API Error: 401 Please log in"),
@@ -99,7 +99,7 @@ fn doctor_names_the_usual_causes_that_the_transcript_shows() {
     put(&path, text);
     let evidence = report(&world).findings.remove(0).evidence;
     assert!(evidence.ends_with("a lone surrogate, which is half of a character (line 3)."), "{evidence}");
-    // The error names another part, the API took the part, or a record is not understood.
+    // The error names another part, the API accepted the part, or a record is not understood.
     let strange = json!({"type": "hologram"});
     for session in [
         refused(good().reply_block("m1", &call), "and?", "API Error: 400 prompt is too long"),

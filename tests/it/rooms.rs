@@ -1,4 +1,4 @@
-//! The order of the rooms: a module uses what is below it, never what is above, and no folder has an import cycle.
+//! The order of the rooms: a module uses only rooms below it, and no folder has an import cycle.
 
 mod imports;
 
@@ -15,7 +15,7 @@ const ROOMS: [&str; 20] = [
     "scan", "agent", "fleet", "format", "system", "config", "error", "session",
 ];
 
-/// Returns what is wrong with the imports of a tree, each fault with the lines that show it.
+/// Returns the faults in the imports of a tree, each with its lines.
 fn faults(rooms: &[&str], tree: &Tree) -> Vec<String> {
     let rank: BTreeMap<&str, usize> = rooms.iter().enumerate().map(|(at, room)| (*room, at)).collect();
     let mut faults: BTreeSet<String> = BTreeSet::new();
@@ -190,7 +190,7 @@ fn inline_modules_are_read_like_files() {
 }
 
 #[test]
-fn the_library_offers_what_other_programs_need_and_nothing_more() {
+fn the_library_exports_only_the_public_functions() {
     let root = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("a file");
     let offered: Vec<&str> = root.lines().filter(|line| line.starts_with("pub ")).collect();
     let expected = [
@@ -201,7 +201,7 @@ fn the_library_offers_what_other_programs_need_and_nothing_more() {
         "pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {",
     ];
     assert_eq!(offered, expected);
-    // Samples and benches sign sessions; that is no part of what is promised.
+    // Samples and benches sign sessions; that is not a public interface.
     assert!(root.contains("#[doc(hidden)]\npub use agent::jido::signature"));
     assert!(root.contains("#[cfg(fuzzing)]\n#[doc(hidden)]\npub mod fuzzing"));
 }

@@ -1,4 +1,4 @@
-//! `list --running`: sessions in use, with the process of each, its start and what it does.
+//! `list --running`: sessions in use, with the process of each, its start and its state.
 
 use std::fs::File;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn the_status_of_claude_code_separates_working_from_waiting() {
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&app).turn("idle", "y"));
     assert!(running(&world).is_empty());
-    // The last message is an answer, so it never decides here but without a status.
+    // The last message is an answer, so it decides only without a status.
     for (more, expected) in [
         (json!({"status": "busy"}), State::Working),
         (json!({"status": "idle"}), State::Waiting),

@@ -1,4 +1,4 @@
-//! What programs save through this one is whole, is read back, and fails as it was asked to.
+//! Data that programs save through rejoin is whole, is read back, and fails as requested.
 
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -24,7 +24,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
 
-/// Reads a transcript by the rules of Amplifier's own reader: one bad line spoils all, and each entry has a role.
+/// Reads a transcript by the rules of Amplifier's own reader: one bad line invalidates all, and each entry has a role.
 fn as_amplifier_reads(bytes: &[u8]) -> Result<Vec<Value>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     if !text.is_empty() && !text.ends_with('\n') {
@@ -55,7 +55,7 @@ fn conversation() -> Vec<Value> {
 }
 
 #[test]
-fn a_transcript_is_read_back_by_show_and_by_amplifiers_own_rules() {
+fn a_saved_transcript_is_read_by_show_and_by_amplifiers_rules() {
     let world = World::new();
     let project = world.dir("project");
     let session = world.home().join(".amplifier/projects").join(amplifier_slug(&project)).join("sessions").join(id(1));
@@ -86,7 +86,7 @@ fn a_transcript_is_read_back_by_show_and_by_amplifiers_own_rules() {
     assert_eq!(details.session.launch_path(), project.to_str());
     assert_eq!(details.session.launch_source(), Some("session-info"));
 
-    // Lines give the same file as a list does, so nothing is written.
+    // Lines result in the same file as a list, so nothing is written.
     let lines: String = conversation().iter().map(|message| format!("{message}\n")).collect();
     let inode = path.metadata().expect("metadata").ino();
     let saved: Saved = save(&world, ["transcript", "--session-dir", text(&session), "--json"], lines).code(0).json();
@@ -141,7 +141,7 @@ fn very_many_messages_take_no_more_memory_than_a_few() {
     let path = dir.join("transcript.jsonl");
     assert!(path.metadata().expect("metadata").len() > 700 * total as u64);
     assert!(few > 0 && many < few + 4096, "{few} KiB for a few, {many} KiB for many");
-    // Lines, and a change in the middle of what is there, take no more either.
+    // Lines, and a change in the middle of the existing file, need no more memory, either.
     let lines = (0..total).map(|n| if n == total / 2 { "{\"role\":\"user\"}\n".to_owned() } else { message(n) + "\n" });
     let (output, changed) = feed(command(), lines);
     assert_eq!(count(output), total);
@@ -151,7 +151,7 @@ fn very_many_messages_take_no_more_memory_than_a_few() {
 }
 
 #[test]
-fn killed_at_any_moment_the_old_or_the_new_transcript_is_there_whole() {
+fn a_killed_save_leaves_the_old_or_the_new_transcript() {
     let world = World::new();
     let dir = world.dir("session");
     let path = dir.join("transcript.jsonl");
@@ -195,7 +195,7 @@ fn killed_at_any_moment_the_old_or_the_new_transcript_is_there_whole() {
 }
 
 #[test]
-fn input_that_is_no_conversation_leaves_the_transcript_and_fails_or_not_as_asked() {
+fn invalid_input_leaves_the_transcript_and_fails_on_request() {
     let world = World::new();
     let dir = world.dir("session");
     let args = ["transcript", "--session-dir", text(&dir)];
@@ -224,7 +224,7 @@ fn input_that_is_no_conversation_leaves_the_transcript_and_fails_or_not_as_asked
         assert!(answer.stderr().starts_with("warning: "), "{input}: {}", answer.stderr());
         assert_eq!(std::fs::read(&path).expect("a transcript"), before, "{input}");
     }
-    // What is merely no message is passed over where nobody wants to fail.
+    // An item that is not a message is skipped if failures are not wanted.
     let answer = save(
         &world,
         ["transcript", "--session-dir", text(&dir), "--best-effort"],
@@ -284,7 +284,7 @@ fn a_working_directory_is_recorded_as_amplifier_would() {
 fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
     let world = World::with_agents();
     let (output, app) = (world.dir("output"), world.dir("output/Demo/app"));
-    // The client filed the session under the directory that it ran in, and the transcript does not tell which.
+    // The client filed the session under the directory that it ran in, and the transcript does not name that.
     let session = world.add(Claude::session(id(1)).in_dir("/elsewhere").turn("build", "built"));
     let filed = world.home().join(".claude/projects").join(claude_slug(&output)).join(format!("{}.jsonl", id(1)));
     put(&filed, std::fs::read(&session).expect("a transcript"));
@@ -322,7 +322,7 @@ fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
 }
 
 #[test]
-fn a_directory_in_a_pointer_that_contradicts_the_store_is_no_evidence() {
+fn a_pointers_directory_against_the_store_is_not_evidence() {
     let world = World::with_agents();
     let (home_of_session, app) = (world.dir("work"), world.dir("app"));
     world.add(Claude::session(id(1)).in_dir(&home_of_session).turn("x", "y"));
@@ -332,7 +332,7 @@ fn a_directory_in_a_pointer_that_contradicts_the_store_is_no_evidence() {
 }
 
 #[test]
-fn what_others_wrote_into_leos_pointer_survives() {
+fn other_keys_in_leos_pointer_survive() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Leo::pointer(&app, &id(1)));
@@ -371,7 +371,7 @@ fn what_others_wrote_into_leos_pointer_survives() {
     assert_eq!(std::fs::read(&target).expect("a file"), b"{}");
 }
 
-/// A session as a program hands it over, without version, closing time or signature.
+/// A session as a program passes it, without version, closing time or signature.
 fn jido_session(id: &str) -> Value {
     json!({
         "id": id,
@@ -402,7 +402,7 @@ fn a_session_of_jidocode_is_completed_signed_and_verifies() {
     let path = world.home().join(".jido_code/sessions").join(format!("{UUID}.json"));
     assert_eq!((saved.items[0].code.as_str(), Path::new(saved.path())), ("jido", path.as_path()));
     assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
-    // The secret was made as JidoCode makes it.
+    // The secret was created as JidoCode creates it.
     let secret = world.home().join(".jido_code/machine_secret");
     assert_eq!(secret.metadata().expect("metadata").mode() & 0o777, 0o600);
     let secret = std::fs::read_to_string(secret).expect("a secret");
@@ -458,7 +458,7 @@ fn the_known_vector_is_written_byte_for_byte() {
 }"#;
     assert_eq!(check(vector.as_bytes(), std::slice::from_ref(&key)), Ok(SignatureCheck::Valid));
     assert_eq!(sign(vector.as_bytes(), &key).expect("a file"), vector.as_bytes());
-    // What `save jido` writes of the same session differs in the signature alone, which is this machine's.
+    // The output of `save jido` for the same session differs only in the signature, which is that of this machine.
     let world = World::new();
     put(&world.home().join(".jido_code/machine_secret"), &secret);
     let scrambled: Value = serde_json::from_str(vector).expect("JSON");
@@ -477,7 +477,7 @@ fn the_known_vector_is_written_byte_for_byte() {
 }
 
 #[test]
-fn a_session_of_jidocode_that_would_not_be_resumed_is_not_written() {
+fn a_session_that_jidocode_cannot_resume_is_not_written() {
     let world = World::new();
     let sessions = world.home().join(".jido_code/sessions");
     let with = |key: &str, value: Value| {
@@ -486,7 +486,7 @@ fn a_session_of_jidocode_that_would_not_be_resumed_is_not_written() {
         session.to_string()
     };
     let large = with("more", json!("x".repeat(10 * 1024 * 1024)));
-    // Each `[]` of the list takes a line of its own in the file, so that it grows beyond the limit.
+    // Each `[]` of the list takes a separate line in the file, so that it grows beyond the limit.
     let grows = with("more", Value::from(vec![json!([]); 2_000_000]));
     assert!(grows.len() < 10 * 1024 * 1024);
     for (input, expected) in [
@@ -537,7 +537,7 @@ fn an_id_that_is_in_use_is_never_written_over() {
     assert_eq!(std::fs::read(&path).expect("a session"), before);
     assert_eq!(path.parent().expect("a directory").read_dir().expect("a listing").count(), 1);
 
-    // Of many at once one is saved, and it is whole.
+    // If many run at once, one is saved, and it is whole.
     let other = "4f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50";
     let codes: Vec<bool> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..8)
@@ -568,7 +568,7 @@ fn a_secret_that_jidocode_would_not_use_signs_nothing() {
 }
 
 #[test]
-fn the_times_of_a_transcript_that_is_saved_are_those_of_its_saving() {
+fn a_saved_transcript_has_the_time_of_saving() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).turn("x", "y"));
     let path = session.join("transcript.jsonl");

@@ -1,4 +1,4 @@
-//! `search`: what was said is found, whoever said it and wherever it is kept.
+//! `search`: messages are found for every speaker and in every place.
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr as _;
@@ -23,7 +23,7 @@ fn ids(answer: &Search) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_said_is_found_in_the_sessions_of_every_agent() {
+fn messages_are_found_in_the_sessions_of_every_agent() {
     let world = World::new();
     let (asked, said) = ("where is the quokka", "the Quokka sleeps");
     world.add(Amplifier::session(id(1)).in_dir(APP).turn(asked, said));
@@ -60,7 +60,7 @@ fn what_was_said_is_found_in_the_sessions_of_every_agent() {
 }
 
 #[test]
-fn a_session_is_found_by_its_title_and_by_what_only_a_sub_agent_said_with_all() {
+fn titles_and_with_all_messages_of_sub_agents_are_searched() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("look", "ok").title("The walrus plan"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "find the walrus", "none"));
@@ -106,7 +106,7 @@ fn roles_limits_and_filters_narrow_it() {
     assert_eq!(ids(&search(&world, &["otter", "--sort", "active"])), [id(2), id(1)]);
     let first = search(&world, &["otter", "--limit", "1"]);
     assert_eq!((ids(&first), first.limit_reached), (vec![&*id(1)], true));
-    // Nothing is beyond a limit that all of them fit in.
+    // Nothing is beyond a limit if all of them fit.
     assert!(!search(&world, &["otter", "--limit", "2"]).limit_reached);
     let answer = search(&world, &["otter", "--dir", APP]);
     assert_eq!((answer.sessions[0].matches, answer.sessions[0].messages.len()), (10, 3));
@@ -117,7 +117,7 @@ fn roles_limits_and_filters_narrow_it() {
     assert_eq!(search(&world, &["Otter"]).sessions.len(), 2);
     assert_eq!(search(&world, &["Otter", "--case-sensitive"]).sessions.len(), 0);
     assert_eq!(search(&world, &["otter", "--case-sensitive"]).sessions.len(), 2);
-    // A text is no pattern.
+    // A text is not a pattern.
     assert_eq!(search(&world, &["o.ter"]).sessions.len(), 0);
 }
 
@@ -215,7 +215,7 @@ fn a_word_behind_a_hyphen_leaves_sessions_out() {
 }
 
 #[test]
-fn the_three_queries_of_half_remembered_words_find_the_lost_mails() {
+fn three_queries_of_half_remembered_words_find_the_lost_mails() {
     let home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
     let world = World::new();
     for words in [&["cron", "relay"][..], &["relays"], &["mails", "lost"]] {
@@ -226,7 +226,7 @@ fn the_three_queries_of_half_remembered_words_find_the_lost_mails() {
 }
 
 #[test]
-fn a_regular_expression_finds_what_it_describes_and_a_wrong_one_is_refused() {
+fn a_regular_expression_matches_and_a_wrong_one_is_refused() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("error E0425 in line 7", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("no error at all", "ok"));
@@ -239,7 +239,7 @@ fn a_regular_expression_finds_what_it_describes_and_a_wrong_one_is_refused() {
 }
 
 #[test]
-fn what_was_given_a_name_comes_before_what_is_newer() {
+fn sessions_with_the_text_in_their_title_come_first() {
     let world = World::new();
     let titled = Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("x", "y");
     world.add(titled.title("All about newts"));
@@ -267,7 +267,7 @@ fn sessions_counts_and_lines_around_a_match_are_shown_on_demand() {
 }
 
 #[test]
-fn what_is_only_in_the_archive_is_found_there() {
+fn sessions_only_in_the_archive_are_found_there() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("where is the heron", "at the lake"));
     world.add(Codex::session(id(2)).in_dir(APP).turn("look", "the heron flew"));
@@ -279,7 +279,7 @@ fn what_is_only_in_the_archive_is_found_there() {
     found.sort_unstable();
     assert_eq!(found, [id(1), id(2)]);
     assert!(answer.sessions.iter().all(|found| found.state == Some(1) && found.matches == 1), "{answer:?}");
-    // Nothing is left of what it was read from.
+    // No temporary files remain.
     let state = world.home().join(".local/state/rejoin");
     let left = std::fs::read_dir(state).into_iter().flatten().map(|entry| entry.expect("an entry").file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("rejoin-shown-")).collect();
@@ -311,7 +311,7 @@ fn a_damaged_archive_is_named_and_the_rest_is_looked_through() {
 }
 
 #[test]
-fn ndjson_has_a_header_a_line_a_session_and_a_summary() {
+fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("a heron", "ok"));
     let text = world.rejoin(["search", "heron", "--format", "ndjson"]).code(0).stdout();
@@ -322,7 +322,7 @@ fn ndjson_has_a_header_a_line_a_session_and_a_summary() {
 }
 
 #[test]
-fn on_a_terminal_a_line_fits_and_nothing_hostile_reaches_it() {
+fn on_a_terminal_lines_fit_and_are_harmless() {
     let world = World::new();
     let long = format!("{} \u{1b}]0;evil\u{7}\u{202e} ibis\tand\n{}", "word ".repeat(60), "more ".repeat(60));
     world.add(Claude::session(id(1)).in_dir(APP).turn(&long, "an ibis"));
@@ -381,7 +381,7 @@ fn filters_are_words_of_search_and_list() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_what_is_right() {
+fn wrong_arguments_are_refused_with_a_correction() {
     let world = World::new();
     world.rejoin(["search"]).code(2);
     world.rejoin(["search", ""]).code(2);

@@ -1,11 +1,11 @@
-//! SECURITY.md and docs/reliability.md name the tests of what they promise, and there are these tests.
+//! SECURITY.md and docs/reliability.md name the tests for their promises, and these tests exist.
 
 use std::path::Path;
 
 /// The last column of each of their tables.
 const HELD_BY: &str = " held by |\n";
 
-/// Returns the source files in which a test of this name would stand: below `tests/it` or `src`.
+/// Returns the source files that could contain a test of this name: below `tests/it` or `src`.
 fn sources(module: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = module.replace("::", "/");

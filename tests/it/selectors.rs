@@ -1,4 +1,4 @@
-//! How one session is named, and what is said when it is not one.
+//! Names of sessions, and the errors for names that match none.
 
 use crate::contract::{self, Agent, ErrorKind};
 use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, id};
@@ -64,7 +64,7 @@ fn an_ambiguous_beginning_is_refused_with_its_candidates() {
 }
 
 #[test]
-fn one_id_of_two_agents_is_told_apart_by_the_agent() {
+fn the_agent_distinguishes_one_id_of_two_agents() {
     let world = World::new();
     world.add(Claude::session(A).turn("x", "y"));
     world.add(Amplifier::session(A).turn("x", "y"));
@@ -83,7 +83,7 @@ fn one_id_of_two_agents_is_told_apart_by_the_agent() {
 #[test]
 fn the_exact_id_wins_over_longer_ones() {
     let world = World::new();
-    // Older sub-sessions carry their parent's whole id in front of their own.
+    // Older sub-sessions have their parent's whole id as a prefix.
     world.add(Amplifier::session(A).turn("x", "y"));
     world.add(Amplifier::session(format!("{A}-1234567890abcdef_helper")).turn("x", "y"));
     assert_eq!(shown(&world, A).1, A);
@@ -189,7 +189,7 @@ fn the_file_of_a_sub_agent_names_the_sub_agent() {
 }
 
 #[test]
-fn words_name_a_session_and_several_that_match_are_a_short_table() {
+fn words_name_a_session_or_list_several_matches() {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
     world.add(Claude::session(id(1)).in_dir(&shop).turn("Empty the basket after a login", "Done."));
@@ -230,7 +230,7 @@ fn a_dot_means_the_newest_session_here() {
 }
 
 #[test]
-fn a_slip_of_the_finger_is_told_what_comes_nearest() {
+fn a_typing_error_suggests_the_nearest_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("harbour")).turn("x", "y").title("Sort the certificates"));
     world.add(Claude::session(id(2)).in_dir(world.dir("meadow")).turn("x", "y").title("Water the lamps"));
@@ -247,7 +247,8 @@ fn a_slip_of_the_finger_is_told_what_comes_nearest() {
 
 #[test]
 fn each_way_to_name_a_session_comes_before_the_next() {
-    // One session a way, the strongest first; a number in the list is no word, and has its own row below.
+    // One session for each way to name one, the strongest first; a number in the list is not a word, and has a separate
+    // row below.
     let ways: [&dyn Fn(&World); 6] = [
         &|world| drop(world.add(Amplifier::session("fix").turn("x", "y"))),
         &|world| drop(world.add(Amplifier::session("fix-00").turn("x", "y"))),

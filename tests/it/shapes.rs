@@ -1,4 +1,4 @@
-//! What each shape on disk means: kinds, titles, prompts, counts and directories.
+//! The meaning of each shape on disk: kinds, titles, prompts, counts and directories.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn said(session: &Session) -> (Option<&str>, Option<&str>, Option<u64>, Option<u
 }
 
 #[test]
-fn an_amplifier_session_is_listed_with_what_its_files_say() {
+fn list_reads_the_files_of_an_amplifier_session() {
     let session = listed(Amplifier::session(id(1)).named("Parser").turn("fix it", "Done.").turn("thanks", "Welcome."));
     assert_eq!(said(&session), (Some("Parser"), Some("fix it"), Some(2), Some(2)));
     assert_eq!(
@@ -34,7 +34,7 @@ fn an_amplifier_session_is_listed_with_what_its_files_say() {
 }
 
 #[test]
-fn an_amplifier_session_that_was_killed_in_its_first_turn_has_only_events() {
+fn an_amplifier_session_killed_in_its_first_turn_is_read() {
     let session = listed(Amplifier::session(id(1)).events_only().turn("was killed", ""));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.launch_dir.is_none()), (Kind::Main, true));
@@ -49,7 +49,7 @@ fn a_directory_with_only_session_info_is_empty() {
 }
 
 #[test]
-fn backups_speak_where_the_files_are_broken_or_gone() {
+fn backups_replace_broken_or_missing_files() {
     let transcript = r#"{"role": "user", "content": "from the backup"}"#;
     let session = Amplifier::session(id(1))
         .without("transcript.jsonl")
@@ -63,7 +63,7 @@ fn backups_speak_where_the_files_are_broken_or_gone() {
 }
 
 #[test]
-fn forks_and_sub_sessions_of_amplifier_are_told_apart() {
+fn forks_and_sub_sessions_of_amplifier_are_distinguished() {
     let parent = json!(id(9));
     let fork = listed(
         Amplifier::session(id(1))
@@ -72,7 +72,7 @@ fn forks_and_sub_sessions_of_amplifier_are_told_apart() {
             .turn("x", "y"),
     );
     assert_eq!((fork.kind, fork.parent_id), (Kind::Fork, Some(id(9))));
-    // A fork may be given any name, also one that looks like a sub-session's.
+    // A fork may have any name, even one like a sub-session's.
     let named = listed(
         Amplifier::session("my_fork")
             .metadata("parent_id", parent.clone())
@@ -102,7 +102,7 @@ fn every_way_of_writing_an_amplifier_project_is_understood() {
     for (slug, dir) in [
         ("-home-ana-my.app_v2", "/home/ana/my.app_v2"),
         ("-C-w-a b", "C:\\w\\a b"),
-        // Servers replace the slashes and nothing else.
+        // Servers replace only the slashes.
         ("-home-ana-a:b", "/home/ana/a:b"),
         // The hand-off of the distro files under the last component.
         ("my.app", "/home/ana/my.app"),
@@ -128,7 +128,7 @@ fn an_amplifier_project_reached_through_a_link_is_understood() {
 }
 
 #[test]
-fn what_was_put_into_an_amplifier_conversation_is_no_prompt() {
+fn inserted_amplifier_messages_are_not_prompts() {
     let transcript = [
         json!({"role": "user", "content": "<system-reminder>context</system-reminder>"}),
         json!({"role": "user", "content": [{"type": "text", "text": "typed\u{2028}here"}], "metadata": {"timestamp": "2026-02-01T10:00:00+00:00"}}),
@@ -145,7 +145,7 @@ fn what_was_put_into_an_amplifier_conversation_is_no_prompt() {
 }
 
 #[test]
-fn a_claude_session_is_listed_with_what_its_records_say() {
+fn list_reads_the_records_of_a_claude_session() {
     let session = Claude::session(id(1))
         .in_dir("/w/app")
         .turn("fix it", "Done.")
@@ -224,7 +224,7 @@ fn a_fork_knows_its_parent() {
 }
 
 #[test]
-fn a_relocated_session_is_launched_where_it_was_moved_to() {
+fn a_relocated_session_starts_in_its_new_directory() {
     let session = Claude::session(id(1)).in_dir("/w/tree").filed_under("-w-main").turn("x", "y").relocated("/w/main");
     let session = listed(session);
     assert_eq!((session.launch_path(), session.launch_source()), (Some("/w/main"), Some("relocated")));
@@ -233,7 +233,7 @@ fn a_relocated_session_is_launched_where_it_was_moved_to() {
 }
 
 #[test]
-fn a_session_that_was_resumed_elsewhere_is_still_launched_where_it_is_filed() {
+fn a_session_resumed_elsewhere_starts_in_its_filed_directory() {
     // The newer client appends the caller's directory; the older one kept only that in a moved file.
     let session =
         Claude::session(id(1)).in_dir("/w/old").filed_under("-w-new").turn("x", "y").cd("/w/new").turn("x", "z");
@@ -280,7 +280,7 @@ fn sub_agents_of_both_layouts_belong_to_their_session() {
 }
 
 #[test]
-fn replies_are_counted_by_message_and_api_errors_are_none() {
+fn replies_are_counted_by_message_without_api_errors() {
     let block = |kind: &str| json!({"type": kind, "text": "words", "name": "Bash", "input": {}, "thinking": "hm"});
     let error = json!({"id": "e1", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}]});
     let session = Claude::session(id(1))
@@ -299,7 +299,7 @@ fn replies_are_counted_by_message_and_api_errors_are_none() {
 }
 
 #[test]
-fn files_that_are_no_sessions_are_not_listed() {
+fn other_files_are_not_listed() {
     let world = World::new();
     let project = world.home().join(".claude/projects/-home-ana-app");
     for name in ["notes.jsonl", "agent-.txt", "11111111-aaaa-4aaa-8aaa-111111111111.json", "journal.jsonl"] {
@@ -346,7 +346,7 @@ fn a_session_is_shown_with_its_sources_and_messages() {
 }
 
 #[test]
-fn a_session_is_shown_to_people_with_everything_that_is_known() {
+fn show_prints_all_known_facts_for_users() {
     let world = World::new();
     world.add(
         Claude::session(id(1)).in_dir("/usr").title("Named").turn("first", "one").cd("/usr/bin").turn("second", "two"),

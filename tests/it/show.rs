@@ -1,4 +1,4 @@
-//! `show` of a transcript that takes long to read.
+//! `show` of a transcript that is slow to read.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use crate::fixtures::{Claude, id};
 use crate::world::World;
 
-/// Longer than what is counted without being asked.
+/// Longer than a transcript that is counted by default.
 const HOLE: u64 = 80 * 1024 * 1024;
 
 #[test]
-fn the_end_of_a_very_long_transcript_is_shown_without_reading_what_comes_before() {
+fn the_end_of_a_long_transcript_is_shown_without_the_rest() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure"));
     let longer = Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure").turn("is it done?", "it is");
@@ -21,7 +21,7 @@ fn the_end_of_a_very_long_transcript_is_shown_without_reading_what_comes_before(
     fs::remove_dir_all(world.home().join(".claude/projects/-elsewhere")).expect("no second copy");
     let mut file = File::options().append(true).open(&path).expect("a transcript");
     let length = file.metadata().expect("metadata").len();
-    // A hole takes no room on the disk, and is a line that says nothing.
+    // A hole takes no space on the disk, and is a line without contents.
     file.set_len(length + HOLE).and_then(|()| write!(file, "\n{end}")).expect("a longer transcript");
 
     let shown: Value = world.rejoin(["show", &id(1), "--messages", "2", "--json"]).code(0).json();
@@ -35,7 +35,7 @@ fn the_end_of_a_very_long_transcript_is_shown_without_reading_what_comes_before(
 
     let counted: Value = world.rejoin(["show", "--counts", &id(1), "--json"]).code(0).json();
     assert_eq!((&counted["session"]["prompts"], &counted["session"]["replies"]), (&json!(3), &json!(3)));
-    // More than its end holds are found all the same.
+    // More messages than its end contains are found as well.
     let all: Value = world.rejoin(["show", &id(1), "--messages", "7", "--json"]).code(0).json();
     assert_eq!(all["messages"].as_array().expect("messages").len(), 7, "with the one that is too long to be shown");
 }

@@ -1,4 +1,4 @@
-//! `show` of an archived session: the same conversation as before, and nothing is left of what it was read from.
+//! `show` of an archived session: the same conversation as before, and no temporary files remain.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::sample;
 use crate::undo::assert_same;
 use crate::world::{World, stride};
 
-/// The directories that archived sessions are unpacked in and that are there right now.
+/// The existing directories in which archived sessions are unpacked.
 fn left_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let is_one = |path: &PathBuf| path.to_string_lossy().contains("rejoin-shown-");
@@ -36,7 +36,7 @@ fn assert_nothing_is_left(world: &World) {
     assert_eq!(left_in(&state(world)), Vec::<PathBuf>::new());
 }
 
-/// A conversation in every form in which `show` gives one.
+/// A conversation in every format of `show`.
 #[derive(Debug, PartialEq)]
 struct Said {
     text: String,
@@ -77,7 +77,7 @@ fn says_the_same(world: &World, session: &str, at_least: usize) {
 }
 
 #[test]
-fn a_session_of_every_agent_with_files_says_the_same_from_the_archive() {
+fn file_sessions_of_every_agent_read_the_same_from_the_archive() {
     let check = |add: &dyn Fn(&World), at_least| {
         let world = World::new();
         add(&world);
@@ -104,7 +104,7 @@ fn a_session_of_every_agent_with_files_says_the_same_from_the_archive() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn a_session_in_files_of_opencode_says_the_same_from_the_archive() {
+fn opencode_files_read_the_same_from_the_archive() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok").write_tree(&world.home());
@@ -112,7 +112,7 @@ fn a_session_in_files_of_opencode_says_the_same_from_the_archive() {
 }
 
 #[test]
-fn a_directory_of_pi_without_projects_is_read_from_the_archive_too() {
+fn a_pi_directory_without_projects_is_read_from_the_archive() {
     let world = World::new();
     let dir = world.dir("flat");
     world.add(Pi::session(id(1)).in_dir(APP).sessions(&dir).filed_under("").turn("look", "ok"));
@@ -125,15 +125,15 @@ fn a_directory_of_pi_without_projects_is_read_from_the_archive_too() {
 }
 
 #[test]
-fn every_session_of_a_home_with_one_of_everything_says_the_same_from_the_archive() {
+fn a_home_with_everything_reads_the_same_from_the_archive() {
     let world = World::new();
     sample::fill(&world);
     all_say_the_same(&world, 20);
 }
 
 #[test]
-fn what_real_clients_wrote_says_the_same_from_the_archive() {
-    // What is in a database cannot be archived.
+fn sessions_of_real_clients_read_the_same_from_the_archive() {
+    // Sessions in databases cannot be archived.
     for (_, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -141,15 +141,15 @@ fn what_real_clients_wrote_says_the_same_from_the_archive() {
     }
 }
 
-/// Archives a whole home and compares every conversation with what was said of it in its store.
+/// Archives a whole home and compares every conversation with that from its store.
 #[track_caller]
 fn all_say_the_same(world: &World, at_least: u64) {
     let done: Archive = world.rejoin(["archive", "--every", "--json"]).code_is_one_of(&[0, 3]).json();
     assert!(done.done >= at_least, "{}", done.done);
     let known = archived(world).into_iter().step_by(stride(4));
-    // Agents may give the same id.
+    // Several agents may use the same id.
     let known: Vec<String> = known.map(|session| format!("{}:{}", session.agent, session.id)).collect();
-    // What is said on standard error is of the stores.
+    // Messages on standard error are about the stores.
     let transcript = |session: &String| world.rejoin(["show", session, "--transcript"]).code(0).stdout();
     let before: Vec<String> = known.iter().map(transcript).collect();
     wipe(world);
@@ -231,7 +231,7 @@ fn an_older_state_is_shown_as_it_was() {
     world.rejoin(["show", &id(1), "--state", "1"]).code(2);
 }
 
-/// A home with a session that is in the archive alone, and whose conversation no pipe holds.
+/// A home with a session that is only in the archive, and whose conversation is larger than a pipe.
 fn lost_world() -> World {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).side_file("tool-results/a.txt", "a result");
@@ -278,7 +278,7 @@ fn a_reader_that_leaves_early_leaves_nothing_behind() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_what_is_left_goes_with_the_next_run() {
+fn files_of_a_killed_show_are_removed_by_the_next_run() {
     let world = lost_world();
     let (gone, before) = (stores(&world), world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout());
     let next = [vec!["show".to_owned(), id(1), "--messages".to_owned(), "1".to_owned()], vec!["undo".to_owned()]];
@@ -300,7 +300,7 @@ fn killed_at_any_moment_what_is_left_goes_with_the_next_run() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_nothing_is_left() {
+fn a_failing_system_call_leaves_no_files() {
     let world = lost_world();
     let gone = stores(&world);
     let elsewhere = world.dir("temporary");
@@ -311,7 +311,7 @@ fn whatever_the_system_refuses_nothing_is_left() {
             let call = world.with("REJOIN_FAULT", &fault).with("TMPDIR", &elsewhere);
             let answer = call.rejoin(["show", &id(1), "--transcript"]).code_is_one_of(&[0, 1]);
             assert!(!answer.stderr().contains("a bug in rejoin"), "{fault}: {}", answer.stderr());
-            // The last points are those of removing, where what is left must wait for the next run.
+            // The last points are those of the removal, after which files must wait for the next run.
             let is_whole = answer.exit() == Some(0);
             assert!(is_whole || answer.stdout().is_empty(), "{fault}");
             world.with("TMPDIR", &elsewhere).rejoin(["show", &id(1), "--messages", "1"]).code(0);
@@ -326,7 +326,7 @@ fn whatever_the_system_refuses_nothing_is_left() {
 }
 
 #[test]
-fn what_another_run_is_reading_is_not_taken_away() {
+fn files_in_use_by_another_run_are_kept() {
     let world = lost_world();
     let whole = world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout();
     let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -338,7 +338,7 @@ fn what_another_run_is_reading_is_not_taken_away() {
     stdout.read_exact(&mut text).expect("the beginning of an answer");
     assert_eq!(left_in(&state(&world)).len(), 1);
     assert_eq!(world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout(), whole);
-    // A run that changes something looks for what is left over, too.
+    // A run that changes something searches for leftover files, too.
     world.add(Jido::session(id(2)).in_dir(APP));
     world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(left_in(&state(&world)).len(), 1);
@@ -359,7 +359,7 @@ fn messages_are_shown_while_another_run_changes_something() {
 }
 
 #[test]
-fn where_the_state_directory_cannot_be_written_the_systems_temporary_directory_is_used() {
+fn an_unwritable_state_directory_falls_back_to_tmpdir() {
     let world = lost_world();
     let before = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
     // Root may write anywhere, but not below a file.
@@ -380,7 +380,7 @@ fn where_the_state_directory_cannot_be_written_the_systems_temporary_directory_i
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_is_unpacked_is_nobody_elses() {
+fn unpacked_files_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = lost_world();
     world.with("REJOIN_FAULT", "kill:9").rejoin(["show", &id(1), "--transcript"]);
@@ -442,7 +442,7 @@ fn a_manifest_that_would_write_through_its_own_link_is_refused() {
 }
 
 #[test]
-fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
+fn an_archived_session_is_refused_with_the_restore_command() {
     let world = World::with_agents();
     world.add(Jido::session(id(3)).in_dir(APP));
     world.add(Pi::session(id(3)).in_dir(APP).turn("x", "y"));

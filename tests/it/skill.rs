@@ -1,4 +1,4 @@
-//! contrib/skill: what agents are told about finding earlier work is true.
+//! contrib/skill: the instructions for agents about finding earlier work are true.
 
 use crate::sample_home::{NOW, sample_home};
 

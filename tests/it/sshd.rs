@@ -1,6 +1,7 @@
-//! `--host` over real ssh: three hosts as network namespaces of this machine, each with an sshd and a home of its own.
+//! `--host` over real ssh: three hosts as network namespaces of this machine, each with a separate sshd and home.
 //!
-//! This takes root, OpenSSH's server, `ip`, `unshare`, `nsenter` and `script`; without them it says that it was skipped.
+//! This needs root, OpenSSH's server, `ip`, `unshare`, `nsenter` and `script`; without them it prints that it was
+//! skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,7 +18,7 @@ const APP: &str = "/usr/bin";
 const SSHD: &str = "/usr/sbin/sshd";
 const TOOLS: [&str; 6] = ["ip", "unshare", "nsenter", "script", "ssh", "ssh-keygen"];
 
-/// A process that is gone when the test is.
+/// A process that ends with the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -64,7 +65,7 @@ fn eventually(is_so: impl Fn() -> bool) -> bool {
 }
 
 impl Net {
-    /// Sets everything up; the error says what this machine does not have.
+    /// Sets everything up; the error names the missing part of this machine.
     fn new(names: &[&str]) -> Result<Self, String> {
         let has = |tool: &&&str| !quietly(Command::new("sh").args(["-c", "command -v \"$0\"", tool]));
         if let Some(missing) = TOOLS.iter().find(has) {
@@ -105,7 +106,7 @@ impl Net {
              StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n"
         );
         std::fs::write(root.join("config"), config).expect("a configuration");
-        // ssh looks for its configuration in the home of the user's account, whatever HOME says.
+        // ssh searches for its configuration in the home of the user's account, regardless of HOME.
         let ssh = format!("#!/bin/sh\nexec /usr/bin/ssh -F '{shown}/config' \"$@\"\n");
         put_program(&root.join("bin/ssh"), &ssh);
         let login = || quietly(net.command("ssh").arg(names[0]).arg("true"));
@@ -189,7 +190,7 @@ fn put_program(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
-/// Sets the hosts up, or says what is missing.
+/// Sets the hosts up, or prints what is missing.
 #[expect(clippy::disallowed_macros, reason = "whoever reads the log wants to know that it was not tried")]
 fn hosts(names: &[&str]) -> Option<Net> {
     match Net::new(names) {
@@ -208,7 +209,7 @@ fn ids(answer: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn three_hosts_are_listed_searched_checked_resumed_cleaned_up_and_restored_over_ssh() {
+fn every_command_works_on_three_hosts_over_ssh() {
     let Some(net) = hosts(&["ant", "bee", "cat"]) else { return };
     net.add("ant", Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("the quokka", "ok"));
     net.add("bee", Pi::session(id(2)).in_dir(APP).at("2026-02-02T10:00:00Z").turn("other", "the quokka"));
@@ -219,7 +220,7 @@ fn three_hosts_are_listed_searched_checked_resumed_cleaned_up_and_restored_over_
     ["ant", "bee", "cat"].iter().for_each(|name| age_tree(&net.home(name)));
     let all = "ant,bee,cat";
 
-    // Listed in one order; a host that is not there costs the others nothing.
+    // Listed in one order; a missing host does not delay the others.
     let list = net.json(0, &["list", "--host", all, "--json", "--agent", "claude,pi,gemini"]);
     let pair = |host: &str, number: u32| (host.to_owned(), id(number));
     assert_eq!(ids(&list), [pair("cat", 3), pair("bee", 2), pair("ant", 1), pair("cat", 6), pair("cat", 4)]);
@@ -227,7 +228,7 @@ fn three_hosts_are_listed_searched_checked_resumed_cleaned_up_and_restored_over_
     assert!(down.stdout().starts_with("ant\tclaude\t"), "{}", down.stdout());
     assert_eq!(down.stderr().lines().count(), 1, "{}", down.stderr());
 
-    // One is slow, one has a rejoin of another version.
+    // One host is slow, and one has a rejoin of another version.
     let own = net.home("bee").join(".local/bin/rejoin");
     std::fs::remove_file(&own).expect("a link");
     put_program(&own, &format!("#!/bin/sh\nsleep 2\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_rejoin")));
@@ -251,7 +252,7 @@ fn three_hosts_are_listed_searched_checked_resumed_cleaned_up_and_restored_over_
         .collect();
     assert_eq!(findings, [0, 0, 1]);
 
-    // Resumed in a terminal: there is one on the host, and the agent's status comes back.
+    // Resumed in a terminal: the host has one, and the agent's status is returned.
     let agent = format!(
         "#!/bin/sh\ntty > '{0}/tty'; pwd > '{0}/where'; echo \"$@\" > '{0}/argv'; exit 42\n",
         net.world.root().display()
@@ -267,7 +268,7 @@ fn three_hosts_are_listed_searched_checked_resumed_cleaned_up_and_restored_over_
     let real = PathBuf::from(APP).canonicalize().expect("a path");
     assert_eq!((said("argv").contains(&id(1)), PathBuf::from(said("where").trim())), (true, real));
 
-    // Cleaned up: the plan changes nothing, the same with --yes does, and it is undone.
+    // Cleaned up: the plan changes nothing, the same command with --yes does, and it is undone.
     let plan = net.json(0, &["cleanup", "--host", "cat", "--older-than", "40d", "--dry-run", "--json"]);
     assert_eq!(plan["hosts"][0]["answer"]["totals"]["planned"], 1, "{plan}");
     assert_eq!(net.rejoin(&["list", "--host", "cat"]).code(0).stdout().lines().count(), 4);

@@ -21,7 +21,7 @@ fn usage(input: u64, made: u64, cached: u64, output: u64) -> Value {
         "output_tokens": output})
 }
 
-/// A reply that took so much, in two records, as Claude Code writes them.
+/// A reply with this usage, in two records, as Claude Code writes them.
 fn reply(session: Claude, id: &str, usage: &Value) -> Claude {
     let record = |text: &str| {
         json!({"id": id, "role": "assistant", "model": "model-a", "usage": usage,
@@ -97,7 +97,7 @@ fn tokens_of_a_tree_and_of_a_database_are_added_up() {
 }
 
 #[test]
-fn numbers_that_nobody_can_have_used_do_no_harm() {
+fn impossible_numbers_do_no_harm() {
     let world = World::new();
     let most = u64::MAX;
     world.add(reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(most, most, most, most)));
@@ -109,7 +109,7 @@ fn numbers_that_nobody_can_have_used_do_no_harm() {
 }
 
 #[test]
-fn a_pipe_gets_a_line_a_row() {
+fn a_pipe_gets_one_line_per_row() {
     let world = World::new();
     world.add(Codex::session(id(1)).in_dir("/usr").turn("x", "y"));
     let lines = world.rejoin(["stats", "--by", "agent,project"]).code(0).stderr_eq("").stdout();
@@ -141,7 +141,7 @@ fn a_terminal_of_any_width_gets_tables_that_fit() {
 }
 
 #[test]
-fn a_time_that_is_still_to_come_is_no_day_of_activity() {
+fn a_future_time_is_not_a_day_of_activity() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr").at("2100-01-01T10:00:00Z").turn("x", "y"));

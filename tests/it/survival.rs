@@ -1,5 +1,5 @@
-//! Whatever the system refuses and whoever interferes: every byte that was there is still somewhere, and the answer
-//! agrees with the disk. The program runs on a real file system here, with a real agent beside it or under `strace`.
+//! Under every failure and interference, every old byte is still somewhere, and the answer agrees with the disk. The
+//! program runs on a real file system here, next to a real agent or under `strace`.
 #![expect(clippy::disallowed_macros, reason = "these tests say what they tried, and what they left out")]
 
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ use crate::world::{Answer, World, stride, tries_every_case};
 
 const APP: &str = "/usr/bin";
 
-/// The system calls that are made to fail, each from its N-th time on.
+/// The system calls that fail, each from its N-th call on.
 const CALLS: [&str; 8] = ["renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "fsync", "write", "utimensat"];
 
-/// A home in which every verb has something to do.
+/// A home in which every command has something to do.
 fn world() -> World {
     let world = World::on_disk();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
@@ -38,11 +38,11 @@ fn world() -> World {
     world
 }
 
-/// A change that is tried: what comes before it, and its arguments.
+/// A tested change: the commands before it, and its arguments.
 pub(crate) struct Change {
     before: &'static [&'static [&'static str]],
     pub(crate) args: &'static [&'static str],
-    /// Whether it asks for something to be deleted for good.
+    /// Set if it asks for a permanent deletion.
     purges: bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["hook", "install"], purges: false },
     Change { before: &[], args: &["pin", ONE], purges: false },
     Change { before: &[&["pin", ONE]], args: &["unpin", ONE], purges: false },
-    // Undone in the end is what is tried, and not what comes before it.
+    // The tested change is the last undo, and not the commands before it.
     Change {
         before: &[&["hook", "install"], &["trash", "purge", "--every", "--yes"]],
         args: &["hook", "uninstall"],
@@ -76,7 +76,7 @@ pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["move", APP, "/usr/lib", "--session", ONE, "--yes"], purges: false },
 ];
 
-/// Returns the contents of every file, but not of those that this program keeps for itself.
+/// Returns the contents of every file except rejoin's own.
 fn contents(world: &World) -> BTreeSet<Vec<u8>> {
     let own = world.home().join(".local");
     let trash = own.join("state/rejoin/trash");
@@ -93,22 +93,22 @@ fn contents_below(dir: &Path) -> BTreeSet<Vec<u8>> {
     files.map(|entry| std::fs::read(entry.path()).expect("a file that can be read")).collect()
 }
 
-/// Returns how many contents are nowhere any more; an agent may have gone on writing behind them.
+/// Returns the number of contents that are lost; an agent may have appended to them.
 fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
     let now = contents(world);
-    // Whatever begins with a text comes right after it in order.
+    // A text that begins with another one comes right after it in order.
     let is_there = |was: &Vec<u8>| now.range(was.clone()..).next().is_some_and(|is| is.starts_with(was));
     before.iter().filter(|was| !is_there(was)).count()
 }
 
-/// Checks that nothing is lost, that the next runs get along with what is left, and that then nothing is lost either.
+/// Checks that nothing is lost, that the next runs work with the result, and that then nothing is lost, either.
 #[track_caller]
 fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, answer: &Answer, when: &str) {
     let said = format!("{when}\n{}\n{}", answer.stdout(), answer.stderr());
     assert!(!matches!(answer.exit(), Some(101 | 134 | 139)), "a panic: {said}");
     let lost = missing(world, before);
     assert!(purges || lost == 0, "{lost} contents are lost: {said}");
-    // What was asked for is said, whether it could be done or not; where nothing can be written, the exit status says it.
+    // A request is answered, whether it could be done or not; if nothing can be written, the exit status shows it.
     let is_said = !answer.stdout().is_empty() || !answer.stderr().is_empty() || answer.exit() != Some(0);
     assert!(lost == 0 || is_said, "{said}");
     for args in [&["undo", "--list"][..], &["trash", "list"], &["unpin", ONE], &["undo"], &["list", "--all"]] {
@@ -165,14 +165,14 @@ fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
     println!("{tried} runs");
 }
 
-/// An agent that goes on with a session: as soon as one of its files is out of its way, it writes to all of them.
+/// An agent that continues a session: as soon as one of its files is gone, it writes to all of them.
 struct Racer {
     files: Vec<PathBuf>,
     written: Vec<String>,
 }
 
 impl Racer {
-    /// Writes until it is told to stop; every line that was written counts.
+    /// Writes until `stop` is set; every written line counts.
     fn race(&mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             if self.files.iter().all(|path| path.exists()) || self.written.len() > 200 {
@@ -199,7 +199,7 @@ fn holds(root: &Path, line: &str) -> bool {
 }
 
 #[test]
-fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
+fn an_agent_writing_during_a_removal_loses_nothing() {
     let races = std::env::var("REJOIN_RACES")
         .ok()
         .and_then(|races| races.parse().ok())
@@ -235,10 +235,10 @@ fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
 }
 
 #[test]
-fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_not_written_over() {
+fn a_reversed_removal_does_not_overwrite_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let mut met = 0;
-    // A sync that fails once is enough for a removal to be taken back; where all do, that cannot be done either.
+    // One failed sync is enough for a removal to be reversed; if all fail, that is impossible, too.
     for (nth, and_later) in ["", "+"].into_iter().flat_map(|later| (1..=16).map(move |nth| (nth, later))) {
         let (world, before) = prepared(&CHANGES[5]);
         let project = world.home().join(".claude/projects/-usr-bin");
@@ -270,7 +270,7 @@ fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_
 }
 
 #[test]
-fn what_an_agent_writes_while_its_session_goes_to_another_file_system_is_not_written_over() {
+fn a_removal_across_file_systems_keeps_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let (world, _) = prepared(&CHANGES[5]);
     let transcript = world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl"));
@@ -307,7 +307,7 @@ fn what_an_agent_writes_while_its_session_goes_to_another_file_system_is_not_wri
 }
 
 #[test]
-fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
+fn a_directory_swapped_for_a_link_redirects_no_removal() {
     if !has_strace() {
         return;
     }
@@ -357,7 +357,7 @@ fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
 }
 
 #[test]
-fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
+fn files_left_by_a_failed_purge_are_reported_and_restorable() {
     if !has_strace() {
         return;
     }
@@ -377,7 +377,7 @@ fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn what_a_change_says_of_its_items_is_what_the_disk_says() {
+fn the_results_of_a_change_match_the_disk() {
     for point in (1..24).step_by(stride(4)) {
         let (world, before) = prepared(&CHANGES[6]);
         let fault = format!("5:{point}");
@@ -392,7 +392,7 @@ fn what_a_change_says_of_its_items_is_what_the_disk_says() {
 }
 
 #[test]
-fn each_of_these_changes_does_something_where_nothing_fails() {
+fn each_tested_change_has_an_effect_without_faults() {
     for change in &CHANGES {
         let (world, before) = prepared(change);
         let own = |world: &World| crate::picture::picture(&world.home());

@@ -56,7 +56,7 @@ impl Machines {
         self.home(name).join(".claude/projects").join(project).join(format!("{}.jsonl", id(1)))
     }
 
-    /// Lets the agent on a machine continue the session.
+    /// Continues the session as the agent on a machine.
     fn say(&self, name: &str, text: &str) {
         let mut file = std::fs::OpenOptions::new().append(true).open(self.transcript(name)).expect("a transcript");
         let minute = text.len();
@@ -120,7 +120,7 @@ fn a_session_is_continued_in_turn_on_two_machines() {
 }
 
 #[test]
-fn sessions_that_were_continued_on_both_machines_are_kept_and_named() {
+fn sessions_continued_on_both_machines_are_kept_and_named() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -212,7 +212,7 @@ fn a_session_in_use_is_not_replaced() {
 }
 
 #[test]
-fn an_archive_that_is_copied_in_part_changes_nothing_until_it_is_whole() {
+fn a_partly_copied_archive_changes_nothing_until_it_is_whole() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -255,7 +255,7 @@ fn an_archive_that_is_copied_in_part_changes_nothing_until_it_is_whole() {
 }
 
 #[test]
-fn a_sync_killed_at_any_point_loses_nothing_and_the_next_one_completes_it() {
+fn a_killed_sync_loses_nothing_and_the_next_one_completes_it() {
     killed_at_every_point(60, |fault, point| {
         let machines = Machines::new();
         machines.sync("ana").code(0);
@@ -345,7 +345,7 @@ fn an_unneeded_blob_stays_in_the_archive_of_two_machines() {
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_undo_brings_the_earlier_state_back() {
+fn dry_run_changes_nothing_and_undo_restores_the_state() {
     let machines = Machines::new();
     let nothing = picture(machines.0.root());
     let plan: Sync = machines.sync_with("ana", &["--dry-run", "--json"]).code(0).json();
@@ -431,7 +431,7 @@ fn two_machines_without_a_shared_directory_sync_through_ssh() {
     assert!(said.contains("0 archived, 0 new here, 1 updated"), "{said}");
     assert_eq!(machines.said("ana"), machines.said("bob"));
     assert_eq!(machines.directory("ana"), machines.home("ana").join("app").to_str().expect("a path"));
-    // The other machine may be the one that asks.
+    // The other machine may start the sync.
     machines.say("ana", "and more");
     let said = sync("bob", "ana").code(0).stdout();
     assert!(said.contains("1 updated"), "{said}");

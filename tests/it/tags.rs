@@ -1,4 +1,4 @@
-//! `tag`: words of the user's own, by which every command finds sessions.
+//! `tag`: words of the user by which every command finds sessions.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! At a terminal: a person who presses keys, an agent that leaves things behind, signals in between.
+//! At a terminal: a user who presses keys, an agent that leaves settings changed, signals in between.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -21,22 +21,22 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::fixtures::{Claude, Jido, id};
 use crate::world::World;
 
-/// What must not take longer than this, however busy the machine is.
+/// Time limit, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program at a terminal, and the person in front of it.
+/// A program at a terminal, and the user in front of it.
 pub(crate) struct Seat {
     pty: Pty,
     size: (u16, u16),
     child: Child,
     output: Receiver<Vec<u8>>,
-    /// All that the terminal was sent, and how much of it has been looked at.
+    /// All output of the terminal, and the length that was already checked.
     sent: Vec<u8>,
     looked_at: usize,
 }
 
 impl Seat {
-    /// Runs a command at a terminal of its own, which also is its controlling one.
+    /// Runs a command at a separate terminal, which also is its controlling one.
     pub(crate) fn run(command: &Command, columns: u16, rows: u16) -> Self {
         hear_signals();
         let (pty, other_end) = pty_process::blocking::open().expect("a terminal");
@@ -67,7 +67,7 @@ impl Seat {
         self.pty.write_all(keys.as_bytes()).expect("keys to press");
     }
 
-    /// Sends whatever bytes; what the terminal is sent is taken meanwhile, so that neither waits for the other.
+    /// Sends any bytes; reads the terminal's output meanwhile, so that neither side blocks.
     pub(crate) fn types_bytes(&mut self, bytes: &[u8]) {
         self.pty.write_all(bytes).expect("keys to press");
         self.sent.extend(self.output.try_iter().flatten());
@@ -90,7 +90,7 @@ impl Seat {
         }
     }
 
-    /// Gives the terminal another size.
+    /// Resizes the terminal.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.size = (columns, rows);
         self.pty.resize(Size::new(rows, columns)).expect("a size");
@@ -115,13 +115,13 @@ impl Seat {
         }
     }
 
-    /// Waits until a text stands on the screen, and returns all that stands there.
+    /// Waits until a text is on the screen, and returns the whole screen.
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) -> String {
         self.shows_what(|screen| screen.contains(text)).screen().contents()
     }
 
-    /// Says whether the terminal is sent anything more before this time is over.
+    /// Returns whether the terminal gets more output within this time.
     pub(crate) fn is_sent_more_within(&mut self, time: Duration) -> bool {
         let more = self.output.recv_timeout(time);
         self.sent.extend(more.iter().flatten());
@@ -154,8 +154,8 @@ impl Seat {
     }
 }
 
-/// Makes programs hear the signals of their terminal even if the tests were started in the background or by `nohup`, where
-/// these are ignored, also by all that is started there. What is caught here is not ignored in a program.
+/// Makes programs receive the signals of their terminal even if the tests were started in the background or by `nohup`,
+/// which ignores them, also in child processes. A signal with a handler here is not ignored in a child.
 fn hear_signals() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
@@ -165,12 +165,12 @@ fn hear_signals() {
     });
 }
 
-/// Runs the program as a shell would, which looks at the terminal's settings before and after.
+/// Runs the program like a shell, which reads the terminal's settings before and after.
 pub(crate) fn shell(world: &World, args: &str) -> Seat {
     shell_at(world, &[], args, (80, 24))
 }
 
-/// Does the same with variables, at a terminal of so many columns and lines.
+/// Like [`shell`], with variables, at a terminal of this size.
 pub(crate) fn shell_at(world: &World, variables: &[(&str, &str)], args: &str, (columns, rows): (u16, u16)) -> Seat {
     let script = format!(
         "trap : INT; stty -a > '{root}/before'; sh -c 'echo $$ > \"{root}/pid\"; exec \"$0\" {args}' \"$0\"; \
@@ -195,7 +195,7 @@ pub(crate) fn signal(world: &World, signal: Signal) {
 pub(crate) fn settings_are_as_before(world: &World) {
     let read = |name: &str| {
         let settings = std::fs::read_to_string(world.root().join(name)).expect("settings");
-        // The first line is the size, which is nobody's setting.
+        // The first line is the size, which is not a setting.
         settings.lines().skip(1).collect::<Vec<_>>().join("\n")
     };
     let before = read("before");
@@ -203,7 +203,7 @@ pub(crate) fn settings_are_as_before(world: &World) {
     assert_eq!(before, read("after"));
 }
 
-/// A world with two sessions, of which the one of `parser` was active last.
+/// A world with two sessions; the one of `parser` was active last.
 pub(crate) fn two_sessions() -> World {
     let world = World::with_agents();
     let (parser, docs) = (world.dir("parser"), world.dir("docs"));
@@ -213,7 +213,7 @@ pub(crate) fn two_sessions() -> World {
 }
 
 #[test]
-fn jidocode_is_started_in_the_project_with_the_line_to_type_shown() {
+fn jidocode_starts_in_the_project_with_the_line_to_type() {
     let world = World::new();
     world.install("jido_code", "");
     let app = world.dir("app");
@@ -261,7 +261,7 @@ fn the_table_fits_the_terminal() {
 }
 
 #[test]
-fn an_agent_that_leaves_the_terminal_in_disorder_is_cleaned_up_after() {
+fn the_terminal_is_restored_after_an_agent() {
     for (end, expected) in [("exit 3", 3), ("kill -KILL $$", 137)] {
         let world = two_sessions();
         world.install("claude", &format!("stty raw -echo; printf '\\033[?25l'; {end}"));
@@ -304,7 +304,7 @@ fn an_agent_that_was_picked_gets_its_signals_too() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_agent_that_stops_itself_takes_the_shell_back_and_goes_on_with_it() {
+fn an_agent_that_stops_itself_gives_the_shell_back() {
     let world = two_sessions();
     world.install("claude", "echo READY; kill -STOP $$; exit 5");
     let mut seat = shell(&world, "resume --wait latest");
@@ -321,7 +321,7 @@ fn an_agent_that_stops_itself_takes_the_shell_back_and_goes_on_with_it() {
 }
 
 #[test]
-fn what_is_launched_is_the_same_with_and_without_waiting() {
+fn the_launch_is_the_same_with_and_without_wait() {
     let world = two_sessions();
     let launch = |args: &[&str]| {
         world.with("CLAUDECODE", "1").with("OLDPWD", "/").rejoin(args).code(0);
@@ -362,7 +362,7 @@ fn an_interrupt_stops_a_search_with_a_message() {
     seat.sees("Searching [");
     seat.types("\x03");
     let (status, rest) = seat.ends();
-    // A shell makes 130 of the signal.
+    // A shell converts the signal to 130.
     assert_eq!(status, None, "{rest}");
     assert!(rest.ends_with("Stopped.\r\n"), "{rest:?}");
 }
@@ -387,7 +387,7 @@ fn an_interrupt_of_a_change_says_how_to_undo_it() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
+fn a_long_cleanup_shows_progress_and_removes_the_line() {
     let world = World::new();
     for n in 1..=60 {
         world.add(Jido::session(id(n)));
@@ -406,7 +406,7 @@ fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_a_clean_line() {
+fn progress_of_reading_is_removed_before_the_answer() {
     let world = two_sessions();
     let run = |args: &str, pause: &str| {
         let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -419,7 +419,7 @@ fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_
         ("doctor", &["Reading", "Reading lines"], "2 sessions"),
         ("cleanup --any-age --allow-all --dry-run", &["Reading", "Looking closer"], "Fix the parser"),
         ("archive --every --dry-run", &["Reading"], "Fix the parser"),
-        // What is refused is said on a clean line too.
+        // A refusal is printed on a clean line, too.
         ("cleanup --any-age --yes", &["Reading", "Looking closer"], "error:"),
     ] {
         let output = run(args, "0");
@@ -437,7 +437,7 @@ fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_
 }
 
 #[test]
-fn a_no_changes_nothing_and_is_no_error() {
+fn a_declined_confirmation_changes_nothing() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/w/app").turn("add a test", "Added."));
     let mut seat = shell(&world, &format!("delete {}", id(1)));

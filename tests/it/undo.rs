@@ -1,4 +1,4 @@
-//! Whatever a run changed can be taken back, wherever it was cut off.
+//! Every run can be undone, also if it was interrupted anywhere.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -36,7 +36,7 @@ pub(crate) fn assert_same(before: &Picture, after: &Picture, when: &str) {
     assert!(differences.is_empty(), "{when}:\n{}", differences.join("\n"));
 }
 
-/// Deletes a session and takes that back: not a byte, a mode or a time may differ.
+/// Deletes a session and undoes that: no byte, mode or time may differ.
 #[track_caller]
 pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
     let before = crate::archive::stores(world);
@@ -50,14 +50,14 @@ pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
     assert_same(&before, &crate::archive::stores(world), session);
 }
 
-/// The state after a backfill that nothing disturbed.
+/// The state after an undisturbed backfill.
 fn after_backfill() -> Picture {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0);
     after(&world)
 }
 
-/// The state of the stores, but for the time at which the test wrote a new file.
+/// The state of the stores, without the time at which the test wrote a new file.
 fn after(world: &World) -> Picture {
     let mut stores = stores(world);
     let new = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(2)).join("session-info.json");
@@ -90,7 +90,7 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
 }
 
 #[test]
-fn undo_says_what_it_did_in_words() {
+fn undo_describes_its_outcome() {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0).stdout_eq(snapbox::str![[r#"
 written  00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
@@ -121,7 +121,7 @@ hint: run `rejoin undo --list` to see the runs
 }
 
 #[test]
-fn what_was_changed_since_is_in_the_way_and_is_kept() {
+fn a_file_changed_since_the_run_is_kept() {
     let world = world();
     let session = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1));
     world.rejoin(["backfill", "--every"]).code(0);
@@ -162,13 +162,13 @@ fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
     });
 }
 
-/// Undoes the newest run that can be, if there is one.
+/// Undoes the newest run that can be undone, if there is one.
 fn undo_next(world: &World) -> bool {
     let answer = world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
     answer.stderr().is_empty()
 }
 
-/// Every session-info.json is the old one or the new one.
+/// Asserts that every session-info.json is the old one or the new one.
 fn no_session_info_is_torn(world: &World, before: &Picture, after: &Picture) {
     let now = stores(world);
     for (path, (_, _, _, bytes)) in now.iter().filter(|(path, _)| path.ends_with("session-info.json")) {
@@ -195,7 +195,7 @@ fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn whatever_the_system_refuses_at_any_moment_nothing_is_lost() {
+fn a_failing_system_call_loses_nothing() {
     let complete = after_backfill();
     // No space left, permission denied, read-only file system.
     for error in [28, 13, 30] {
@@ -224,7 +224,7 @@ fn is_temporary(path: &Path) -> bool {
 }
 
 #[test]
-fn a_second_run_waits_for_the_first_and_then_says_who_holds_the_lock() {
+fn a_second_run_waits_and_then_names_the_lock_holder() {
     let world = world();
     let before = stores(&world);
     let state = world.home().join(".local/state/rejoin");
@@ -275,7 +275,7 @@ fn the_trash_is_listed_restored_from_and_purged() {
     world.rejoin(["trash", "list"]).code(0).stdout_eq("").stderr_eq("The trash is empty.\n");
     world.rejoin(["backfill", "--every"]).code(0);
     let list: TrashList = world.rejoin(["trash", "list", "--json"]).code(0).json();
-    // A file that was not there before left nothing behind.
+    // A new file has no old version in the trash.
     assert_eq!(list.entries.len(), 1);
     assert_eq!(list.entries[0].id.as_deref(), Some(id(1).as_str()));
     world.rejoin(["trash", "list", "--format", "table"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -354,7 +354,7 @@ fn a_sparse_file_keeps_its_holes_on_other_file_systems() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn extended_attributes_and_acls_are_kept_through_the_trash_and_a_rewrite() {
+fn extended_attributes_and_acls_survive_trash_and_rewrite() {
     let elsewhere = other_file_system();
     for elsewhere in [None, elsewhere.as_ref().map(tempfile::TempDir::path)] {
         let world = world();
@@ -391,7 +391,7 @@ fn extended_attributes_and_acls_are_kept_through_the_trash_and_a_rewrite() {
     }
 }
 
-/// An ACL in the form that Linux keeps it in: one more user may read.
+/// An ACL in the form of Linux: one more user may read.
 fn acl() -> Vec<u8> {
     const NOBODY: u32 = u32::MAX;
     let entries: [(u16, u16, u32); 5] =
@@ -441,7 +441,7 @@ fn a_store_that_was_a_link_all_along_gets_its_sessions_back() {
 }
 
 #[test]
-fn while_a_copy_of_a_session_cannot_be_read_nothing_of_it_is_put_back() {
+fn a_session_with_an_unreadable_copy_is_not_restored() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y").filed_under("-elsewhere"));
@@ -462,12 +462,12 @@ fn while_a_copy_of_a_session_cannot_be_read_nothing_of_it_is_put_back() {
     assert_eq!(after, before);
 }
 
-/// Makes a directory on another file system than the worlds are on, where this machine has one.
+/// Creates a directory on another file system than that of the worlds, if this machine has one.
 pub(crate) fn other_file_system() -> Option<tempfile::TempDir> {
     other_file_system_than(World::new().root())
 }
 
-/// Makes a directory on another file system than this one is on.
+/// Creates a directory on another file system than that of `this`.
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 pub(crate) fn other_file_system_than(this: &Path) -> Option<tempfile::TempDir> {
     use std::os::unix::fs::MetadataExt as _;
@@ -482,7 +482,7 @@ pub(crate) fn other_file_system_than(this: &Path) -> Option<tempfile::TempDir> {
 }
 
 #[test]
-fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
+fn dry_run_describes_the_undo_and_changes_nothing() {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0);
     let (after, state) = (stores(&world), world.home().join(".local/state/rejoin"));
@@ -500,7 +500,7 @@ fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
     assert!(purge.freed_bytes > 0);
     assert_same(&after, &stores(&world), "after dry runs");
     assert_eq!(files().collect::<BTreeSet<_>>(), names);
-    // What is in the way is told beforehand.
+    // An obstacle is reported beforehand.
     let info = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
     std::fs::write(&info, "another's").expect("a file");
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(3).json();

@@ -27,7 +27,7 @@ fn transcript(fixture: impl Fixture) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_listed_with_what_its_files_say() {
+fn list_reads_the_files_of_a_session() {
     let session = Vibe::session(id(1)).turn("fix\nthe parser", "I will.").effect("bash").turn("thanks", "Welcome.");
     let session = listed(session.meta("git_branch", json!("main")).meta("title", json!("Parser")));
     assert_eq!((session.agent, session.kind, session.project.as_deref()), (Agent::VIBE, Kind::Main, None));
@@ -55,13 +55,13 @@ fn a_prompt_that_was_killed_is_only_in_the_journal() {
     let session = listed(Vibe::session(id(1)).killed("was killed"));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.active_at.as_deref()), (Kind::Main, Some("2026-02-01T10:01:00Z")));
-    // It may be killed before the prompt is put into the conversation.
+    // It may be killed before the prompt is added to the conversation.
     let session = listed(Vibe::session(id(1)).reserved("only announced"));
     assert_eq!(said(&session), (None, Some("only announced"), Some(1), Some(0)));
     let queued = json!({"method": "turn/start", "params": {"entries": [{"role": "user", "content": [{"type": "text", "text": "typed"}]}]}});
     let session = listed(Vibe::session(id(1)).journal("command_reserved", queued));
     assert_eq!(session.first_prompt.as_deref(), Some("typed"));
-    // What a program put in is none.
+    // Text inserted by a program is not a prompt.
     let injected =
         json!({"method": "turn/start", "params": {"injected": true, "message": [{"type": "text", "text": "x"}]}});
     let session = listed(Vibe::session(id(1)).journal("command_reserved", injected));
@@ -69,7 +69,7 @@ fn a_prompt_that_was_killed_is_only_in_the_journal() {
 }
 
 #[test]
-fn the_journal_goes_on_after_the_generation() {
+fn the_journal_continues_the_generation() {
     let session = Vibe::session(id(1)).turn("one", "1").killed("two");
     assert_eq!(said(&listed(session.clone())), (None, Some("one"), Some(2), Some(1)));
     assert_eq!(transcript(session.clone()), ["one", "1", "two"]);
@@ -93,7 +93,7 @@ fn the_journal_goes_on_after_the_generation() {
 }
 
 #[test]
-fn what_was_typed_counts_not_what_was_made_of_it() {
+fn the_first_prompt_is_the_typed_text() {
     let session = Vibe::session(id(1));
     let mut entry = session.message("user", "look at <file>…</file>");
     entry["userDisplayContent"] = json!({"content": [{"type": "text", "text": "look at @file"}]});
@@ -109,7 +109,7 @@ fn a_session_that_was_moved_keeps_its_origin() {
 }
 
 #[test]
-fn kinds_are_told_by_the_state_and_by_the_meta() {
+fn kinds_follow_from_the_state_and_the_meta_file() {
     let session = |session: Vibe| listed(session.turn("x", "y"));
     assert_eq!(session(Vibe::session(id(1)).meta("archived_at", json!("2026-02-02T10:00:00Z"))).kind, Kind::Archived);
     let fork = session(Vibe::session(id(1)).meta("parent_session_id", json!(id(9))).identity("fork", &id(9)));
@@ -155,7 +155,7 @@ fn two_older_sessions_with_the_same_eight_characters_are_two() {
 }
 
 #[test]
-fn a_session_in_both_stores_is_compared_by_what_is_said() {
+fn a_session_in_both_stores_is_compared_by_its_messages() {
     let world = World::new();
     let app = world.dir("app");
     world.add(OldVibe::session(id(1)).in_dir(&app).turn("one", "1"));
@@ -168,7 +168,7 @@ fn a_session_in_both_stores_is_compared_by_what_is_said() {
 }
 
 #[test]
-fn a_resume_gets_the_full_id_and_the_directory_where_it_works() {
+fn resume_passes_the_full_id_in_the_recorded_directory() {
     let world = World::new();
     world.install("vibe", "");
     let app = world.dir("my app");
@@ -207,7 +207,7 @@ fn a_session_is_live_while_its_lock_is_held() {
     assert_eq!(liveness(), Liveness::Live);
     world.rejoin(["resume", &id(1)]).code(7);
     assert!(world.launched().is_none());
-    // The note is only asked where the system does not tell.
+    // The note is only used if the system has no information.
     note(json!("x"));
     assert_ne!(liveness(), Liveness::Idle);
     drop(file);
@@ -280,7 +280,7 @@ fn no_file_stops_a_listing() {
 }
 
 #[test]
-fn what_is_missing_or_newer_is_said() {
+fn missing_and_newer_parts_are_reported() {
     let has = |session: &Session, code: &str| session.health.iter().any(|health| health == code);
     let session = listed(Vibe::session(id(1)).turn("x", "y").without("CURRENT"));
     assert!(has(&session, "invalid-content"), "{:?}", session.health);
@@ -305,7 +305,7 @@ fn what_is_missing_or_newer_is_said() {
 }
 
 #[test]
-fn other_files_beside_the_sessions_are_none() {
+fn other_files_next_to_sessions_are_not_listed() {
     let world = World::new();
     let root = world.home().join(".vibe/logs/session");
     put(&root.join("unified/.session-index.json"), "{}");

@@ -31,7 +31,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
-fn another_agent_gets_the_last_exchange_and_the_file_with_the_rest() {
+fn another_agent_gets_a_briefing_and_the_whole_file() {
     let call = |name: &str, input| json!({"type": "tool_use", "id": "t", "name": name, "input": input});
     let (world, app, transcript) = world(|session| {
         session
@@ -117,7 +117,7 @@ fn hostile_text_stays_one_harmless_argument() {
     let whole = std::fs::read_to_string(file(&world, &format!("claude-{}.md", id(1)))).expect("a file");
     assert!(whole.len() > 1_000_000 && !whole.contains('\u{1b}'));
 
-    // A shell reads the printed command in the same way.
+    // A shell parses the printed command in the same way.
     let line = world.rejoin(["resume", &id(1), "--with", "codex", "--print"]).code(0).stdout();
     assert!(world.launched().is_none());
     for shell in ["sh", "bash"] {
@@ -178,7 +178,7 @@ fn the_new_session_is_linked_to_the_one_that_it_continues() {
     let shown = world.rejoin(["show", &id(2)]).code(0).stdout();
     assert!(shown.contains(&format!("  continues     claude {}\n", id(1))), "{shown}");
 
-    // A printed command links its session too. Without the file, the text is nothing but text.
+    // A printed command links its session, too. Without the file, the text is ordinary text.
     std::fs::remove_file(&links[0]).expect("a file");
     assert_eq!(
         world.rejoin(["list", "--json"]).sessions().iter().filter(|session| session.continues.is_some()).count(),

@@ -8,7 +8,7 @@ use crate::fixtures::{Claude, id};
 use crate::terminal::Seat;
 use crate::world::{Answer, World};
 
-/// A repository with a worktree on a branch of its own, in which a session worked.
+/// A repository with a worktree on a separate branch, in which a session worked.
 struct Trees {
     world: World,
     repository: PathBuf,
@@ -16,7 +16,7 @@ struct Trees {
 }
 
 impl Trees {
-    /// Makes them below a directory for worktrees; `None` where git is not installed.
+    /// Creates them below a directory for worktrees; `None` if git is not installed.
     #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
     fn new(among: &str) -> Option<Self> {
         if Command::new("git").arg("--version").output().is_err() {
@@ -44,7 +44,7 @@ impl Trees {
         self.world.from(&self.repository).run("git", names.iter().chain(args)).code(0);
     }
 
-    /// Makes a program that notes that it was run, and hands on its input.
+    /// Creates a program that records its runs, and passes its input on.
     fn noting(&self, name: &str) -> String {
         let ran = self.ran(name);
         let script = format!("touch '{}'\ncat", ran.display());
@@ -67,7 +67,7 @@ impl Trees {
 }
 
 #[test]
-fn a_worktree_that_was_deleted_is_made_again_on_its_branch_and_resumed_in() {
+fn a_deleted_worktree_is_recreated_on_its_branch() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let refused = trees.resume(&[]).code(7).stderr();
@@ -85,7 +85,7 @@ fn a_worktree_that_was_deleted_is_made_again_on_its_branch_and_resumed_in() {
     let plan: contract::ResumePlan = trees.resume(&["--recreate-worktree", "--json"]).code(0).json();
     assert_eq!(plan.worktree.expect("a worktree").branch.as_deref(), Some("feature"));
     assert!(plan.refusals.is_empty() && !trees.worktree.exists());
-    // Nobody can be asked, so nothing is made.
+    // No question can be asked, so nothing is created.
     let unasked = trees.resume(&["--recreate-worktree"]).code(2).stderr();
     assert!(unasked.contains("--recreate-worktree --yes"), "{unasked}");
     assert!(!trees.worktree.exists());
@@ -94,7 +94,7 @@ fn a_worktree_that_was_deleted_is_made_again_on_its_branch_and_resumed_in() {
     let launch = trees.world.launched().expect("a launch");
     assert_eq!((launch.cwd, trees.head().as_str()), (trees.worktree.clone(), "feature"));
     assert_eq!(std::fs::read_to_string(trees.worktree.join("README")).expect("a file"), "one\n");
-    // It is there now, so there is nothing to make.
+    // It exists now, so there is nothing to create.
     trees.resume(&["--recreate-worktree"]).code(0);
 }
 
@@ -108,7 +108,7 @@ fn the_printed_line_makes_the_worktree_and_enters_it() {
 }
 
 #[test]
-fn a_person_is_asked_and_may_say_no() {
+fn the_user_is_asked_and_may_decline() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let mut command = trees.world.from(trees.world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -122,7 +122,7 @@ fn a_person_is_asked_and_may_say_no() {
 }
 
 #[test]
-fn one_that_git_has_forgotten_is_made_again_where_worktrees_are_kept() {
+fn a_worktree_unknown_to_git_is_recreated_among_worktrees() {
     let Some(trees) = Trees::new("repo/.claude/worktrees") else { return };
     trees.git(&["worktree", "remove", trees.worktree.to_str().expect("a path")]);
     std::fs::create_dir_all(trees.worktree.parent().expect("a parent")).expect("a directory");
@@ -131,7 +131,7 @@ fn one_that_git_has_forgotten_is_made_again_where_worktrees_are_kept() {
 }
 
 #[test]
-fn what_was_no_worktree_or_lost_its_branch_is_refused_and_nothing_is_made() {
+fn a_directory_that_was_not_a_worktree_is_refused() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     trees.git(&["checkout", "--quiet", "--ignore-other-worktrees", "feature"]);
@@ -190,7 +190,7 @@ fn filters_of_the_repository_run_only_on_trust() {
     std::fs::remove_file(trees.ran("smudge")).expect("a file");
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
 
-    // An include that counts in the worktree alone cannot be looked into.
+    // An include that applies only in the worktree cannot be examined.
     let included = trees.world.root().join("included");
     std::fs::write(&included, format!("[filter \"mine\"]\nsmudge = {smudge}\n")).expect("a file");
     for (key, value) in [

@@ -1,5 +1,5 @@
-//! A world of its own for each test: a home, programs on the path, an environment that holds nothing
-//! else, and a clock that stands still.
+//! A separate world for each test: a home, programs on the path, an environment that has nothing else, and a stopped
+//! clock.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::fixtures::{Fixture, claude_slug};
 /// The time that counts as now in every test.
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
 
-/// A program that records how it was started, and otherwise does nothing.
+/// A program that records its start, and does nothing else.
 const RECORDER: &str = r#"#!/bin/sh
 # What a shell has made of the environment already is not what it was given.
 record='@ROOT@/launched'
@@ -28,7 +28,7 @@ printf '%s' "$(pwd -P; printf x)" > "$record/cwd"
 cat "/proc/$$/environ" > "$record/environment" 2>/dev/null || env -0 > "$record/environment"
 "#;
 
-/// What the real Amplifier does on a resume: it files the session under the directory that it runs in.
+/// The real Amplifier's action on a resume: it files the session under the directory that it runs in.
 const AMPLIFIER: &str = r#"
 slug=$(pwd -P | tr '/' '-')
 session="$HOME/.amplifier/projects/$slug/sessions/$3"
@@ -51,7 +51,7 @@ pub(crate) fn is_tried(case: usize, sampled: usize) -> bool {
     case.is_multiple_of(stride(sampled))
 }
 
-/// Returns where worlds are: where TMPDIR says, else in memory where this machine has a file system there, for a disk
+/// Returns the directory for worlds: TMPDIR, else in memory if this machine has a file system there, because a disk
 /// takes milliseconds to sync.
 fn fastest_dir() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
@@ -60,13 +60,13 @@ fn fastest_dir() -> PathBuf {
     if is_free && memory.is_dir() && is_writable() { memory } else { std::env::temp_dir() }
 }
 
-/// A world that is gone when the test ends.
+/// A world that is removed when the test ends.
 pub(crate) struct World {
     root: TempDir,
     path: PathBuf,
 }
 
-/// Draws a name without vowels, digits and `b`, so that nothing that a test looks for by chance stands in it, also loosely:
+/// Draws a name without vowels, digits and `b`, so that no search text of a test occurs in it by chance, also loosely:
 /// the letters of `bskt` did.
 fn drawn_name() -> String {
     use std::hash::{BuildHasher as _, RandomState};
@@ -80,12 +80,12 @@ fn drawn_name() -> String {
 }
 
 impl World {
-    /// Makes a world with an empty home and no agents.
+    /// Creates a world with an empty home and no agents.
     pub(crate) fn new() -> Self {
         Self::below(&fastest_dir())
     }
 
-    /// Makes one on the disk itself, for what is to be tried there.
+    /// Creates one on the disk itself, for tests of it.
     pub(crate) fn on_disk() -> Self {
         Self::below(&std::env::temp_dir())
     }
@@ -99,7 +99,7 @@ impl World {
         Self { root, path }
     }
 
-    /// Makes a world in which `amplifier` and `claude` are installed.
+    /// Creates a world in which `amplifier` and `claude` are installed.
     pub(crate) fn with_agents() -> Self {
         let world = Self::new();
         world.install("amplifier", AMPLIFIER);
@@ -111,12 +111,12 @@ impl World {
     pub(crate) fn install(&self, name: &str, script: &str) -> PathBuf {
         let recorder = RECORDER.replace("@ROOT@", self.path.to_str().expect("a path in UTF-8"));
         let program = self.path.join("bin").join(name);
-        // A link to a program that is elsewhere would have that one written.
+        // If it is a link to a program elsewhere, that one would be overwritten.
         if program.is_symlink() {
             std::fs::remove_file(&program).expect("a link that goes");
         }
-        // Another process writes it: what this one has open for writing, a child that another test starts
-        // in this moment would have open too, and a file that is open for writing cannot be run.
+        // Another process writes it: a child that another test starts at this moment would inherit a file that is open
+        // for writing here, and such a file cannot be run.
         let mut writer = Command::new("sh")
             .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
             .arg(&program)
@@ -146,7 +146,7 @@ impl World {
         std::fs::write(folder.join("package.json"), manifest.to_string()).expect("a file");
     }
 
-    /// Moves a program that was put on the path elsewhere, and leaves a link.
+    /// Moves a program from the path to another directory, and leaves a link.
     fn install_in(&self, dir: &Path, name: &str, file: &str, script: &str) {
         let link = self.install(name, script);
         std::fs::create_dir_all(dir).expect("a directory");
@@ -154,7 +154,7 @@ impl World {
         std::os::unix::fs::symlink(dir.join(file), link).expect("a link");
     }
 
-    /// Returns the directory that holds all of it.
+    /// Returns the root directory of the world.
     pub(crate) fn root(&self) -> &Path {
         debug_assert!(self.root.path().exists());
         &self.path
@@ -165,20 +165,20 @@ impl World {
         self.path.join("home")
     }
 
-    /// Makes a directory in this world, outside of the home.
+    /// Creates a directory in this world, outside of the home.
     pub(crate) fn dir(&self, name: &str) -> PathBuf {
         let dir = self.path.join(name);
         std::fs::create_dir_all(&dir).expect("a directory");
         dir
     }
 
-    /// Writes a session, or whatever else the fixture stands for, and returns where it is.
+    /// Writes a session, or any other fixture, and returns its path.
     #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
     pub(crate) fn add(&self, fixture: impl Fixture) -> PathBuf {
         fixture.write_to(&self.home())
     }
 
-    /// Runs the program from a directory that has nothing to do with any session.
+    /// Runs the program from a directory that is not related to any session.
     pub(crate) fn rejoin<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Answer {
         self.from(self.path.join("elsewhere")).rejoin(args)
     }
@@ -210,7 +210,7 @@ impl World {
         (Answer { output, root: self.path.clone(), command: format!("{command:?}") }, peak)
     }
 
-    /// Runs the program with a terminal of so many columns for its answer.
+    /// Runs the program with a terminal of this width for its answer.
     pub(crate) fn on_terminal<S: AsRef<OsStr>>(&self, columns: u16, args: impl IntoIterator<Item = S>) -> Answer {
         let (terminal, other_end) = open_terminal(columns);
         let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -218,7 +218,7 @@ impl World {
         self.read_terminal(terminal, command)
     }
 
-    /// Reads what a command writes to a terminal until nobody has the other end any more.
+    /// Reads the output of a command at a terminal until the other end is closed.
     fn read_terminal(&self, mut terminal: File, mut command: Command) -> Answer {
         let child = command.spawn().expect("a running program");
         let described = format!("{command:?}");
@@ -241,7 +241,7 @@ impl World {
         let steps = plan.items.iter().flat_map(|item| &item.steps);
         let mut paths: Vec<PathBuf> = steps.map(|step| PathBuf::from(&step.path)).collect();
         paths.sort();
-        // What belongs to a session and to its sub-agent is named by both.
+        // A session and its sub-agent both name their common files.
         paths.dedup();
         paths
     }
@@ -277,7 +277,7 @@ fn open_terminal(columns: u16) -> (File, File) {
     (File::from(terminal), other_end)
 }
 
-/// How an agent was started.
+/// The start of an agent.
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub(crate) argv: Vec<String>,
@@ -286,13 +286,13 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// Returns a variable that the agent was given.
+    /// Returns a variable of the agent's environment.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.environment.iter().find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
-/// A run that is about to be made.
+/// A prepared run.
 pub(crate) struct Call<'a> {
     world: &'a World,
     cwd: PathBuf,
@@ -323,7 +323,7 @@ impl Call<'_> {
         let mut child = command.spawn().expect("a running program");
         let mut stdin = child.stdin.take().expect("a pipe");
         let output = std::thread::scope(|scope| {
-            // A program that does not read to the end closes the pipe, which is its right.
+            // A program that does not read to the end may close the pipe.
             scope.spawn(move || stdin.write_all(input.as_ref()));
             child.wait_with_output().expect("an end")
         });
@@ -339,10 +339,10 @@ impl Call<'_> {
         Answer { output, root, command: format!("{command:?}") }
     }
 
-    /// Runs the program under `strace` with these expressions, and returns what that noted, too.
+    /// Runs the program under `strace` with these expressions, and returns its log, too.
     pub(crate) fn under_strace(self, expressions: &[&str], args: &[&str]) -> (Answer, String) {
         let log = self.world.root().join("strace.log");
-        // Only the calls that are asked for stop the program, so it takes half the time.
+        // Only the traced calls stop the program, so it takes half the time.
         let fixed = ["-f", "--seccomp-bpf", "-y", "-qq", "-s", "300", "-o", log.to_str().expect("a path in UTF-8")];
         let expressions = expressions.iter().flat_map(|expression| ["-e", expression]);
         let program = [env!("CARGO_BIN_EXE_rejoin")];
@@ -353,7 +353,7 @@ impl Call<'_> {
         (answer, noted)
     }
 
-    /// Runs a shell's command line with a terminal for both streams, and nobody who types.
+    /// Runs a shell's command line with a terminal for both streams, without any typing.
     pub(crate) fn types(self, shell: &str, line: &str, columns: u16) -> Answer {
         let world = self.world;
         let (terminal, other_end) = open_terminal(columns);
@@ -363,7 +363,7 @@ impl Call<'_> {
         world.read_terminal(terminal, command)
     }
 
-    /// Returns the command, for a test that wants to do something else with it than to wait.
+    /// Returns the command, for a test that does not just wait for it.
     pub(crate) fn command(self, program: impl AsRef<OsStr>) -> Command {
         let bin = self.world.path.join("bin");
         let mut path = bin.into_os_string();
@@ -384,7 +384,7 @@ impl Call<'_> {
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 pub(crate) struct Answer {
     output: Output,
     root: PathBuf,
@@ -400,7 +400,7 @@ impl Answer {
         self
     }
 
-    /// Checks the exit status where more than one is right.
+    /// Checks the exit status if more than one is right.
     #[track_caller]
     pub(crate) fn code_is_one_of(self, expected: &[i32]) -> Self {
         let is_right = self.exit().is_some_and(|code| expected.contains(&code));
@@ -429,8 +429,8 @@ impl Answer {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    /// Compares standard output with a snapshot in which `[ROOT]` is the world's directory and `[SLUG]` is what agents
-    /// make of its name.
+    /// Compares standard output with a snapshot in which `[ROOT]` is the world's directory and `[SLUG]` its slug as
+    /// agents encode it.
     #[track_caller]
     pub(crate) fn stdout_eq(self, expected: impl snapbox::IntoData) -> Self {
         self.compare(self.stdout(), expected);
@@ -487,14 +487,14 @@ impl Answer {
 pub(crate) fn start_of(pid: u32) -> String {
     if cfg!(target_os = "linux") {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
-        // The program's name stands in parentheses and may hold anything.
+        // The program's name is in parentheses and may contain any characters.
         let fields = stat.rsplit_once(')').expect("a name").1;
         return fields.split_ascii_whitespace().nth(19).expect("a time").to_owned();
     }
     ps("lstart=", pid)
 }
 
-/// Returns the memory of a process in KiB: its peak on Linux, what it has now elsewhere; 0 when it has ended.
+/// Returns the memory of a process in KiB: its peak on Linux, its current memory elsewhere; 0 if it has ended.
 pub(crate) fn memory_of(pid: u32) -> u64 {
     if !cfg!(target_os = "linux") {
         return ps("rss=", pid).parse().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The answers of what changes something and what takes it back.
+//! The answers of commands that change files or undo changes.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ words!(Guard: Clock WholeAgent MoreThanHalf);
 words!(KeptFor: NotAskedFor Live MaybeLive Unparsable UnknownFormat Future Pinned Excluded Undated Recent NotEmpty KeepLast KeepRule Newer Parent ItsAgents);
 
 answer!(
-    /// The answer of every command that changes files; `D` is what only that command has, `I` what only its items have.
+    /// The answer of every command that changes files; `D` are the details of the command, `I` those of its items.
     #[serde(bound(deserialize = "D: Deserialize<'de>, I: Deserialize<'de>"))]
     ChangeOf<D, I> {
     format_version: Version; kind: ChangeKind; verb: String; items: Vec<ChangeItem<I>>; not_planned: Vec<Unplanned>;

@@ -1,4 +1,4 @@
-//! What `config` answers.
+//! The answer of `config`.
 
 use serde::Deserialize;
 use serde_json::Value;

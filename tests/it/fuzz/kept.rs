@@ -1,5 +1,5 @@
-//! What this program keeps itself, damaged: whatever a journal, a manifest or the list of moves says, a verb that goes by it
-//! loses nothing, and an archive puts nothing where no session lies.
+//! Damages rejoin's own files: no text of a journal, a manifest or the list of moves makes a command lose data, or
+//! makes an archive write outside of sessions.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -12,12 +12,12 @@ use crate::fixtures::{Claude, Codex, Pi, age_tree, id, put};
 use crate::world::World;
 use mutate::Random;
 
-/// A home in which something was archived, deleted and moved, and what must be there afterwards.
+/// A home with archived, deleted and moved sessions, and the files that must exist afterwards.
 struct Kept {
     world: World,
-    /// What was said, and what nobody asked to change.
+    /// All messages, and files that no command was asked to change.
     bytes: Vec<Vec<u8>>,
-    /// What no verb has anything to do with.
+    /// Files that no command is concerned with.
     others: [PathBuf; 2],
     /// The deletion and the move.
     runs: Vec<String>,
@@ -39,7 +39,7 @@ impl Kept {
         let bytes = sessions.iter().map(|path| std::fs::read(path).expect("a session")).collect();
         world.rejoin(["archive", &format!("claude:{}", id(1)), &format!("pi:{}", id(4))]).code(0);
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
-        // What is moved names its directory, so its bytes change with every move.
+        // Moved files name their directory, so their bytes change with every move.
         let new = world.dir("new");
         world
             .rejoin([
@@ -59,7 +59,7 @@ impl Kept {
         Self { world, bytes, others, runs }
     }
 
-    /// Damages one file of this program's own, a manifest or another, and returns which.
+    /// Damages one of rejoin's own files, a manifest or another one, and returns it.
     fn damage(&self, random: &mut Random) -> PathBuf {
         let dirs = [".local/share/rejoin", ".local/state/rejoin"].map(|dir| self.world.home().join(dir));
         let is_text = |path: &PathBuf| path.extension().is_some_and(|end| end == "json" || end == "jsonl");
@@ -74,7 +74,7 @@ impl Kept {
             _ => self.led_elsewhere(&sound, path.starts_with(&dirs[0]), random),
         };
         std::fs::remove_file(&path).expect("the sound one");
-        // A manifest's name tells its digest, which whoever makes one up knows as well.
+        // A manifest's name contains its digest, and a forger can compute it, too.
         let name = path
             .file_name()
             .and_then(OsStr::to_str)
@@ -89,11 +89,11 @@ impl Kept {
         path
     }
 
-    /// Puts a path that is none of the session's in the place of one that is.
+    /// Replaces a path of the session by a foreign one.
     fn led_elsewhere(&self, sound: &[u8], is_manifest: bool, random: &mut Random) -> Vec<u8> {
         let text = String::from_utf8_lossy(sound).into_owned();
         let quotes: Vec<usize> = text.match_indices('"').map(|(at, _)| at).collect();
-        // What a manifest says of its files is relative to their store.
+        // Paths of files in a manifest are relative to their store.
         let is_meant = |word: &str| word.contains('/') && (!is_manifest || !word.starts_with('/'));
         let is_path = |pair: &&[usize]| is_meant(&text[pair[0] + 1..pair[1]]);
         let paths: Vec<&[usize]> = quotes.windows(2).filter(is_path).collect();
@@ -110,7 +110,7 @@ impl Kept {
         [&text[..=place[0]], random.one_of::<String>(&places), &text[place[1]..]].concat().into_bytes()
     }
 
-    /// Runs a few verbs, and holds after each what must hold.
+    /// Runs a few commands, and checks the invariants after each.
     fn attempt(&self, random: &mut Random) -> Result<(), String> {
         let damaged = self.damage(random);
         let is_manifest = damaged.starts_with(self.world.home().join(".local/share"));
@@ -157,7 +157,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Returns whether a new file is a session's or this program's own.
+    /// Returns whether a new file belongs to a session or to rejoin.
     fn may_be(&self, path: &Path) -> bool {
         let places =
             [".claude/projects", ".codex/sessions", ".pi/agent/sessions", ".local/state/rejoin", ".local/share/rejoin"];
@@ -165,7 +165,7 @@ impl Kept {
     }
 }
 
-/// Damages something of a home of its own.
+/// Damages a file in a separate home.
 pub(super) fn attempt(seed: u64) -> Result<(), String> {
     Kept::new().attempt(&mut Random::new(seed))
 }

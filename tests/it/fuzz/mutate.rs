@@ -18,7 +18,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below another; 0 where there is none.
+    /// Returns a number below another one; 0 if there is none.
     pub(super) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end.max(1)).expect("a length");
         usize::try_from(self.next() % end).expect("a length")
@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// What a value is replaced by, as it stands in JSON.
+/// A replacement for a value, as JSON.
 fn odd_value(random: &mut Random) -> Vec<u8> {
     const PLAIN: [&str; 34] = [
         "null",
@@ -87,7 +87,7 @@ fn odd_value(random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// Returns where every part of a value is.
+/// Returns the path of every part of a value.
 fn places(value: &Value) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     let mut add = |key: String, part: &Value| {
@@ -112,7 +112,7 @@ fn part<'v>(value: &'v mut Value, place: &[String]) -> Option<&'v mut Value> {
     })
 }
 
-/// Changes one part of a JSON value: it goes, it comes twice, or it is something else.
+/// Changes one part of a JSON value: removes, duplicates or replaces it.
 fn json(text: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     const HOLE: &str = "@@HOLE@@";
     let mut value: Value = serde_json::from_slice(text).ok()?;
@@ -144,7 +144,7 @@ fn json(text: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     Some([before.as_bytes(), &filler, after.as_bytes()].concat())
 }
 
-/// Changes lines: one goes, comes twice, changes places, is cut off, or is another.
+/// Changes lines: removes, duplicates, moves, truncates or replaces one.
 fn lines(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     let at = random.below(lines.len());

@@ -1,7 +1,7 @@
 //! Invented sessions of several agents, and queries with the one session that each is about.
 //!
-//! A session is about a few words. It says them often and in some of their forms, and mentions many others once, as sessions
-//! do. A query has some of the words that one session alone is about.
+//! A session is about a few words. It uses them often and in some of their forms, and mentions many others once, like
+//! real sessions. A query has some of the words that only one session is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ pub(crate) struct Session {
     language: usize,
     /// Numbers of the words that it is about.
     about: BTreeSet<usize>,
-    /// The forms of each of these words that it says.
+    /// The forms of each of these words in the session.
     said: BTreeMap<usize, BTreeSet<&'static str>>,
     /// Names in its code, as parts.
     names: Vec<[&'static str; 2]>,
@@ -98,7 +98,7 @@ fn forms(language: usize, word: usize) -> Vec<&'static str> {
     LANGUAGES[language].words[word].split(' ').collect()
 }
 
-/// Makes sessions.
+/// Creates sessions.
 pub(crate) fn sessions(count: usize, random: &mut Random) -> Vec<Session> {
     (0..count).map(|number| session(TURNS_OF_LANGUAGES[number / 2 % 6], random)).collect()
 }
@@ -149,7 +149,7 @@ impl Session {
         })
     }
 
-    /// Returns whether its code has a name, however it is written.
+    /// Returns whether its code has a name, in any spelling.
     fn has_name(&self, name: [&str; 2]) -> bool {
         self.texts().any(|text| text.contains(&camel(name)) || text.contains(&name.join("_")))
     }
@@ -185,7 +185,7 @@ impl Session {
         text.join(" ")
     }
 
-    /// Makes a list of code: names of this session, and of others.
+    /// Creates a list of code: names of this session, and of others.
     fn output(&self, turn: usize, random: &mut Random) -> String {
         let mut lines = Vec::new();
         for line in 0..12 {
@@ -204,7 +204,7 @@ fn camel([first, second]: [&str; 2]) -> String {
     format!("{first}{}{rest}", start.to_uppercase())
 }
 
-/// Makes this number of queries of each kind.
+/// Creates this number of queries of each kind.
 pub(crate) fn queries(sessions: &[Session], of_each: usize, random: &mut Random) -> Vec<Query> {
     let mut queries = Vec::new();
     for kind in Kind::ALL {

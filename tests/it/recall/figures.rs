@@ -1,4 +1,4 @@
-//! Searches a home for the queries, and adds up how often the right session comes first.
+//! Searches a home for the queries, and counts how often the right session comes first.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Finds which module of `src` uses which: in `use` trees with groups, and in paths such as `super::x()` in code.
+//! Finds the uses between the modules of `src`: in `use` trees with groups, and in paths such as `super::x()` in code.
 //!
 //! The text is split into tokens, so paths inside of macros count, and comments and strings do not. Unit tests (modules
-//! that are named `tests`) may use what they like and are skipped.
+//! named `tests`) may use any module and are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Goes down from a module along names of modules, items and imports.
+    /// Descends from a module along names of modules, items and imports.
     fn descend(&self, module: &[String], path: &[String], depth: usize, found: &mut BTreeSet<Vec<String>>) {
         let Some((first, rest)) = path.split_first() else {
             found.insert(module.to_vec());
@@ -255,7 +255,7 @@ fn string_len(text: &str) -> usize {
     end.map_or(text.len(), |(at, _)| at + 1)
 }
 
-/// Returns the length of a raw string from behind its `r`, with its hash signs; `None` if it is not one.
+/// Returns the length of a raw string after its `r`, with its hash signs; `None` if it is not one.
 fn raw_string_len(text: &str) -> Option<usize> {
     let hashes = text.find(|c| c != '#')?;
     let contents = text[hashes..].strip_prefix('"')?;
@@ -278,7 +278,7 @@ fn quote_len(text: &str) -> usize {
 
 /// One leaf of a `use` tree, with the line that it is on.
 struct Name {
-    /// The name that it brings in; `None` for a glob.
+    /// The name that it imports; `None` for a glob.
     name: Option<String>,
     path: Vec<String>,
     line: String,
