@@ -1,8 +1,8 @@
-//! Content in chunks: where a file is cut, and how a chunk is stored.
+//! Splits content into chunks, and packs a chunk for storage.
 //!
-//! A file is cut every [`CHUNK_BYTES`] from its start, so a file that was appended to has the same chunks but for the
-//! last one. A stored chunk, a blob, is one zstd frame followed by a seal: a skippable frame (RFC 8878, 3.1.2) with the
-//! SHA-256 of the bytes before it. `zstd -d` passes over the seal, and no bit of a blob can change unnoticed.
+//! A file is cut every [`CHUNK_BYTES`] from its start, so appending to a file changes only its last chunk. A stored
+//! chunk, a blob, is one zstd frame followed by a seal: a skippable frame (RFC 8878, 3.1.2) with the SHA-256 of the
+//! bytes before it. `zstd -d` skips the seal, and no bit of a blob can change unnoticed.
 
 use std::io::{self, Read};
 
@@ -10,18 +10,18 @@ use sha2::{Digest as _, Sha256};
 
 use crate::format::text::hex;
 
-/// How many bytes of a file are stored together.
+/// Size of a chunk in bytes.
 pub(crate) const CHUNK_BYTES: usize = 1024 * 1024;
-/// A blob cannot be larger: what cannot be compressed grows by less than this.
+/// Largest size of a blob: incompressible content grows by less than this.
 pub(crate) const MAX_BLOB_BYTES: u64 = CHUNK_BYTES as u64 + 64 * 1024;
 
 /// The magic number of a skippable frame and the length of its content, both in little-endian order.
 const SEAL_HEAD: [u8; 8] = [0x5a, 0x2a, 0x4d, 0x18, 32, 0, 0, 0];
 const SEAL_BYTES: usize = SEAL_HEAD.len() + 32;
-/// The usual level of zstd: transcripts shrink to a sixth, at hundreds of megabytes a second.
+/// The usual level of zstd: transcripts shrink to 1/6, at hundreds of megabytes per second.
 const LEVEL: i32 = 3;
 
-/// Shows the chunks of a file in order, each of [`CHUNK_BYTES`] but for the last.
+/// Passes the chunks of a file to `see` in order, each of [`CHUNK_BYTES`] except the last.
 pub(crate) fn each_chunk<E: From<io::Error>>(
     reader: &mut impl Read,
     mut see: impl FnMut(&[u8]) -> Result<(), E>,
@@ -42,7 +42,7 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Returns whether a text is the digest of something, so that it can be a part of a file's name.
+/// Checks whether a text is a digest, and thus safe as a part of a file's name.
 pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
@@ -56,7 +56,7 @@ pub(crate) fn pack(chunk: &[u8]) -> io::Result<Vec<u8>> {
     Ok(blob)
 }
 
-/// Unpacks a blob whose chunk has this digest; the error says what is wrong with it.
+/// Unpacks a blob and checks the digest of its chunk; the error is the reason for the failure.
 pub(crate) fn unpack(blob: &[u8], name: &str) -> Result<Vec<u8>, &'static str> {
     let at = blob.len().checked_sub(SEAL_BYTES).ok_or("it was cut off")?;
     let (frame, seal) = blob.split_at(at);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_appended_changes_only_the_last_chunk() {
+    fn appending_changes_only_the_last_chunk() {
         let long = bytes(3 * CHUNK_BYTES + 100);
         let all = chunks(&long);
         assert_eq!(all.len(), 4);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_gives_its_chunk_back_and_no_flipped_bit_goes_unnoticed() {
+    fn a_blob_unpacks_and_every_flipped_bit_is_detected() {
         let chunk = bytes(300);
         let (blob, name) = (pack(&chunk).expect("a blob"), digest(&chunk));
         assert_eq!(unpack(&blob, &name).as_deref(), Ok(&chunk[..]));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compressed_fits_in_the_largest_blob() {
+    fn an_incompressible_chunk_fits_in_the_largest_blob() {
         let mut state = 1_u64;
         let noise: Vec<u8> = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

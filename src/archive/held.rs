@@ -1,4 +1,4 @@
-//! Which sessions an archive holds whole and as they are now, so that nothing is lost when they go.
+//! Sessions that an archive holds completely in their present state, so that removing them loses nothing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -15,16 +15,16 @@ use crate::format::text::hex;
 use crate::session::{AgentKind, Session};
 use crate::system::fsio;
 
-/// Returns the sessions that the archive holds completely: everything that belongs to them, with its present content.
+/// Returns the sessions that the archive holds completely: all their belongings, with their present content.
 ///
-/// The files and the blobs are read to their ends, so a damaged archive holds nothing.
+/// Reads the files and the blobs to their ends, so a session with a damaged blob does not count as held.
 pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
     let holdings = archive.holdings();
     let is_held = |session: &&&Session| is_held(session, &holdings, archive);
     sessions.par_iter().filter(is_held).map(|session| (session.agent, session.id().to_owned())).collect()
 }
 
-/// Returns the same of one session, without a look at what else the archive has.
+/// Like [`held`], for one session: reads only the manifests of that session.
 pub(crate) fn is_whole(session: &Session, archive: &Archive) -> bool {
     is_held(session, &archive.snapshots(session.agent, session.id()), archive)
 }
@@ -50,7 +50,7 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     all_are && names.iter().all(|name| archive.chunk(name).is_ok())
 }
 
-/// Returns whether a path, and everything below it, is among these entries with its present content.
+/// Checks whether a path, and everything below it, is among these entries with its present content.
 fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
     walkdir::WalkDir::new(path).into_iter().all(|found| {
         let Ok(found) = found else { return false };
@@ -66,7 +66,7 @@ fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
     })
 }
 
-/// Returns the bytes of a regular file and their SHA-256.
+/// Returns the size of a regular file in bytes and its SHA-256.
 pub(crate) fn file_digest(path: &Path) -> io::Result<(u64, String)> {
     let (mut file, _) = fsio::open_regular(path).map_err(|error| io::Error::other(error.reason()))?;
     let mut digest = Sha256::new();

@@ -1,4 +1,4 @@
-//! Everything of a session at one moment, and whether that moment lasted until it was copied.
+//! A snapshot of a session's files, and a check that nothing changed while they were copied.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -12,10 +12,10 @@ use crate::session::{Belongings, Copy, Located, Session};
 use crate::system::links;
 use crate::system::stamp::modified;
 
-/// How often a session is copied again because it changed while it was copied.
+/// Number of attempts to copy a session that changes while it is copied.
 const ATTEMPTS: u32 = 4;
 
-/// The mode of what is made of a session's rows.
+/// Mode of an entry made from a session's rows.
 const PRIVATE: u32 = 0o600;
 
 /// Why a session is not archived.
@@ -23,7 +23,7 @@ const PRIVATE: u32 = 0o600;
 pub(super) enum InventoryError {
     Refused(String),
     Failed(String),
-    /// It changed while it was copied.
+    /// The session changed while it was copied.
     Changed,
 }
 
@@ -33,7 +33,7 @@ impl From<io::Error> for InventoryError {
     }
 }
 
-/// Everything of a session as it was seen at one moment.
+/// Snapshot of a session's files.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Inventory {
     pub(super) stores: Vec<PathBuf>,
@@ -55,11 +55,11 @@ pub(super) enum Kind {
     File,
     Dir,
     Link(PathBuf),
-    /// The rows of a session, the one of this copy, in a database.
+    /// The rows of a session in a database; the number is that of the copy.
     Rows(usize),
 }
 
-/// What changes when another program was there.
+/// Metadata that changes if another program touched the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) device: u64,
@@ -83,7 +83,7 @@ impl State {
     }
 }
 
-/// Works on something that may change, until it is the same before and after.
+/// Repeats some work until the result of `look` is the same before and after it. Fails after [`ATTEMPTS`] attempts.
 pub(super) fn settled<S: PartialEq, T>(
     look: impl Fn() -> Result<S, InventoryError>,
     mut work: impl FnMut(&S) -> Result<T, InventoryError>,
@@ -109,7 +109,7 @@ pub(super) fn settled<S: PartialEq, T>(
     Err(InventoryError::Changed)
 }
 
-/// Looks at everything that belongs to a session, of every copy of it.
+/// Lists everything that belongs to a session, for all of its copies.
 pub(super) fn look(
     session: &Session,
     agent: &dyn Agent,
@@ -119,8 +119,8 @@ pub(super) fn look(
     let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
     for (at, copy) in session.copies.iter().enumerate() {
         let place = &copy.place;
-        // A database may be outside the store that names it, or be that store. Paths are then relative
-        // to its directory.
+        // A database may be outside the store that names it, or be that store. Paths are then relative to its
+        // directory.
         let in_database = agent.keeper(place).is_some();
         let root = if in_database && !is_below(&place.path, &place.store.root) {
             place.path.parent().unwrap_or(&place.path)
@@ -166,17 +166,17 @@ pub(super) fn look(
     Ok(inventory)
 }
 
-/// Returns whether a path lies in a directory.
+/// Checks whether a path is below a directory.
 fn is_below(path: &Path, dir: &Path) -> bool {
     path.starts_with(dir) && path != dir
 }
 
-/// Returns when a session was last active, in seconds since 1970 and nanoseconds.
+/// Returns the last activity of a session, in seconds since 1970 and nanoseconds.
 fn active_at(copy: &Copy) -> (i64, i64) {
     copy.active_at.as_ref().map_or((0, 0), |at| (at.value.as_second(), at.value.subsec_nanosecond().into()))
 }
 
-/// Walks a file, or a directory and everything in it. Of links only the first path is followed, where reading follows it too.
+/// Walks a file, or a directory and everything in it. Follows a link only at `path` itself, as reading does.
 fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> Result<(), InventoryError> {
     let refused = |path: &Path, why: &str| InventoryError::Refused(format!("{} {why}", path.display()));
     let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_while_it_is_copied_is_copied_again_and_given_up_when_it_never_rests() {
+    fn a_copy_is_retried_after_a_change_and_finally_given_up() {
         let (state, copies) = (Cell::new(0), Cell::new(0));
         let look = || Ok::<_, InventoryError>(state.get());
         let copied = settled(look, |seen| {

@@ -1,6 +1,6 @@
-//! The archive: sessions copied out of reach of their agents' own deletion, each chunk of content stored once.
+//! The archive: copies of sessions that their agents' own deletion cannot reach, each chunk of content stored once.
 //!
-//! Reading only; `apply::archive` writes and `apply::restore` puts back. docs/archive.md fixes the format.
+//! [`write`] archives sessions, and [`restore`] restores them. docs/archive.md specifies the format.
 
 pub(crate) mod chunks;
 pub(crate) mod held;

@@ -1,4 +1,4 @@
-//! Puts an archived session back: made ready beside the journal and checked there, then moved to where nothing is.
+//! Restores an archived session: unpacks and checks it next to the journal, then moves it to unoccupied paths.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -22,36 +22,36 @@ use crate::system::disk::{self, Access, Disk, For};
 use crate::system::env::{Clock, Env};
 use crate::system::stamp;
 
-/// A restore as it is planned.
+/// A planned restore.
 #[derive(Debug)]
 pub(crate) struct Restore<'a> {
-    /// What would be done; without items when everything is there already.
+    /// The planned change; without items if everything is there already.
     pub change: Change,
     archive: &'a Archive,
     clock: &'a Clock,
     parts: Vec<Part<'a>>,
     ready: PathBuf,
-    /// How many sessions were added.
+    /// Number of sessions added.
     sessions: usize,
-    /// The directories that are made for them.
+    /// The directories that the plan makes for the sessions.
     made: HashSet<PathBuf>,
-    /// The entry that goes to each path, with the number of its item.
+    /// The entry for each target path, with the number of its item.
     placed: HashMap<PathBuf, (usize, &'a Entry)>,
 }
 
-/// An entry that is made ready at a path.
+/// An entry and the path where it is prepared.
 #[derive(Debug)]
 struct Part<'a> {
     entry: &'a Entry,
     ready: PathBuf,
-    /// Where it goes; what is new gets the owner of the nearest directory there.
+    /// Target path; a new file gets the owner of the nearest directory there.
     target: PathBuf,
-    /// The time that it gets, in seconds since 1970 and nanoseconds.
+    /// Modification time to set, in seconds since 1970 and nanoseconds.
     modified: (i64, i64),
 }
 
 impl<'a> Restore<'a> {
-    /// Begins a plan that puts back nothing yet.
+    /// Makes an empty plan.
     pub(crate) fn new(verb: &'static str, archive: &'a Archive, env: &'a Env) -> Self {
         let change = Change::new(verb, Vec::new());
         Self {
@@ -66,10 +66,10 @@ impl<'a> Restore<'a> {
         }
     }
 
-    /// Adds a session, to be put where the layout says; a store without a root is left out.
+    /// Adds a session, to be restored at the paths of the layout; skips stores without a root.
     ///
-    /// `modified` is the time that its files get, in seconds since 1970 and nanoseconds, instead of their own. Returns
-    /// whether anything is to be done. Fails with the paths at which something else is, and then adds nothing.
+    /// `modified`, in seconds since 1970 and nanoseconds, replaces the archived times of its files. Returns whether
+    /// there is anything to do. Fails with the paths that something else occupies, and then adds nothing.
     pub(crate) fn add(
         &mut self,
         manifest: &'a Manifest,
@@ -81,9 +81,9 @@ impl<'a> Restore<'a> {
         let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
         let (mut made, mut placed, mut needs): (HashSet<PathBuf>, Vec<(PathBuf, &Entry)>, _) =
             (HashSet::new(), Vec::new(), None);
-        // What the agent looks for comes last, so that it never finds a part.
+        // The files that the agent looks for come last, so that it never finds a partial session.
         let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
-        // Nobody but their owner puts rows into a database.
+        // Only the agent adds rows to its database.
         entries.retain(|entry| !matches!(entry.node, Node::Rows { .. }));
         entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
         let mut put: Option<PathBuf> = None;
@@ -158,28 +158,28 @@ impl<'a> Restore<'a> {
     }
 }
 
-/// A copy of a session that is there, and is behind the archived state.
+/// A present copy of a session that is older than the archived state.
 pub(crate) struct Present<'r> {
-    /// The copy; it must still be as it was seen.
+    /// The copy; it must be unchanged since it was seen.
     pub seen: Seen,
-    /// The files that the archived state replaces. Others that are there stay.
+    /// The files that the archived state replaces. Other present files stay.
     pub replaced: &'r BTreeSet<PathBuf>,
 }
 
-/// How the place of an entry looks.
+/// Occupancy of an entry's target path.
 enum Occupancy {
-    /// Nothing is there, and these directories on the way are missing.
+    /// Nothing is there; these parent directories are missing.
     Free { missing: Vec<PathBuf> },
-    /// The same is there.
+    /// The same entry is there.
     Same,
-    /// Something else is, or a link is on the way.
+    /// Something else is there, or a parent is not a directory.
     Taken(String),
 }
 
 fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
     let mut missing = Vec::new();
     for dir in target.ancestors().skip(1) {
-        // The root itself may be reached through links; what is below it may not.
+        // The root itself may be reached through links; paths below the root may not.
         let metadata = if dir.starts_with(root) && dir != root { dir.symlink_metadata() } else { dir.metadata() };
         match metadata {
             Ok(metadata) if metadata.is_dir() && dir == root => break,
@@ -232,7 +232,7 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
     Occupancy::Taken(format!("{} {what}", target.display()))
 }
 
-/// Checks every chunk that a session needs; returns what is wrong, a line each.
+/// Checks every chunk that a session needs; returns one line per fault.
 pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
     let mut names: Vec<&String> = manifest.files().flat_map(|(_, _, chunks)| chunks).collect();
     names.sort_unstable();
@@ -244,9 +244,9 @@ pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
     names.iter().filter_map(fault).collect()
 }
 
-/// Refuses a session if something of it would go where its agent keeps other things, such as its settings.
+/// Refuses a session with an entry at a place that its agent uses for other things, such as its settings.
 ///
-/// What a manifest says is not trusted: the agent itself is asked, in a directory of its own, what belongs to the session.
+/// The manifest is not trusted: the agent itself lists the belongings of the session, unpacked in a private directory.
 pub(crate) fn check_places(
     manifest: &Manifest,
     archive: &Archive,
@@ -262,13 +262,13 @@ pub(crate) fn check_places(
     for at in 0..manifest.stores.len() {
         let copies: Vec<&Path> =
             manifest.copies.iter().filter(|copy| copy.store == at).map(|copy| copy.path.as_path()).collect();
-        // Where a name does not tell the id, the agent reads the copy for it.
+        // If the name does not contain the id, the agent reads the id from the copy.
         let is_copy = |entry: &Entry| copies.iter().any(|copy| entry.path.starts_with(copy));
         let unpacked = Unpacked::of_store(manifest, at, is_copy, archive, env)?;
         let root = unpacked.root();
         let store = Arc::new(Store { root: root.to_owned(), ..store.clone() });
         let mut places = agent.locate(&store).places;
-        // A file of a project has its path for an id, which is another one here.
+        // The id of a project's file is its path, which differs in the unpacked store.
         places.retain(|place| place.id == manifest.id || agent.about().keeps_in_projects);
         if let Some(copy) = copies.iter().find(|copy| places.iter().all(|place| *place.path != root.join(copy))) {
             return Err(refuse(copy));
@@ -291,7 +291,7 @@ pub(crate) fn check_places(
 }
 
 impl Restore<'_> {
-    /// Puts the session back, as a run that can be undone.
+    /// Restores the sessions, as a run that can be undone.
     pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
         if self.change.items.is_empty() {
             return Ok(Outcome::default());
@@ -300,18 +300,18 @@ impl Restore<'_> {
         self.apply_locked(&state_dir, env)
     }
 
-    /// Puts the session back under a lock that is held.
+    /// Restores the sessions under a lock that the caller holds.
     pub(crate) fn apply_locked(&self, state_dir: &StateDir, env: &Env) -> anyhow::Result<Outcome> {
         let made = self.make_ready(state_dir.disk());
         let outcome = made
             .map_err(|error| anyhow::Error::from(PathError::new("prepare", &self.ready, error)))
             .and_then(|()| Ok(run::run_locked(state_dir, &self.change, env, &mut |_| {})?));
-        // What was not put anywhere is of no use; the next run would remove it too.
+        // Leftovers are useless; the next run would remove them too.
         let _ = state_dir.clear_ready();
         outcome
     }
 
-    /// Unpacks everything that goes somewhere, and checks it.
+    /// Unpacks and checks every part.
     fn make_ready(&self, disk: &dyn Disk) -> io::Result<()> {
         for part in &self.parts {
             let above = disk::make_dirs(disk, part.ready.parent().unwrap_or(&part.ready), Access::Private)?;
@@ -327,23 +327,23 @@ impl Restore<'_> {
                 }
             }
         }
-        // What is in a directory changes its time, so a directory comes after that.
+        // Adding an entry changes the time of its directory, so directories come after their contents.
         self.parts.iter().rev().try_for_each(|part| take_attributes(disk, part))
     }
 }
 
-/// Gives what was made ready the owner, mode and time that it gets, and puts a directory's names on the disk.
+/// Sets owner, mode and time of a prepared entry, and syncs a directory.
 fn take_attributes(disk: &dyn Disk, part: &Part<'_>) -> io::Result<()> {
     let Part { entry, ready, target, modified } = part;
     let (above, name) = disk::open_parent(disk, ready)?;
     let at = (&above, name.as_os_str());
     if let Some(dir) = target.ancestors().skip(1).find_map(|dir| disk.open_dir(dir).ok()) {
-        // Only root may give a file away; for anyone else their own file is the best there is.
+        // Only root may give a file away; for other users the best possible owner is themselves.
         let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
     }
     let mask = match entry.node {
         Node::Link { .. } | Node::Rows { .. } => None,
-        // Whoever wrote the archive shall not hand out rights.
+        // Drops setuid, setgid and sticky bits: an archive must not grant rights.
         Node::File { .. } => Some(0o777),
         Node::Dir => {
             disk.sync(&disk.open(at, For::Dir)?)?;

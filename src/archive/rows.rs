@@ -1,4 +1,4 @@
-//! The rows of a session in a database: as they are now, in chunks, and as an archive has them, in lines.
+//! The rows of a session in a database: the present rows as chunks, and archived rows as lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,25 +17,25 @@ use crate::format::sqlite::{self, QueryError};
 use crate::format::text::hex;
 use crate::session::{AgentKind, Located};
 
-/// What stands between a row's number and its values.
+/// The text between a row's number and its values.
 const NUMBERED: &[u8] = b",\"row\":[";
-/// How many sessions are added up at one moment of their database: one that changes all the time is read again.
+/// Number of sessions to sum per read of a database, which starts over if the database changes.
 const AT_ONCE: usize = 64;
 
-/// Why the rows of a session could not be had.
+/// Reason why the rows of a session cannot be read.
 #[derive(Debug)]
 pub(super) enum RowsError {
-    /// There is no such session any more.
+    /// The session is gone.
     Missing,
-    /// The database cannot be read, or not all of it.
+    /// The database cannot be read, or only in part.
     Unread(PathError),
-    /// What was read could not be put away.
+    /// Writing the rows to the archive failed.
     Refused(io::Error),
 }
 
-/// Shows the rows of a session in chunks, and returns their bytes and their SHA-256.
+/// Passes the rows of a session to `see` in chunks, and returns their size in bytes and their SHA-256.
 ///
-/// They may be shown again from the first chunk on, when the database was changed while it was read.
+/// Starts over from the first chunk, with `true`, if the database changed during the read.
 pub(super) fn of(
     place: &Located,
     agent: &dyn Agent,
@@ -68,10 +68,10 @@ pub(super) fn of(
     }
 }
 
-/// How many bytes the rows of sessions take, by their databases and ids.
+/// Sizes of the rows of sessions in bytes, by database and id.
 pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 
-/// Adds up the rows of those places that are in databases and not in the archive; one that cannot be read is left out.
+/// Sums the rows of those places that are in databases and not in the archive; skips rows that cannot be read.
 pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Archive) -> Sizes {
     let keeper = |place: &Located| agent::by_kind(place.agent())?.keeper(place);
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
@@ -95,7 +95,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
     sizes.collect()
 }
 
-/// Adds up the rows of one session; `None` when it is not there.
+/// Returns the size of one session's rows in bytes; `None` if the session is not there.
 fn size(tables: &mut Tables<'_>, id: &str) -> Result<Option<u64>, QueryError> {
     let mut size = 0;
     let captured = tables.capture(id, &mut |line| {
@@ -105,8 +105,8 @@ fn size(tables: &mut Tables<'_>, id: &str) -> Result<Option<u64>, QueryError> {
     Ok(matches!(captured, Captured::Whole).then_some(size))
 }
 
-/// Returns whether a session has the very rows that an archive has of it. What it has in common with others does not count,
-/// and neither do the numbers of rows, because whoever adds a row again may get another.
+/// Checks whether a session has exactly the rows that an archive has of it. Rows that it shares with other sessions do
+/// not count, and neither do row numbers, because a row that is added again may get another number.
 pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), archive: &Archive) -> bool {
     let mut now = Vec::new();
     let captured = of(place, agent, &mut |chunk, is_first| {
@@ -123,7 +123,7 @@ pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String
     captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, archive)) == Some(now))
 }
 
-/// Reads what an archive has under a SHA-256 in these chunks; each is checked, and at the end the whole.
+/// Reads archived rows from their SHA-256 and chunks; checks each chunk, and at the end the whole.
 pub(crate) fn lines<'a>((sha256, chunks): (&'a str, &'a [String]), archive: &'a Archive) -> impl BufRead + 'a {
     BufReader::new(Content { archive, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
 }
@@ -156,8 +156,8 @@ impl Read for Content<'_> {
     }
 }
 
-/// Returns whether every row of an older state is in a newer one as it was; the session's own row and what it has in
-/// common with others do not count, because every turn changes them.
+/// Checks whether every row of an older state is unchanged in a newer one; the session's own row and rows that it
+/// shares with other sessions do not count, because every turn changes them.
 pub(super) fn are_within(old: (&str, &[String]), new: (&str, &[String]), archive: &Archive) -> bool {
     let mut known = Rows::default();
     let mut wanted = Rows::default();
@@ -170,7 +170,7 @@ pub(super) fn are_within(old: (&str, &[String]), new: (&str, &[String]), archive
 #[derive(Default)]
 struct Rows {
     table: Option<String>,
-    /// Whether the session's own row counts, and the numbers of rows do not.
+    /// Set if the session's own row counts, and row numbers do not.
     with_session: bool,
     rows: HashSet<[u8; 32]>,
 }

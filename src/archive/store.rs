@@ -1,4 +1,4 @@
-//! Where an archive keeps what: blobs by their chunk's digest, manifests by session, number and their own digest.
+//! Layout of an archive: blobs by the digest of their chunk, manifests by session, number and their own digest.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,9 +16,10 @@ use crate::system::disk::{self, Disk, System};
 use crate::system::env::Env;
 use crate::system::fsio::{Kind, Look};
 
-/// A manifest of a session with a million files is smaller.
+/// Upper bound on the size of a manifest; that of a session with a million files is smaller.
 pub(super) const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
-/// An id that is longer, or holds more than letters, digits, `.`, `_` and `-`, is named by its digest.
+/// Longest id used as a directory's name. A longer id, or one with characters other than letters, digits, `.`, `_` and
+/// `-`, is replaced by its digest.
 const MAX_ID: usize = 128;
 
 /// An archive on disk; it need not exist.
@@ -31,14 +32,14 @@ pub(crate) struct Archive {
 /// One archived state of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// Its manifest's file.
+    /// Path of the manifest.
     pub path: PathBuf,
-    /// Its content.
+    /// Content of the manifest.
     pub manifest: Manifest,
 }
 
 impl Snapshot {
-    /// Returns the SHA-256 of its manifest, taken from the name of the file.
+    /// Returns the SHA-256 of the manifest, taken from the file's name.
     pub(crate) fn digest(&self) -> &str {
         let stem = self.path.file_stem().and_then(|stem| stem.to_str());
         stem.and_then(|stem| stem.split_once('-')).map_or("", |(_, digest)| digest)
@@ -54,12 +55,12 @@ pub(crate) struct Holdings {
     pub problems: Vec<Problem>,
 }
 
-/// Why a chunk cannot be had.
+/// Reason why a chunk is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BlobFault {
-    /// There is no such blob.
+    /// The blob does not exist.
     Missing,
-    /// It exists, but is not valid, for this reason.
+    /// The blob exists, but is invalid for this reason.
     Damaged(String),
 }
 
@@ -73,8 +74,8 @@ impl std::fmt::Display for BlobFault {
 }
 
 impl Archive {
-    /// Returns the archive in a directory, or the usual one: where the config file says, or else `archive` in the data
-    /// directory.
+    /// Returns the archive in a directory. The default is the directory of the config file, or else `archive` in the
+    /// data directory.
     pub(crate) fn of(env: &Env, dir: Option<&Path>) -> Self {
         let dir = dir.or(env.config.archive_dir.as_deref());
         let root = dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir));
@@ -86,17 +87,17 @@ impl Archive {
         Self { disk, root }
     }
 
-    /// Returns the disk that it is on.
+    /// Returns the disk of the archive.
     pub(crate) fn disk(&self) -> &dyn Disk {
         &*self.disk
     }
 
-    /// Returns where an archive is if nothing says otherwise.
+    /// Returns the default directory of the archive.
     pub(crate) fn default_dir(env: &Env) -> PathBuf {
         env.data_dir().join("archive")
     }
 
-    /// Returns its directory.
+    /// Returns the archive's directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -106,7 +107,7 @@ impl Archive {
         self.root.join("blobs")
     }
 
-    /// Returns the file of the chunk with this digest.
+    /// Returns the path of the blob of the chunk with this digest.
     pub(crate) fn blob(&self, name: &str) -> PathBuf {
         self.blobs().join(name.get(..2).unwrap_or_default()).join(format!("{name}.zst"))
     }
@@ -121,7 +122,7 @@ impl Archive {
         self.sessions().join(agent.name()).join(dir_name(id))
     }
 
-    /// Returns metadata of a path in the archive; `None` if there is nothing.
+    /// Returns metadata of a path in the archive; `None` if nothing is there.
     pub(super) fn look(&self, path: &Path) -> io::Result<Option<Look>> {
         match disk::open_parent(self.disk(), path) {
             Ok((dir, name)) => disk::look_if_present(self.disk(), (&dir, &name)),
@@ -130,12 +131,12 @@ impl Archive {
         }
     }
 
-    /// Returns the bytes that a file of the archive takes, 0 if that is not known.
+    /// Returns the size of a file of the archive in bytes, 0 if it is unknown.
     pub(super) fn size(&self, path: &Path) -> u64 {
         self.look(path).ok().flatten().map_or(0, |look| look.size)
     }
 
-    /// Reads a chunk and checks it.
+    /// Reads and checks a chunk.
     pub(crate) fn chunk(&self, name: &str) -> Result<Vec<u8>, BlobFault> {
         let blob = disk::read_if_present(self.disk(), &self.blob(name), MAX_BLOB_BYTES);
         match blob.map_err(|error| BlobFault::Damaged(reason(&error)))? {
@@ -144,7 +145,7 @@ impl Archive {
         }
     }
 
-    /// Reads every manifest; what is damaged is a problem, and no archive is an empty one.
+    /// Reads every manifest; a damaged one is a problem, and a missing archive is empty.
     pub(crate) fn holdings(&self) -> Holdings {
         let mut problems = Vec::new();
         let mut paths = Vec::new();
@@ -182,7 +183,7 @@ impl Archive {
         Holdings { sessions, problems }
     }
 
-    /// Reads a manifest and checks it against its name; `None` when it is gone by now.
+    /// Reads a manifest and checks it against its name; `None` if it is gone.
     fn read(&self, path: PathBuf) -> Result<Option<Snapshot>, Problem> {
         let fail = |reason: String| Problem { path: path.clone(), reason };
         let bytes = match disk::read_if_present(self.disk(), &path, MAX_MANIFEST) {
@@ -203,7 +204,7 @@ impl Archive {
         Ok(Some(Snapshot { path, manifest }))
     }
 
-    /// Lists the manifests of a session; what may be one of a form that is not known is a problem.
+    /// Lists the manifests of a session; a file with an unknown name, possibly of a later format, is a problem.
     fn manifests_in(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = self.entries(dir, problems).into_iter().map(|(path, _)| path).collect();
         paths.retain(|path| match path.file_name().and_then(|name| name.to_str()) {
@@ -269,7 +270,7 @@ impl Holdings {
     }
 }
 
-/// Returns the name of a manifest's file: its number, and the digest of its bytes.
+/// Returns the file name of a manifest: its number and the digest of its bytes.
 pub(crate) fn manifest_name(number: u64, bytes: &[u8]) -> String {
     format!("{number:06}-{}.json", digest(bytes))
 }
@@ -284,7 +285,7 @@ fn dir_name(id: &str) -> String {
     }
 }
 
-/// Returns whether a file name is that of a manifest; its contents do not matter.
+/// Checks whether a file name is that of a manifest; ignores the contents.
 fn is_manifest(name: &str) -> bool {
     let parts = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
     parts.is_some_and(|(number, digest)| {

@@ -1,4 +1,4 @@
-//! From chunks back to files: for a restore, and for as long as an archived session is read.
+//! Unpacks chunks into files: for a restore, and temporarily to read an archived session.
 
 use std::io;
 use std::path::Path;
@@ -14,21 +14,22 @@ use crate::format::text::hex;
 use crate::system::disk::{self, Access, Disk, For, Handle, Sparse};
 use crate::system::env::Env;
 
-/// The chosen copy of an archived session, unpacked in a private directory that goes when this is dropped.
+/// The chosen copy of an archived session, unpacked in a private directory that is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     dir: PrivateDir,
 }
 
 impl Unpacked {
-    /// Unpacks below the state directory, or where nothing can be written there, in the system's temporary directory.
+    /// Unpacks below the state directory, or in the system's temporary directory if the state directory is not
+    /// writable.
     ///
-    /// Every content is checked. Fails with `archive-damaged` at the first chunk that is damaged.
+    /// Checks all content. Fails with `archive-damaged` at the first damaged chunk.
     pub(crate) fn of(manifest: &Manifest, archive: &Archive, env: &Env) -> anyhow::Result<Self> {
         Self::of_store(manifest, manifest.copies[0].store, |_| true, archive, env)
     }
 
-    /// Unpacks what was in one store as [`Self::of`] does; a file that is not wanted is empty.
+    /// Like [`Self::of`], for one store; files that `is_wanted` rejects are left empty.
     pub(super) fn of_store(
         manifest: &Manifest,
         store: usize,
@@ -56,7 +57,7 @@ impl Unpacked {
     fn entry(&self, path: &Path, entry: &Entry, is_wanted: bool, archive: &Archive) -> Result<(), UnpackError> {
         let (disk, _) = self.dir.open();
         match &entry.node {
-            // Nothing is read through a link, so none is made.
+            // Links are not made, because nothing is read through them.
             Node::Link { .. } => Ok(()),
             Node::Dir => Ok(disk::make_dirs(disk, path, Access::Private).map(drop)?),
             Node::Rows { sha256, chunks, .. } => {
@@ -76,12 +77,12 @@ impl Unpacked {
     }
 }
 
-/// Why something cannot be unpacked.
+/// Reason why an entry cannot be unpacked.
 #[derive(Debug)]
 pub(super) enum UnpackError {
-    /// The archive is damaged, in these words.
+    /// The archive is damaged, for this reason.
     Damaged(String),
-    /// The system refuses.
+    /// The system call failed.
     System(io::Error),
 }
 
@@ -100,7 +101,7 @@ impl From<UnpackError> for io::Error {
     }
 }
 
-/// Writes the content of an entry, a SHA-256 and the chunks, each chunk and the whole of it checked.
+/// Writes the content of an entry from its SHA-256 and chunks; checks each chunk and the whole.
 pub(super) fn unpack(
     (disk, file): (&dyn Disk, &Handle),
     path: &Path,

@@ -1,4 +1,4 @@
-//! Whether everything in an archive is still what it was when it was written.
+//! Checks that everything in an archive is unchanged since it was written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,37 +9,38 @@ use super::store::{Archive, BlobFault, Snapshot};
 use crate::session::AgentKind;
 use crate::system::fsio::Kind;
 
-/// What a check of a whole archive gave.
+/// Result of checking a whole archive.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
-    /// How many sessions there are.
+    /// Number of sessions.
     pub sessions: usize,
-    /// How many states of them.
+    /// Number of states of the sessions.
     pub snapshots: usize,
-    /// How many blobs they need.
+    /// Number of blobs that the states need.
     pub blobs: usize,
-    /// What those and the manifests take on the disk, in bytes.
+    /// Size of these blobs and the manifests on the disk, in bytes.
     pub stored_bytes: u64,
-    /// What is wrong.
+    /// Faults found.
     pub faults: Vec<Fault>,
-    /// Blobs and temporary files that no manifest needs: what a run that was cut off left, for the next to remove.
+    /// Number of blobs and temporary files that no manifest needs: leftovers of interrupted runs, which the next run
+    /// removes.
     pub unneeded: usize,
 }
 
-/// Something that has changed.
+/// A damaged or missing part of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// What is wrong.
+    /// Kind of fault.
     pub kind: FaultKind,
     /// The file in the archive.
     pub path: PathBuf,
-    /// Why, in words.
+    /// Reason, as text.
     pub reason: String,
-    /// What is lost by it.
+    /// The files lost by it.
     pub hurt: Vec<Hurt>,
 }
 
-/// What can be wrong.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultKind {
     /// A manifest is damaged or cannot be read.
@@ -61,20 +62,20 @@ impl FaultKind {
     }
 }
 
-/// A file of a session that cannot be put back.
+/// A file of a session that cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hurt {
-    /// The agent that the session belongs to.
+    /// The agent of the session.
     pub agent: AgentKind,
     /// The full id.
     pub id: String,
-    /// Which state of it.
+    /// Number of the state.
     pub number: u64,
-    /// Where the file was.
+    /// Path of the file when it was archived.
     pub path: PathBuf,
 }
 
-/// Reads every manifest and every blob; a fault of one keeps nothing else from being checked.
+/// Reads every manifest and every blob; a fault in one does not stop the check of the others.
 pub(crate) fn verify(archive: &Archive) -> Verdict {
     let holdings = archive.holdings();
     let mut verdict =
@@ -112,7 +113,7 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
             Err(fault) => fault,
         };
         let users = needed.get(name).into_iter().flatten().map(|at| snapshots[*at]);
-        // A run may have replaced the manifest, and removed what only that needed, since it was read.
+        // Since the manifest was read, a run may have replaced it and removed the blobs that only it needed.
         let users: Vec<&Snapshot> =
             users.filter(|snapshot| !matches!(archive.look(&snapshot.path), Ok(None))).collect();
         if users.is_empty() {
@@ -139,7 +140,7 @@ fn hurt_by(name: &str, snapshot: &Snapshot) -> Vec<Hurt> {
     files.map(|(entry, _, _)| hurt(entry)).collect()
 }
 
-/// Lists everything among the blobs, each with its name without the ending.
+/// Lists all files among the blobs, each with its name without the extension.
 pub(crate) fn blobs(archive: &Archive) -> Vec<(PathBuf, String)> {
     let mut problems = Vec::new();
     let dirs = archive.entries(&archive.blobs(), &mut problems).into_iter().filter(|(_, kind)| *kind == Kind::Dir);

@@ -1,27 +1,27 @@
-//! Why a copy must not be changed: a link leads out of its store to it, or some process holds it.
+//! Reasons why a copy must not be changed: a link leads out of its store to it, or a process holds it.
 
 use std::path::Path;
 
 use crate::session::{Copy, Liveness, Located, Store};
 use crate::system::links;
 
-/// Says why a copy must be left alone: it lies behind a link out of its store, or some process holds it, or may.
+/// Returns the reason to leave a copy alone: it is behind a link out of its store, or a process holds it, or may.
 pub(crate) fn left_alone(copy: &Copy) -> Option<String> {
     out_of_store(&copy.place).or_else(|| in_use(copy))
 }
 
-/// Says that a link leads out of the store of a copy to it: what is behind that is read, but belongs to more than the store.
+/// Returns a reason if a link out of the store leads to a copy: such files are read, but belong to more than the store.
 pub(crate) fn out_of_store(place: &Located) -> Option<String> {
     behind_link(&place.store, &place.path)
 }
 
-/// Says the same of any path below the root of a store.
+/// Like [`out_of_store`], for any path below the root of a store.
 pub(crate) fn behind_link(store: &Store, path: &Path) -> Option<String> {
     let link = links::out_of(&store.root, path)?;
     Some(format!("{} is a link that leads out of the store, so what is behind it is not changed", link.display()))
 }
 
-/// Says that some process holds a copy, or may.
+/// Returns a reason if a process holds a copy, or may.
 pub(crate) fn in_use(copy: &Copy) -> Option<String> {
     match &copy.liveness {
         Liveness::Live { pid } => Some(format!("it is in use by process {pid}")),

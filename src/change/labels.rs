@@ -18,14 +18,14 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// Reads what can be read, and returns the reasons for the rest: a view does not fail over it.
+    /// Reads pins and tags, and returns the errors of unreadable ones: a view does not fail because of them.
     pub(crate) fn read(env: &Env) -> (Self, Vec<Refusal>) {
         let (pins, tags) = (Pins::read(env), Tags::read(env));
         let problems = [pins.as_ref().err(), tags.as_ref().err()].into_iter().flatten().cloned().collect();
         (Self { pins: pins.unwrap_or_default(), tags: tags.unwrap_or_default(), links: links::dir(env) }, problems)
     }
 
-    /// Notes pins, tags and links in sessions.
+    /// Sets pins, tags and links of sessions.
     pub(crate) fn mark(&self, sessions: &mut [Session]) {
         for session in sessions {
             session.is_pinned = self.pins.has(session.agent, session.id());

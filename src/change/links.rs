@@ -22,7 +22,7 @@ const BEFORE_TOKEN: &str = " (rejoin ";
 const AFTER_TOKEN: char = ')';
 pub(crate) const START: &str = "Continues ";
 const TOKEN_LENGTH: usize = 16;
-/// The bytes of a prompt in which the token is looked for.
+/// Number of bytes of a prompt that are searched for the token.
 const REACH: usize = 1024;
 
 /// A briefing that was given to an agent.
@@ -32,10 +32,10 @@ pub(crate) struct Link {
     format_version: u32,
     /// The first line of the briefing.
     line: String,
-    /// The agent that got it.
+    /// The agent that received the briefing.
     with: AgentKind,
     at: Timestamp,
-    /// The session that it is about.
+    /// The session that the briefing is about.
     #[serde(flatten)]
     origin: Origin,
 }
@@ -55,7 +55,7 @@ impl Link {
         &self.line
     }
 
-    /// Returns the file of the link.
+    /// Returns the path of the link's file.
     pub(crate) fn file(&self, env: &Env) -> PathBuf {
         dir(env).join(name(token_in(&self.line).unwrap_or_default()))
     }
@@ -67,7 +67,7 @@ impl Link {
         Ok(text)
     }
 
-    /// Returns whether a session began with this briefing.
+    /// Checks whether a session began with this briefing.
     fn began(&self, session: &Session) -> bool {
         let copy = session.copy();
         let is_itself = self.origin.agent == session.agent && self.origin.id == session.id();

@@ -1,6 +1,6 @@
-//! Changes of stores: what is decided (`plan`, pure), what goes (`removal`), where sessions go with their directory
-//! (`relocation`), what stays for good (`pins`), the only code that carries it out (`apply`), and what
-//! became of it (`outcome`).
+//! Changes of stores: plans (`plan`, pure), removal of sessions (`removal`), moves of sessions with their directory
+//! (`relocation`), sessions that stay for good (`pins`), the only code that carries changes out (`apply`), and their
+//! results (`outcome`).
 
 pub(crate) mod apply;
 pub(crate) mod hindrance;

@@ -1,4 +1,4 @@
-//! What became of a change, item by item.
+//! Results of a change, item by item.
 
 /// The result of one item.
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -10,14 +10,14 @@ pub(crate) enum ItemResult {
     Unchanged,
     /// Left alone, because it changed after the plan was made.
     Skipped(String),
-    /// Cannot be done, for this reason; it was not tried.
+    /// Cannot be done, for this reason; was not tried.
     Refused(String),
-    /// Could not be done, for this reason; nothing of it is left.
+    /// Failed, for this reason, and left no traces.
     Failed(String),
 }
 
 impl ItemResult {
-    /// Returns why it was not done; `None` if it was, or if there was nothing to do.
+    /// Returns the reason why it was not done; `None` if it was, or if there was nothing to do.
     pub(crate) fn why(&self) -> Option<&str> {
         match self {
             Self::Done | Self::Unchanged => None,
@@ -26,21 +26,21 @@ impl ItemResult {
     }
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// The run's name, for `rejoin undo`; `None` if nothing was changed.
     pub run: Option<String>,
     /// The result of each item, in the plan's order.
     pub done: Vec<ItemResult>,
-    /// The result of each session that its agent was to remove, in the plan's order.
+    /// The result of each session handed to its agent for removal, in the plan's order.
     pub handed: Vec<ItemResult>,
-    /// Why a loss of power may still take back what was done.
+    /// Reason why a loss of power may still revert the run.
     pub doubt: Option<String>,
 }
 
 impl Outcome {
-    /// Returns whether every item was done, and all of it is on the disk.
+    /// Checks whether every item was done, and everything is on the disk.
     pub(crate) fn is_whole(&self) -> bool {
         self.doubt.is_none() && self.done.iter().chain(&self.handed).all(|done| *done == ItemResult::Done)
     }

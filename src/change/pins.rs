@@ -58,7 +58,7 @@ impl Pins {
         })
     }
 
-    /// Returns whether a session is pinned.
+    /// Checks whether a session is pinned.
     pub(crate) fn has(&self, agent: AgentKind, id: &str) -> bool {
         !self.0.is_empty() && self.0.contains_key(&(agent, id.to_owned()))
     }

@@ -1,4 +1,4 @@
-//! A session under another title: what is written so that its agent shows it.
+//! Plans a new title for a session, in the form that its agent reads.
 
 use crate::agent;
 use crate::change::hindrance::left_alone;
@@ -6,7 +6,7 @@ use crate::change::plan::change::{Change, Contents, Item, Seen, Step};
 use crate::session::Session;
 use crate::system::stamp;
 
-/// Plans to give a session a title; fails with the reason where its agent would not read one again, or is using it.
+/// Plans a new title for a session; fails with the reason if its agent would not read one, or is using the session.
 pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, String> {
     let copy = session.copy();
     if let Some(why) = left_alone(copy) {

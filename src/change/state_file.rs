@@ -9,7 +9,7 @@ use crate::system::disk::{self, Disk};
 
 /// The version of the documents that this program writes.
 const VERSION: u32 = 1;
-/// An entry is about a hundred bytes.
+/// Maximum size; an entry is about a hundred bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -24,8 +24,8 @@ struct Document<'a, T> {
     content: &'a T,
 }
 
-/// Reads a document; one that does not exist is empty. Fails with its path and the reason if it cannot be read, or has
-/// another version.
+/// Reads a document; a missing one is empty. Fails with its path and the reason if it is unreadable, or has another
+/// version.
 pub(crate) fn read<T: Default + DeserializeOwned>(disk: &dyn Disk, path: &Path) -> Result<T, String> {
     let bytes = disk::read_if_present(disk, path, MAX_BYTES).map_err(|error| error.to_string());
     let content = bytes.and_then(|bytes| bytes.map_or_else(|| Ok(T::default()), |bytes| parse(&bytes)));

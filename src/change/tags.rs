@@ -52,7 +52,7 @@ impl Tags {
         })
     }
 
-    /// Returns the tags of a session in the order of the alphabet.
+    /// Returns the tags of a session in alphabetical order.
     pub(crate) fn of(&self, agent: AgentKind, id: &str) -> impl Iterator<Item = &Tag> {
         let tags = if self.0.is_empty() { None } else { self.0.get(&(agent, id.to_owned())) };
         tags.into_iter().flatten()
@@ -64,14 +64,14 @@ impl Tags {
         self.0.iter().filter(|(_, own)| has_all(own)).map(|(session, _)| session.clone()).collect()
     }
 
-    /// Returns each tag and how many sessions have it.
+    /// Returns the number of sessions of each tag.
     pub(crate) fn counts(&self) -> BTreeMap<&Tag, usize> {
         let mut counts = BTreeMap::new();
         self.0.values().flatten().for_each(|tag| *counts.entry(tag).or_default() += 1);
         counts
     }
 
-    /// Adds tags to a session and removes others; returns whether that changes anything.
+    /// Adds tags to a session and removes others; returns whether anything changed.
     pub(crate) fn change(&mut self, agent: AgentKind, id: &str, added: &[Tag], removed: &[Tag]) -> bool {
         let key = (agent, id.to_owned());
         let before = self.0.get(&key).cloned().unwrap_or_default();

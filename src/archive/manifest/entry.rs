@@ -1,4 +1,4 @@
-//! What a session consists of: files, rows, directories and links, each at its place in a store.
+//! Entries of a session: files, rows, directories and links, each with its place in a store.
 
 use std::path::PathBuf;
 
@@ -9,69 +9,69 @@ use crate::format::path_text;
 /// A file, a directory or a link of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The number of its store, counted from 0.
+    /// Number of the store, counted from 0.
     pub store: usize,
-    /// Its path below the store's root.
+    /// Path below the store's root.
     #[serde(with = "path_text")]
     pub path: PathBuf,
-    /// How it belongs to the session.
+    /// Relation of the entry to the session.
     pub role: Role,
-    /// What it is.
+    /// Type and content.
     #[serde(flatten)]
     pub node: Node,
-    /// Its permissions; of a link they mean nothing.
+    /// Permissions; meaningless for a link.
     pub mode: u32,
-    /// When it was modified, in seconds since 1970 and nanoseconds.
+    /// Modification time, in seconds since 1970 and nanoseconds.
     pub modified: (i64, i64),
 }
 
-/// How an entry belongs to its session.
+/// Relation of an entry to its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Role {
-    /// The agent needs it to find the session, and it is there for others too: put back only where it is missing.
+    /// A file that the agent needs to find the session and that other sessions share: restored only if it is missing.
     Companion,
-    /// It belongs to the session, whichever copy is meant.
+    /// A belonging of the session, not of one of its copies.
     Shared,
-    /// It belongs to one copy.
+    /// A belonging of one copy.
     Own,
 }
 
-/// What an entry is.
+/// Type and content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(crate) enum Node {
     /// A regular file.
     File {
-        /// Its bytes.
+        /// Size in bytes.
         size: u64,
-        /// The SHA-256 of its content.
+        /// SHA-256 of the content.
         sha256: String,
-        /// The SHA-256 of each chunk, in order.
+        /// SHA-256 of each chunk, in order.
         chunks: Vec<String>,
     },
-    /// All rows of the session in the database at this path, a line each.
+    /// All rows of the session in the database at this path, one line per row.
     Rows {
-        /// The bytes of the lines.
+        /// Size of the lines in bytes.
         size: u64,
-        /// The SHA-256 of the lines.
+        /// SHA-256 of the lines.
         sha256: String,
-        /// The SHA-256 of each chunk, in order.
+        /// SHA-256 of each chunk, in order.
         chunks: Vec<String>,
     },
     /// A directory.
     Dir,
-    /// A symbolic link, which is kept as one.
+    /// A symbolic link, archived as a link.
     Link {
-        /// What it says.
+        /// Target of the link.
         #[serde(with = "path_text")]
         target: PathBuf,
     },
 }
 
 impl Node {
-    /// Returns the size, the SHA-256 and the chunks of what has any.
+    /// Returns size, SHA-256 and chunks; `None` for a directory or link.
     pub(crate) fn content(&self) -> Option<(u64, &str, &[String])> {
         match self {
             Self::File { size, sha256, chunks } | Self::Rows { size, sha256, chunks } => Some((*size, sha256, chunks)),

@@ -1,4 +1,4 @@
-//! The facts of a session: noted when it is archived, and shown as a session again.
+//! The facts of a session: recorded when it is archived, and converted back into a session.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::format::path_text::PathText;
 use crate::session::{Choice, Copy, Fact, HealthSet, Located, Session, SessionKind, Store};
 use crate::system::env::Env;
 
-/// Where facts come from that were read from a manifest.
+/// Source of facts that were read from a manifest.
 const SOURCE: &str = "archive";
 
-/// What a list shows of a session; each as [`Copy`](struct@Copy) has it.
+/// Facts of a session for a list; each as in [`Copy`](struct@Copy).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Facts {
     pub kind: SessionKind,
@@ -34,12 +34,13 @@ pub(crate) struct Facts {
     pub model: Option<String>,
     pub git_branch: Option<String>,
     pub parent_id: Option<String>,
-    /// Whether some process used it, or may have, while it was archived: `live`, `maybe` or `idle`.
+    /// Use of the session by a process while it was archived: `live`, `maybe` or `idle`.
     pub liveness: String,
 }
 
 impl Facts {
-    /// Takes over what was counted in a copy; of one in a database its size too.
+    /// Takes the prompts, replies and model of a counted copy, and its size, which only counting finds for a database
+    /// copy.
     pub(crate) fn count(&mut self, copy: &Copy) {
         self.size_bytes = self.size_bytes.max(copy.size_bytes);
         (self.prompts, self.replies) = (copy.prompts, copy.replies);
@@ -48,7 +49,7 @@ impl Facts {
 }
 
 impl Manifest {
-    /// Describes a session; its entries are still to be added.
+    /// Makes the manifest of a session, without entries yet.
     pub(crate) fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
         let copy = session.copy();
         let text = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| fact.value.to_string());
@@ -89,7 +90,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the session as a list shows it, each copy at its place of that time.
+    /// Returns the session for a list, with each copy at its place of that time.
     pub(crate) fn session(&self) -> Session {
         let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
         Session {
@@ -107,24 +108,24 @@ impl Manifest {
         }
     }
 
-    /// Returns where the chosen copy was.
+    /// Returns the place of the chosen copy when it was archived.
     pub(crate) fn place(&self) -> Located {
         self.copy_in(&self.stores[self.copies[0].store].0).place
     }
 
-    /// Returns the directories that may be the store of the chosen copy here: another machine has another home.
+    /// Returns candidates for the store of the chosen copy on this machine, whose home may be another directory.
     pub(crate) fn roots_here(&self, env: &Env) -> Vec<PathBuf> {
         let recorded = &self.stores[self.copies[0].store].0;
         let below_home = recorded.strip_prefix(&self.home.0).ok().map(|path| env.home.join(path));
         below_home.into_iter().chain([recorded.clone()]).collect()
     }
 
-    /// Returns where the database of the chosen copy would be here.
+    /// Returns the expected path of the chosen copy's database on this machine.
     pub(crate) fn database_here(&self, env: &Env) -> PathBuf {
         self.roots_here(env).swap_remove(0).join(&self.copies[0].path)
     }
 
-    /// Returns the first copy as if its store were in another directory, where everything of that store was unpacked.
+    /// Returns the first copy as if its store were at `root`, into which the store was unpacked.
     pub(crate) fn copy_in(&self, root: &Path) -> Copy {
         let mut copy = self.copy(&self.copies[0], root.to_owned());
         let (store, path) = (self.copies[0].store, &self.copies[0].path);

@@ -1,4 +1,4 @@
-//! The manifest of an archived session: what it is, every file of it with its chunks, and the facts that a list shows.
+//! The manifest of an archived session: its identity, every file with its chunks, and the facts for a list.
 
 mod entry;
 mod facts;
@@ -15,56 +15,56 @@ use facts::Facts;
 use crate::format::path_text::{self, PathText};
 use crate::session::AgentKind;
 
-/// The version of the format that this program writes; the major number changes when an older program cannot read it.
+/// The version of the format that this program writes; the major number changes if an older program cannot read it.
 const FORMAT_VERSION: &str = "1.0";
-/// The version of a manifest with rows of a database: a program that knows only files is not to take them for one.
+/// The version of a manifest with database rows: a program that knows only files must not read it.
 const WITH_ROWS: &str = "2.0";
 /// The kind that every manifest names.
 const KIND: &str = "archived-session";
 
-/// One state of one session, as it was archived.
+/// One archived state of one session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// The version of the format.
     pub format_version: String,
     /// `archived-session`.
     pub kind: String,
-    /// The version of the program that wrote it.
+    /// Version of rejoin that wrote the manifest.
     pub rejoin_version: String,
-    /// The machine that it was written on.
+    /// Host name of the machine that wrote the manifest.
     pub hostname: String,
-    /// When.
+    /// Time of archiving.
     pub archived_at: Timestamp,
-    /// Which state of the session it is, counted from 1; the largest number is the newest.
+    /// Number of the state of the session, counted from 1; the largest number is the newest.
     pub number: u64,
-    /// The agent that the session belongs to.
+    /// The agent of the session.
     pub agent: AgentKind,
     /// The full id.
     pub id: String,
     /// The home directory at that time; a store below it is restored below the current home.
     pub home: PathText,
-    /// The roots of the stores that its copies lay in, the chosen copy's first.
+    /// The roots of the stores of its copies, the chosen copy's first.
     pub stores: Vec<PathText>,
     /// The transcripts or directories of its copies, the chosen one first.
     pub copies: Vec<CopyAt>,
-    /// What a list shows of it.
+    /// Facts for a list.
     pub facts: Facts,
-    /// Every file, directory and link; a directory stands before what is in it.
+    /// Every file, directory and link; a directory comes before its contents.
     pub entries: Vec<Entry>,
 }
 
-/// Where a copy of the session was.
+/// Place of a copy of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CopyAt {
-    /// The number of its store, counted from 0.
+    /// Number of the store, counted from 0.
     pub store: usize,
-    /// Its path below the store's root.
+    /// Path below the store's root.
     #[serde(with = "path_text")]
     pub path: PathBuf,
 }
 
 impl Manifest {
-    /// Returns every file, and the rows of every database, with their size and their chunks.
+    /// Returns every file, and the rows of every database, with their size in bytes and their chunks.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&Entry, u64, &[String])> {
         self.entries.iter().filter_map(|entry| {
             let (size, _, chunks) = entry.node.content()?;
@@ -72,13 +72,13 @@ impl Manifest {
         })
     }
 
-    /// Returns the rows of the copy that was chosen, if it lay in a database: their SHA-256 and their chunks.
+    /// Returns the SHA-256 and the chunks of the chosen copy's rows; `None` if that copy was not in a database.
     pub(crate) fn rows(&self) -> Option<(&str, &[String])> {
         let at = self.copies.first()?;
         self.rows_of(&self.stores[at.store].0.join(&at.path))
     }
 
-    /// Returns the rows that were in the database at a path.
+    /// Returns the SHA-256 and the chunks of the rows that were in the database at a path.
     pub(crate) fn rows_of(&self, database: &Path) -> Option<(&str, &[String])> {
         let entry = self.entries.iter().find(|entry| self.original(entry) == database)?;
         match &entry.node {
@@ -87,7 +87,7 @@ impl Manifest {
         }
     }
 
-    /// Adds an entry; what an older program cannot read makes it a manifest that it does not.
+    /// Adds an entry. Rows raise the format version, so that older programs refuse the manifest.
     pub(crate) fn add(&mut self, entry: Entry) {
         if matches!(entry.node, Node::Rows { .. }) {
             WITH_ROWS.clone_into(&mut self.format_version);
@@ -95,28 +95,28 @@ impl Manifest {
         self.entries.push(entry);
     }
 
-    /// Returns the bytes of all files.
+    /// Returns the size of all files in bytes.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.files().map(|(_, size, _)| size).sum()
     }
 
-    /// Returns the file at a path.
+    /// Returns size, SHA-256 and chunks of the file at a path.
     pub(crate) fn file(&self, root: &Path, path: &Path) -> Option<(u64, &str, &[String])> {
         let store = self.stores.iter().position(|store| store.0 == root)?;
         let entry = self.entries.iter().find(|entry| entry.store == store && entry.path == path)?;
         entry.node.content()
     }
 
-    /// Returns when the transcript of the first copy was modified, or the directory that it is.
+    /// Returns the modification time of the first copy's transcript or directory.
     pub(crate) fn copy_modified(&self) -> Option<Timestamp> {
         let at = self.copies.first()?;
         let entry = self.entries.iter().find(|entry| entry.store == at.store && entry.path == at.path)?;
         Timestamp::new(entry.modified.0, i32::try_from(entry.modified.1).ok()?).ok()
     }
 
-    /// Returns whether another one holds the very same files, with the same modes and times.
+    /// Checks whether another manifest has the same files, with the same modes and times.
     ///
-    /// Only the paths of shared files count, because those files change with other sessions.
+    /// Only the paths of companions count, because those files change with other sessions.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         fn entry(entry: &Entry) -> (usize, &Path, Option<&Entry>) {
             (entry.store, &entry.path, Some(entry).filter(|entry| entry.role != Role::Companion))
@@ -126,7 +126,7 @@ impl Manifest {
             && self.entries.iter().map(entry).eq(other.entries.iter().map(entry))
     }
 
-    /// Returns where an entry was when it was archived.
+    /// Returns the path of an entry when it was archived.
     pub(crate) fn original(&self, entry: &Entry) -> PathBuf {
         self.stores[entry.store].0.join(&entry.path)
     }
@@ -155,7 +155,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_manifest_is_read_back_as_it_was_written_with_paths_of_any_bytes() {
+    fn a_manifest_round_trips_with_paths_of_any_bytes() {
         let mut written = manifest("a");
         let odd = PathBuf::from(OsStr::from_bytes(b"x/\xff\n"));
         let node = Node::Link { target: odd.clone() };

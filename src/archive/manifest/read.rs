@@ -1,4 +1,4 @@
-//! Reads a manifest, and refuses one that would lead out of a store or to no blob.
+//! Parses a manifest, and refuses paths outside a store and invalid chunk names.
 
 use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
@@ -9,7 +9,7 @@ use super::{FORMAT_VERSION, KIND, Manifest, Node, WITH_ROWS};
 use crate::archive::chunks::is_digest;
 
 impl Manifest {
-    /// Reads a manifest; the error says why it cannot be used.
+    /// Parses a manifest; the error is the reason why it is unusable.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Head {
@@ -29,7 +29,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Checks what would lead out of a store, or to a blob that cannot be.
+    /// Refuses paths that lead out of a store, and chunk names that are not digests.
     fn check(&self) -> Result<(), String> {
         let copies = self.copies.iter().map(|copy| (copy.store, &copy.path));
         for (store, path) in copies.chain(self.entries.iter().map(|entry| (entry.store, &entry.path))) {
@@ -44,7 +44,7 @@ impl Manifest {
         if !self.files().flat_map(|(_, _, chunks)| chunks).all(|chunk| is_digest(chunk)) {
             return Err("the name of a chunk is not valid".to_owned());
         }
-        // What is below a path comes right after it.
+        // Paths below a path follow it directly in this order.
         let nodes: BTreeMap<_, _> =
             self.entries.iter().map(|entry| ((entry.store, &entry.path), matches!(entry.node, Node::Dir))).collect();
         if nodes.len() < self.entries.len() {
@@ -53,7 +53,7 @@ impl Manifest {
         let mut leaf: Option<(usize, &PathBuf)> = None;
         for ((store, path), is_dir) in nodes {
             if leaf.is_some_and(|(other, above)| store == other && path.starts_with(above)) {
-                // Through a link it would be written anywhere.
+                // A path below a link could be written anywhere.
                 return Err(format!("{} is below something that is not a directory", path.display()));
             }
             leaf = (!is_dir).then_some((store, path));
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leads_out_of_a_store_or_to_no_blob_is_refused() {
+    fn paths_outside_a_store_and_odd_chunk_names_are_refused() {
         let refused = |change: &dyn Fn(&mut Manifest)| {
             let mut manifest = manifest("a");
             change(&mut manifest);

@@ -1,4 +1,4 @@
-//! The content of a file, on the disk or in the archive, and the common beginning of two.
+//! The content of a file, on the disk or in the archive, and the common beginning of two contents.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -22,9 +22,9 @@ pub(super) enum Content<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Same,
-    /// It begins with the whole of the other, and has more.
+    /// The first begins with all of the second, and has more.
     Longer,
-    /// The other begins with the whole of it, and has more.
+    /// The second begins with all of the first, and has more.
     Shorter,
     Differs,
 }
@@ -34,7 +34,7 @@ enum Chunks<'a> {
     Archived(std::slice::Iter<'a, String>),
 }
 
-/// A chunk with its digest; its bytes are there if they were read for that.
+/// A chunk with its digest; has its bytes if they were read for the digest.
 struct Chunk<'a> {
     name: std::borrow::Cow<'a, str>,
     bytes: Option<Vec<u8>>,

@@ -23,11 +23,11 @@ pub(crate) struct Shared<'a> {
     pub(crate) own: &'a Machine,
     pub(crate) others: &'a [Machine],
     pub(crate) env: &'a Env,
-    /// Directories of other machines, and the directories that they are here.
+    /// Directories of other machines, mapped to those on this machine.
     pub(crate) mapping: &'a Mapping,
 }
 
-/// The state that some machine is in.
+/// The current state of some machine.
 #[derive(Clone, Copy)]
 struct Head<'a> {
     state: &'a str,
@@ -47,7 +47,7 @@ impl<'a> Shared<'a> {
         by_digest(self.states(agent, id), digest).map(|snapshot| &snapshot.manifest)
     }
 
-    /// Returns the states that other machines are in, each once.
+    /// Returns the current states of other machines, without duplicates.
     fn heads(&self, agent: AgentKind, id: &str) -> Vec<Head<'a>> {
         let states = self.states(agent, id);
         let mut heads: Vec<Head<'a>> = Vec::new();
@@ -60,7 +60,7 @@ impl<'a> Shared<'a> {
         heads
     }
 
-    /// Decides about a session that is here.
+    /// Decides about a session on this machine.
     pub(crate) fn present(
         &self,
         session: &Session,
@@ -116,8 +116,8 @@ impl<'a> Shared<'a> {
         Ok(decision)
     }
 
-    /// Decides about a session that is not here, and that other machines have: returns the newest state, with the name of
-    /// the machine that is in it.
+    /// Decides about a session that other machines have and this one does not: returns the newest state and its
+    /// machine's name.
     pub(crate) fn absent(
         &self,
         (kind, id): (AgentKind, &str),
@@ -170,7 +170,7 @@ impl<'a> Shared<'a> {
                 continue;
             };
             let (Some(ours), Some(theirs)) = (base.manifest.rows(), snapshot.manifest.rows()) else { continue };
-            // Rows that cannot be read are not other ones.
+            // Unreadable rows do not count as different rows.
             if let Some(fault) = ours.1.iter().chain(theirs.1).find_map(|chunk| self.archive.chunk(chunk).err()) {
                 decision.left = Some(Left::new(INCOMPLETE, format!("a chunk of its rows cannot be read: {fault}")));
                 continue;
@@ -211,7 +211,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// A session that is here, compared with states in the archive.
+/// A session on this machine, compared with states in the archive.
 struct Comparison<'c, 'a> {
     shared: &'c Shared<'a>,
     relate: Relate<'c>,
@@ -240,14 +240,14 @@ impl<'a> Comparison<'_, 'a> {
             match self.relation(ours, snapshot) {
                 Ok(Relation::Same) => return Some(Some(snapshot.digest().to_owned())),
                 Ok(Relation::Behind(behind)) if !behind.has_more => found = Some(None),
-                // A state that cannot be compared may be another one.
+                // A state that cannot be compared may be a different one.
                 _ => {}
             }
         }
         found
     }
 
-    /// Returns the newest of the states that other machines are in, if it continues the one here.
+    /// Returns the newest current state of another machine, if it continues the state here.
     fn brought(&self, ours: &State<'_>, others: &[Head<'a>]) -> Result<Option<Brought<'a>>, Left> {
         let mut newer: Vec<(Head<'a>, Behind)> = Vec::new();
         for head in others {

@@ -5,43 +5,43 @@ use super::relation::Behind;
 use super::state::Layout;
 use crate::archive::Snapshot;
 
-/// The decision about a session that is here.
+/// The decision about a session on this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Decision<'a> {
     /// The new entry in the record of this machine; `None` if the entry stays as it is.
     pub(crate) held: Option<Held>,
     /// The digest of its files, if its state goes into the archive.
     pub(crate) sent: Option<String>,
-    /// The state of another machine that comes here.
+    /// The state of another machine to bring here.
     pub(crate) brought: Option<Brought<'a>>,
-    /// Why nothing comes here although another machine has another state.
+    /// Reason why nothing comes here although another machine has another state.
     pub(crate) left: Option<Left>,
 }
 
-/// A state of another machine that comes here.
+/// A state of another machine to bring here.
 #[derive(Debug)]
 pub(crate) struct Brought<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    /// The machine that is in this state.
+    /// The machine with this state.
     pub(crate) machine: String,
     pub(crate) layout: Layout,
     pub(crate) behind: Behind,
 }
 
-/// Why a session stays as it is here, although another machine has another state of it.
+/// Reason to leave a session as it is here, although another machine has another state of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     pub(crate) code: &'static str,
     pub(crate) reason: String,
-    /// The number of the other state in the archive, if each went its own way.
+    /// The number of the other state in the archive, if the two states diverged.
     pub(crate) state: Option<u64>,
 }
 
 /// The states were continued separately.
 pub(crate) const DIVERGED: &str = "diverged";
-/// The archive lacks something of a state, as long as the program that copies its directory is not done.
+/// The archive lacks a part of a state, until the program that copies its directory is done.
 pub(crate) const INCOMPLETE: &str = "incomplete";
-/// Some process uses the session here, or may.
+/// A process uses the session here, or may use it.
 pub(crate) const IN_USE: &str = "in-use";
 /// Only the agent writes into its database.
 pub(crate) const IN_DATABASE: &str = "in-database";

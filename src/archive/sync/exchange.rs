@@ -16,10 +16,10 @@ use crate::archive::store::{Holdings, MAX_MANIFEST, manifest_name};
 use crate::archive::{Archive, Manifest};
 use crate::system::disk::{self, Access};
 
-/// The most characters of a line.
+/// Upper bound on the characters of a line.
 pub(crate) const MOST_LINE: usize = 64 * 1024 * 1024;
 
-/// Lists the objects of an archive. That of a machine's record has a digest after its name, because records change.
+/// Lists the objects of an archive. The name of a machine's record is followed by a digest, because records change.
 pub(crate) fn objects(archive: &Archive, holdings: &Holdings, machines: &[Machine]) -> Vec<String> {
     let named: BTreeSet<&str> = machines.iter().flat_map(Machine::states).collect();
     let (mut blobs, mut manifests) = (BTreeSet::new(), BTreeSet::new());
@@ -49,7 +49,7 @@ fn name_of(archive: &Archive, path: &Path) -> Option<String> {
     path.strip_prefix(archive.root()).ok()?.to_str().map(str::to_owned)
 }
 
-/// Puts an object of a list into a line; `None` if it is gone by now, or too long for one.
+/// Encodes an object of a list as a line; `None` if it is gone, or too long for a line.
 pub(crate) fn line(archive: &Archive, object: &str) -> io::Result<Option<String>> {
     let name = object.split(' ').next().unwrap_or_default();
     let Some(kind) = Kind::of(name) else { return Ok(None) };
@@ -66,7 +66,7 @@ enum Kind<'n> {
 }
 
 impl<'n> Kind<'n> {
-    /// Parses a name; `None` if this program gives no such name.
+    /// Parses a name; `None` if this program does not write such names.
     fn of(name: &'n str) -> Option<Self> {
         let parts: Vec<&str> = name.split('/').collect();
         match parts.as_slice() {
@@ -87,12 +87,12 @@ impl<'n> Kind<'n> {
     }
 }
 
-/// Puts the object of a line into an archive, and returns whether it was new. The record of the machine `own`, which only that
-/// machine writes, and a record that is older than the one there are passed over.
+/// Stores the object of a line in an archive, and returns whether it was new. Skips the record of the machine `own`,
+/// because only that machine writes it, and a record that is older than the present one.
 ///
 /// # Errors
 ///
-/// The line is not an object, or its bytes do not match its name; the reason says which.
+/// The line is not an object, or its bytes do not match its name; the error is the reason.
 pub(crate) fn receive(archive: &Archive, own: &str, line: &str) -> Result<bool, String> {
     let (name, text) = line.split_once(' ').ok_or("a line of the answer is not an object")?;
     let bytes = STANDARD.decode(text).map_err(|_| format!("{name} is not in base64"))?;

@@ -21,15 +21,15 @@ use crate::system::fsio::Kind;
 
 /// The directory of the records in an archive.
 const DIR: &str = "machines";
-/// The version of the records that this program writes; a record of another major version is not read.
+/// The version of the records that this program writes; records of another major version are not read.
 const FORMAT_VERSION: &str = "1.0";
 /// The kind that every record names.
 const KIND: &str = "machine";
-/// A record of a million sessions is smaller.
+/// Upper bound on the size of a record; that of a million sessions is smaller.
 const MAX_RECORD: u64 = 512 * 1024 * 1024;
 /// The file in the state directory with the name of this machine.
 const OWN_NAME: &str = "machine.json";
-/// The digits of a machine's name.
+/// Number of digits of a machine's name.
 const NAME_DIGITS: usize = 16;
 
 /// One machine's sessions at its last sync.
@@ -41,29 +41,29 @@ pub(crate) struct Machine {
     pub id: String,
     /// Its host name.
     pub hostname: String,
-    /// The home directory that was read.
+    /// The home directory of the sessions.
     pub home: PathText,
-    /// When it last changed.
+    /// Time of the last change.
     pub written_at: Timestamp,
-    /// Each session, by agent and full id; agents of a later version stay.
+    /// Each session, by agent and full id; keeps agents of a later version.
     sessions: BTreeMap<String, BTreeMap<String, Held>>,
 }
 
 /// A session on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Held {
-    /// The state that it is in: the SHA-256 of its manifest.
+    /// The current state: the SHA-256 of its manifest.
     pub state: String,
-    /// A digest of the names, sizes and times of its files there; `None` if that state was being put there.
+    /// A digest of the names, sizes and times of its files there; `None` if that state was being written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
-    /// Since when it is gone from there; `None` if it is there.
+    /// Time since which the session is gone from the machine; `None` if it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<Timestamp>,
 }
 
 impl Machine {
-    /// Makes the record of this machine without sessions.
+    /// Makes the record of this machine, without sessions.
     pub(crate) fn new(id: String, env: &Env) -> Self {
         Self {
             format_version: FORMAT_VERSION.to_owned(),
@@ -76,7 +76,7 @@ impl Machine {
         }
     }
 
-    /// Returns its host name, with its home if the other machine has the same host name.
+    /// Returns the host name, with the home if the other machine has the same host name.
     pub(crate) fn label(&self, other: &Self) -> String {
         let home = self.home.0.display();
         if self.hostname == other.hostname { format!("{} ({home})", self.hostname) } else { self.hostname.clone() }
@@ -87,12 +87,12 @@ impl Machine {
         self.sessions.get(agent.name())?.get(id)
     }
 
-    /// Adds the entry of a session, or replaces it.
+    /// Adds or replaces the entry of a session.
     pub(crate) fn set(&mut self, agent: AgentKind, id: &str, held: Held) {
         self.sessions.entry(agent.name().to_owned()).or_default().insert(id.to_owned(), held);
     }
 
-    /// Forgets a session.
+    /// Removes the entry of a session.
     pub(crate) fn forget(&mut self, agent: AgentKind, id: &str) {
         if let Some(sessions) = self.sessions.get_mut(agent.name()) {
             sessions.remove(id);
@@ -108,7 +108,7 @@ impl Machine {
         })
     }
 
-    /// Returns every state that the machine is in.
+    /// Returns every current state of the machine.
     pub(crate) fn states(&self) -> impl Iterator<Item = &str> {
         self.sessions
             .values()
@@ -142,7 +142,7 @@ impl Machine {
 }
 
 impl Archive {
-    /// Reads the record of every machine; one that is damaged or of a later version is a problem.
+    /// Reads the record of every machine; a damaged one, or one of a later version, is a problem.
     pub(crate) fn machines(&self) -> (Vec<Machine>, Vec<Problem>) {
         let (mut machines, mut problems) = (Vec::new(), Vec::new());
         for (path, kind) in self.entries(&self.root().join(DIR), &mut problems) {
@@ -169,7 +169,7 @@ impl Archive {
         bytes.map(|bytes| Machine::parse(&bytes, name)).transpose()
     }
 
-    /// Returns the file of a machine's record.
+    /// Returns the path of a machine's record.
     pub(crate) fn record_of(&self, id: &str) -> PathBuf {
         self.root().join(DIR).join(format!("{id}.json"))
     }
@@ -189,7 +189,7 @@ fn by_name(name: &str) -> Option<AgentKind> {
     AgentKind::value_variants().iter().copied().find(|agent| agent.name() == name)
 }
 
-/// Returns the name of the machine that a file is the record of.
+/// Returns the machine's name from the file name of its record.
 pub(super) fn record_name(file: &str) -> Option<&str> {
     file.strip_suffix(".json").filter(|name| is_name(name))
 }
@@ -198,7 +198,7 @@ fn is_name(name: &str) -> bool {
     name.len() == NAME_DIGITS && name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// This machine, as the state directory knows it.
+/// This machine's entry in the state directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct OwnName {
     id: String,
@@ -213,7 +213,8 @@ impl OwnName {
     fn read(env: &Env) -> Result<Option<Self>, String> {
         let dir = env.state_dir();
         let own: Self = state_file::read(&System::new(env), &dir.join(OWN_NAME))?;
-        // A state directory that was copied to another machine has another inode there, and the machine another name.
+        // A state directory that was copied to another machine has another inode there, and the machine gets a new
+        // name.
         let is_copied = own.inode != inode(&dir) && own.hostname != env.hostname;
         Ok(Some(own).filter(|own| is_name(&own.id) && !is_copied))
     }
@@ -228,7 +229,7 @@ fn inode(dir: &Path) -> u64 {
     dir.metadata().map_or(0, |metadata| metadata.ino())
 }
 
-/// Returns the name of this machine, if it has one.
+/// Returns the name of this machine; `None` if it has no name yet.
 ///
 /// # Errors
 ///
@@ -237,7 +238,7 @@ pub(crate) fn own_name(env: &Env) -> Result<Option<String>, String> {
     Ok(OwnName::read(env)?.map(|own| own.id))
 }
 
-/// Returns the name of this machine, and gives it one if it has none.
+/// Returns the name of this machine; creates one if there is none.
 pub(crate) fn name_here(state_dir: &StateDir, env: &Env) -> anyhow::Result<String> {
     if let Some(own) = OwnName::read(env).map_err(anyhow::Error::msg)? {
         return Ok(own.id);
@@ -250,13 +251,13 @@ pub(crate) fn name_here(state_dir: &StateDir, env: &Env) -> anyhow::Result<Strin
     Ok(id)
 }
 
-/// Returns whether this machine wrote its record into an archive before.
+/// Checks whether this machine has written its record into an archive before.
 pub(crate) fn has_synced(root: &Path, env: &Env) -> bool {
     let known = OwnName::read(env).ok().flatten();
     known.is_some_and(|own| own.archives.contains(&PathText(root.to_owned())))
 }
 
-/// Remembers that an archive has a record of this machine.
+/// Records that an archive has a record of this machine.
 pub(crate) fn remember(root: &Path, state_dir: &StateDir, env: &Env) -> anyhow::Result<()> {
     let Some(mut own) = OwnName::read(env).map_err(anyhow::Error::msg)? else { return Ok(()) };
     if own.archives.insert(PathText(root.to_owned())) { own.save(state_dir, env) } else { Ok(()) }

@@ -1,8 +1,8 @@
-//! Sessions of several machines that share an archive: the sessions of each, and how two states of one are related.
+//! Sessions of several machines that share an archive: the sessions of each, and the relation of two states of one.
 //!
 //! The archive has a record of each machine, which only that machine writes. It names the state of every session there,
-//! as a branch names a commit. So no file has two writers, and a program that copies the archive's directory from machine to
-//! machine can deliver its files in any order: if a state is not there yet, a record still names it.
+//! as a branch names a commit. So no file has two writers, and a program that copies the archive's directory from
+//! machine to machine can deliver its files in any order: a record may name a state that has not arrived yet.
 
 mod content;
 pub(crate) mod decide;

@@ -16,11 +16,11 @@ use crate::system::env::Env;
 /// The relation of one state of a session to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
-    /// Neither has anything that the other lacks.
+    /// The two states have the same content.
     Same,
-    /// It has everything that the other has, and more.
+    /// The first has everything that the second has, and more.
     Ahead,
-    /// The other continues it.
+    /// The second continues the first.
     Behind(Behind),
     /// Each has something that the other lacks, for this reason.
     Diverged(String),
@@ -29,9 +29,9 @@ pub(crate) enum Relation {
 /// A state that another one continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Behind {
-    /// Its files that the other one has in a newer form.
+    /// Files that are newer in the other state.
     pub(crate) replaced: BTreeSet<PathBuf>,
-    /// Whether it has files that the other one lacks; they stay.
+    /// Set if this state has files that the other lacks; they stay.
     pub(crate) has_more: bool,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct Relate<'a> {
     pub(crate) place: &'a Located,
     pub(crate) archive: &'a Archive,
     pub(crate) env: &'a Env,
-    /// Directories of other machines, and the directories that they are here.
+    /// Directories of other machines, mapped to those on this machine.
     pub(crate) mapping: &'a Mapping,
-    /// Returns whether some state in the archive has a file with this SHA-256.
+    /// Checks whether some state in the archive has a file with this SHA-256.
     pub(crate) is_archived: &'a dyn Fn(&str) -> bool,
 }
 
@@ -140,17 +140,17 @@ impl Relate<'_> {
         })
     }
 
-    /// Returns a directory of any machine as it is here.
+    /// Maps a directory of any machine to this machine.
     fn here(&self, dir: &Path) -> PathBuf {
         self.mapping.to(dir).unwrap_or_else(|| dir.to_owned())
     }
 
-    /// Returns whether every save rewrites a file.
+    /// Checks whether every save rewrites a file.
     fn is_state(&self, path: &Path) -> bool {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| (self.agent.about().is_state)(name))
     }
 
-    /// Returns whether the archive has the very content of a file, so that nothing is lost if it is replaced.
+    /// Checks whether the archive has exactly this content of a file, so that replacing it loses nothing.
     fn is_archived(&self, path: &Path, kind: &Piece<'_>) -> bool {
         match kind {
             Piece::File(Content::OnDisk(_)) => file_digest(path).is_ok_and(|(_, sha256)| (self.is_archived)(&sha256)),

@@ -1,4 +1,4 @@
-//! A state of a session, on the disk or in the archive: its files by the paths that they have on this machine.
+//! A state of a session, on the disk or in the archive: its files by their paths on this machine.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::system::env::Env;
 pub(crate) struct Layout {
     /// The root of each of a manifest's stores; `None` if it has no place here.
     pub roots: Vec<Option<PathBuf>>,
-    /// The project on the machine that archived it, and here, if they have different names.
+    /// The project's name on the machine that archived it, and here, if the names differ.
     pub project: Option<(String, String)>,
 }
 
@@ -30,7 +30,7 @@ impl Layout {
         Self { roots, project: None }
     }
 
-    /// Returns the root that an entry goes below.
+    /// Returns the root for an entry.
     pub(crate) fn root(&self, entry: &Entry) -> Option<&Path> {
         self.roots.get(entry.store)?.as_deref()
     }
@@ -96,7 +96,7 @@ impl<'a> State<'a> {
         Some(Self { pieces: entries.filter_map(piece).collect(), path, origin: Origin::Archived(manifest) })
     }
 
-    /// Lets `see` look at the copy of the session. An archived one is unpacked for as long.
+    /// Calls `see` with the copy of the session; an archived copy is unpacked for the duration of the call.
     pub(super) fn with_copy<T>(&self, archive: &Archive, env: &Env, see: impl FnOnce(&Copy) -> T) -> Result<T, String> {
         match self.origin {
             Origin::Here(copy) => Ok(see(copy)),
@@ -113,12 +113,12 @@ impl<'a> State<'a> {
     }
 }
 
-/// The files of a session on this machine at one moment.
+/// Snapshot of the files of a session on this machine.
 #[derive(Debug)]
 pub(crate) struct Here(Inventory);
 
 impl Here {
-    /// Looks at the files of a session.
+    /// Lists the files of a session.
     pub(crate) fn look(session: &Session, agent: &dyn Agent, find: &FindBelongings<'_>) -> Result<Self, String> {
         inventory::look(session, agent, find).map(Self).map_err(|error| match error {
             InventoryError::Refused(why) | InventoryError::Failed(why) => why,

@@ -1,7 +1,7 @@
-//! Writes an archive: chunks that are not there yet, then the manifest; then removes what is no longer needed.
+//! Writes an archive: first the missing chunks, then the manifest; then removes unneeded blobs and manifests.
 //!
-//! A manifest is put in place only when every blob that it names is on the disk. Whenever a run is cut off, what was
-//! archived before is whole, and the next run removes what is left over.
+//! A manifest is put in place only when every blob that it names is on the disk. If a run is interrupted, all earlier
+//! states stay whole, and the next run removes the leftovers.
 
 mod session;
 #[cfg(test)]
@@ -32,65 +32,65 @@ use crate::system::fsio::is_absent;
 use crate::system::reach;
 use session::Writer;
 
-/// How many sessions are planned at once.
+/// Number of sessions to plan at once.
 const PART: usize = 256;
 
 /// The time for which an unneeded blob stays in an archive of several machines.
 const GRACE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// One session and what became of it.
+/// One session and its result.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
     /// The session.
     pub session: &'a Session,
-    /// What became of it.
+    /// The result for the session.
     pub done: ItemResult,
-    /// Which state of it is the newest in the archive; `None` when none is.
+    /// The number of its newest state in the archive; `None` if there is none.
     pub number: Option<u64>,
     /// The SHA-256 of the manifest of that state; `None` in a plan.
     pub digest: Option<String>,
-    /// How many files it has.
+    /// Number of files.
     pub files: usize,
-    /// Their bytes.
+    /// Size of the files in bytes.
     pub size_bytes: u64,
-    /// The bytes that the archive grew by; in a plan, the most that it can be.
+    /// The bytes that the archive grew by; in a plan, an upper bound.
     pub stored_bytes: u64,
 }
 
-/// What archiving did.
+/// Result of archiving.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
     /// The archive's directory.
     pub dir: PathBuf,
-    /// Each session, in the order that they were given in.
+    /// Each session, in the order of the request.
     pub items: Vec<Item<'a>>,
-    /// The bytes that were removed because nothing needs them any more.
+    /// Bytes freed by removing unneeded files.
     pub removed_bytes: u64,
-    /// What else went wrong, a line each.
+    /// Other failures, one line each.
     pub warnings: Vec<String>,
 }
 
 impl Report<'_> {
-    /// Returns whether every session is in the archive now.
+    /// Checks whether every session is in the archive now.
     pub(crate) fn is_whole(&self) -> bool {
         self.items.iter().all(|item| matches!(item.done, ItemResult::Done | ItemResult::Unchanged))
     }
 }
 
-/// How to archive.
+/// Options of archiving.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArchiveOptions {
-    /// Nothing is written.
+    /// Set if nothing is to be written.
     pub is_dry_run: bool,
-    /// Files and chunks are read again even if their sizes and times say that they are as they were.
+    /// Set if files and chunks are read again even if their sizes and times are unchanged.
     pub is_full: bool,
-    /// How long to wait for another run to end.
+    /// Time to wait for another run to end.
     pub patience: Duration,
 }
 
-/// Archives sessions, and tells `watch` how many are done.
+/// Archives sessions, and reports the number of finished ones to `watch`.
 ///
-/// One that fails does not keep the others from being archived. Whoever holds the lock already says so with `held`.
+/// Continues after a session that fails. A caller that already holds the lock passes it as `held`.
 pub(crate) fn archive<'a>(
     sessions: &'a [Session],
     archive: &Archive,
@@ -108,7 +108,7 @@ pub(crate) fn archive<'a>(
     refuse_stores(sessions, archive)?;
     let own = if is_dry_run || held.is_some() { None } else { Some(StateDir::open(env, "archive", patience)?) };
     let state_dir = held.or(own.as_ref()).filter(|_| !is_dry_run);
-    // The archive has a lock of its own, because it may be shared.
+    // The archive has a separate lock, because it may be shared.
     let _lock = state_dir.map(|_| lock(archive, env, patience)).transpose()?;
     if is_dry_run {
         let copies = sessions.iter().flat_map(|session| &session.copies);
@@ -129,7 +129,7 @@ pub(crate) fn archive<'a>(
     let named: HashSet<&str> = machines.iter().flat_map(Machine::states).collect();
     let mut writer = Writer::new(archive, options).keeping(&named);
     for session in sessions {
-        // What is copied is looked at as it is at that moment.
+        // List the belongings at the moment of the copy.
         let find = |place: &Located| {
             agent::by_kind(place.agent()).map_or_else(|| Ok(Belongings::default()), |agent| agent.belongings(place))
         };
@@ -154,7 +154,7 @@ fn unread(first: &Problem) -> String {
     )
 }
 
-/// An archive in the store of an agent would go with it.
+/// Refuses an archive in an agent's store: it would be deleted with the store.
 fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal> {
     let root = reach::canonicalize(archive.root()).unwrap_or_else(|_| archive.root().to_owned());
     let stores = sessions.iter().flat_map(|session| &session.copies).map(|copy| copy.place.store.root.as_os_str());
@@ -177,7 +177,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
     }
 }
 
-/// Makes the archive's directory where it may, and takes its lock.
+/// Creates the archive's directory, if its parent exists or it is the default one, and takes its lock.
 pub(crate) fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
     let (disk, root) = (archive.disk(), archive.root());
     let is_default = *root == *Archive::default_dir(env);
@@ -185,7 +185,7 @@ pub(crate) fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_default => {
             disk::make_dirs(disk, root, Access::Private)
         }
-        // A volume that is not mounted must not be taken for an empty one, so those above it must be there.
+        // An unmounted volume must not be taken for an empty archive, so the parent directory must exist.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             disk::open_parent(disk, root).and_then(|(dir, name)| {
                 disk.make_dir((&dir, &name), Access::Private)?;
@@ -199,11 +199,11 @@ pub(crate) fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::
     Lock::take(disk, (&dir, root), "archive", env.clock.now, patience)
 }
 
-/// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.
+/// Removes blobs that no manifest needs, and leftovers of interrupted runs; returns their size in bytes.
 ///
-/// What needs a blob may be where it cannot be seen. So nothing is removed unless all of the archive is understood.
-/// In an archive of several machines, the manifest that needs a blob may arrive after it: such a blob stays for
-/// [`GRACE`], and until every machine has synced since.
+/// An unreadable manifest may need a blob, so nothing is removed unless the whole archive can be read. In an archive of
+/// several machines, the manifest that needs a blob may arrive after it: such a blob stays for [`GRACE`], and until
+/// every machine has synced since.
 fn sweep(archive: &Archive, machines: &[Machine], env: &Env) -> Result<u64, String> {
     let disk = archive.disk();
     if disk.open_dir(&archive.sessions()).is_err_and(|error| is_absent(error.kind())) {
@@ -229,7 +229,7 @@ fn sweep(archive: &Archive, machines: &[Machine], env: &Env) -> Result<u64, Stri
     let removes_blobs = !unneeded.is_empty();
     for agent in archive.dirs(&archive.sessions(), &mut problems) {
         for session in archive.dirs(&agent, &mut problems) {
-            // A manifest that was removed must not come back after a loss of power, when its blobs are gone.
+            // A removed manifest must not reappear after a loss of power when its blobs are gone.
             if removes_blobs {
                 disk.open_dir(&session)
                     .and_then(|dir| disk.sync(&dir))
@@ -250,7 +250,7 @@ fn sweep(archive: &Archive, machines: &[Machine], env: &Env) -> Result<u64, Stri
     Ok(removed)
 }
 
-/// Says how a session was used while it was copied, where that matters.
+/// Describes the use of a session while it was copied; `None` if it was idle.
 pub(crate) fn in_use(session: &Session) -> Option<String> {
     match &session.copy().liveness {
         Liveness::Live { pid } => Some(format!("in use by process {pid}")),

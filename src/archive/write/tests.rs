@@ -1,4 +1,5 @@
-//! An archive with every fault on the disk in memory: what it held it holds, and what was said to be archived is.
+//! Archiving with every fault on the disk in memory: no archived state is lost, and sessions reported as archived are
+//! in the archive.
 
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ impl Home {
         scan.sessions
     }
 
-    /// Archives the session and returns whether it is said to be in the archive.
+    /// Archives the session and returns whether the report says that it is in the archive.
     fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
         let state_dir =
             StateDir::open_on(memory.shared(), "/state".into(), self.env.clock.now, "archive", Duration::ZERO)?;
@@ -51,7 +52,7 @@ fn on(memory: &Memory) -> Archive {
     Archive::on(memory.shared(), "/volume/archive".into())
 }
 
-/// Returns the transcripts that the archive gives back, the oldest first.
+/// Returns the transcripts read back from the archive, the oldest first.
 fn held(memory: &Memory) -> Result<Vec<String>, String> {
     let archive = on(memory);
     let holdings = archive.holdings();
@@ -67,7 +68,8 @@ fn held(memory: &Memory) -> Result<Vec<String>, String> {
     holdings.snapshots().map(whole).collect()
 }
 
-/// Archives one transcript after another, the last with every fault, and checks that each of `kept` is still held.
+/// Archives one transcript after another, the last with every fault, and checks that each of `kept` stays in the
+/// archive.
 #[track_caller]
 fn check(transcripts: &[&str], kept: &[&str], prepare: fn(&Memory)) {
     let home = Home::new();
@@ -113,17 +115,17 @@ fn no_fault_leaves_a_manifest_without_its_blobs() {
 }
 
 #[test]
-fn no_fault_loses_a_state_that_a_longer_one_replaces() {
+fn no_fault_loses_a_state_replaced_by_a_longer_one() {
     check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |_| {});
 }
 
 #[test]
-fn no_fault_loses_a_state_that_another_one_does_not_hold() {
+fn no_fault_loses_a_state_missing_from_the_next_one() {
     check(&[FIRST, SECOND], &[FIRST], |_| {});
 }
 
 #[test]
-fn no_fault_leaves_what_a_killed_run_left_over() {
+fn no_fault_keeps_the_leftovers_of_a_killed_run() {
     check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |memory| {
         let actor = memory.actor();
         actor.put("/volume/archive/blobs/ab/.rejoin-new.tmp", "half");
@@ -132,7 +134,7 @@ fn no_fault_leaves_what_a_killed_run_left_over() {
 }
 
 #[test]
-fn a_manifest_behind_a_link_that_leads_nowhere_keeps_its_blobs() {
+fn a_manifest_behind_a_dangling_link_keeps_its_blobs() {
     let (home, memory) = (Home::new(), Memory::new());
     let actor = memory.actor();
     actor.make_dirs("/volume");

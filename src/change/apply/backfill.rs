@@ -13,7 +13,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::stamp;
 
-/// Carries a plan out, item by item; one that fails does not keep the others from being done.
+/// Carries out a plan, item by item; continues after an item that fails.
 pub(crate) fn apply(
     plan: &[(&Session, Item)],
     verb: &'static str,
@@ -34,16 +34,16 @@ pub(crate) fn apply(
     Ok(Outcome { done: results, ..outcome })
 }
 
-/// Turns a planned item into a change of its file; unknown keys of a readable old one survive.
+/// Turns a planned item into a change of its file; keeps unknown keys of a readable old one.
 pub(crate) fn change_of(session: &Session, item: &Item) -> Result<change::Item, String> {
     let Action::Write { working_dir, created_at, .. } = &item.action else {
         return Err("there is nothing to write for it".to_owned());
     };
     let path = item.session_dir.join(FILE_NAME);
     let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
-    // What cannot be read cannot be kept in the new file; the trash keeps it.
+    // The new file cannot keep content that is unreadable; the trash keeps the old file.
     let old = fsio::read_if_present(&path, MAX_BYTES).ok().flatten();
-    // The plan was made of what was there before the stamp was taken.
+    // The plan was made before the stamp was taken.
     if old.as_deref().is_some_and(|old| parse(old, Path::to_owned).is_ok()) {
         return Err("another program wrote its session-info.json in the meantime".to_owned());
     }

@@ -1,4 +1,4 @@
-//! The earlier runs: their journals in the state directory, and what in the trash has no journal.
+//! Earlier runs: their journals in the state directory, and trash without a journal.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -14,12 +14,12 @@ use crate::session::Problem;
 use crate::system::disk::{Disk, Handle, System};
 use crate::system::env::Env;
 
-/// What is known of earlier runs, newest first.
+/// The earlier runs, newest first.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     /// The runs.
     pub runs: Vec<Run>,
-    /// Journals that are not understood, and what lies in the trash without one; all of that is left alone.
+    /// Unreadable journals, and trash without a journal; all of that is left alone.
     pub problems: Vec<Problem>,
 }
 
@@ -29,14 +29,13 @@ impl History {
         Self::read_on(&System::default(), &env.state_dir(), env.clock.now)
     }
 
-    /// Returns whether there is a run of this name, be it one that cannot be read.
+    /// Checks whether a run of this name exists, readable or not.
     pub(crate) fn has(&self, run: &str) -> bool {
         let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
         self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
     }
 
-    /// Returns the journals that do not end as that of a run which came to its end, with nothing of it stuck, each with
-    /// the name of its run.
+    /// Returns the journals of runs that have not ended, or that ended with a stuck item.
     pub(super) fn unsettled(disk: &dyn Disk, state: &Path) -> Result<Vec<PathBuf>, PathError> {
         let runs = state.join("runs");
         let Some((dir, names)) = entries(disk, &runs)? else { return Ok(Vec::new()) };
@@ -64,8 +63,8 @@ impl History {
             history.problems.push(Problem { path: trash.join(name), reason: "there is no journal of it".to_owned() });
         }
         history.runs.sort_by(|one, other| order(&other.id).cmp(&order(&one.id)));
-        // A clock that was behind for a moment makes no trash old. One that was ahead makes none of later runs young for longer
-        // than until that time.
+        // A clock that was slow for a moment does not make trash old. A clock that was fast keeps the trash of later
+        // runs young only until that time.
         let mut since = Timestamp::MIN;
         for run in history.runs.iter_mut().rev().filter(|run| run.at <= now) {
             since = since.max(run.at);
@@ -75,7 +74,7 @@ impl History {
     }
 }
 
-/// Opens and lists a directory; `None` when it is not there.
+/// Opens and lists a directory; `None` if it does not exist.
 fn entries(disk: &dyn Disk, dir: &Path) -> Result<Option<(Handle, Vec<OsString>)>, PathError> {
     let fail = |error| PathError::new("read", dir, error);
     match disk.open_dir(dir) {

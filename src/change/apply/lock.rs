@@ -1,4 +1,4 @@
-//! One lock for everything that changes something: two runs at once would undo each other's looking.
+//! One lock for all changes: concurrent runs would invalidate each other's checks.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,18 +13,18 @@ use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::system::deadline;
 use crate::system::disk::{Disk, For, Handle};
 
-/// The name of its file.
+/// Name of the lock file.
 const FILE_NAME: &str = "lock";
-/// How often a waiting run looks again.
+/// Interval between attempts of a waiting run.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The lock, held until it is dropped; the system lets it go with a process that dies.
+/// The lock, held until it is dropped; the system releases it if the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: Handle,
 }
 
-/// Who holds the lock, as it notes itself.
+/// Note in the lock file about its holder.
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -59,7 +59,7 @@ impl Lock {
         Ok(Self { _file: file })
     }
 
-    /// Returns whether some run holds the lock; writes nothing.
+    /// Checks whether a run holds the lock; writes nothing.
     pub(crate) fn is_held(dir: &Path) -> bool {
         let Ok((file, _)) = crate::system::fsio::open_regular(&dir.join(FILE_NAME)) else { return false };
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)

@@ -1,7 +1,7 @@
-//! The only code that changes a store: under one lock, with a journal, looking again right before each item.
+//! The only code that changes a store: under one lock, with a journal, checking each item again right before it.
 //!
-//! What agents themselves save through this program, and its own log, are written without a journal: they are new, and
-//! an agent waits.
+//! Data that agents save through rejoin, and rejoin's own log, are written without a journal: they are new, and an
+//! agent waits.
 
 pub(crate) mod backfill;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Writes which sessions are pinned.
+//! Writes the pinned sessions.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::change::state_file;
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
 
-/// Changes the pins as `change` does, under the lock, so that no change of another process is lost.
+/// Changes the pins with `change` under the lock, so that no change of another process is lost.
 pub(crate) fn update<T>(
     env: &Env,
     verb: &str,
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_nowhere_does_not_mean_no_pins() {
+    fn a_dangling_link_for_the_pins_is_an_error() {
         let memory = Memory::new();
         memory.actor().make_dirs("/state");
         memory.actor().symlink("/state/pins.json", "/gone");

@@ -1,6 +1,7 @@
-//! A private directory for one process, locked for as long as it lives: there an archived session is read.
+//! A private directory for reading an archived session, locked while its process lives.
 //!
-//! What a killed process leaves is removed by the next run that changes something, or that makes one in the same place.
+//! Leftovers of a killed process are removed by the next run that changes something, or that makes one in the same
+//! place.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,22 +13,22 @@ use crate::system::disk::{self, Access, At, Disk, For, Handle, System, look_if_p
 use crate::system::env::Env;
 use crate::system::fsio::Kind;
 
-/// What the names of these directories begin with.
+/// Prefix of the names of these directories.
 const PREFIX: &str = "rejoin-shown-";
 
-/// A private directory that goes when this is dropped.
+/// A private directory, removed on drop.
 #[derive(Debug)]
 pub(crate) struct PrivateDir {
     path: PathBuf,
     disk: System,
     base: Handle,
     name: OsString,
-    /// The directory; as long as it is locked, no other run takes it for left over.
+    /// The directory; while it is locked, no other run takes it for a leftover.
     dir: Handle,
 }
 
 impl PrivateDir {
-    /// Makes one below the state directory, or where nothing can be written there, in the system's temporary directory.
+    /// Makes one below the state directory, or in the system's temporary directory if that fails.
     pub(crate) fn make(env: &Env) -> Result<Self, Refusal> {
         let state = env.state_dir();
         let make_state = |disk: &System| {
@@ -35,7 +36,7 @@ impl PrivateDir {
             made.map_err(|error| PathError::new("create", &state, error))
         };
         let in_state = make_state(&System::new(env)).and_then(|_| Self::make_in(&state, env));
-        // A home may be there to be read only.
+        // The home may be read-only.
         in_state.or_else(|in_state| {
             Self::make_in(&env.temp_dir(), env).map_err(|error| {
                 let message = format!("there is no room to unpack the session: {in_state}; {error}");
@@ -48,7 +49,7 @@ impl PrivateDir {
     fn make_in(base: &Path, env: &Env) -> Result<Self, PathError> {
         let disk = System::new(env);
         let handle = disk.open_dir(base).map_err(|error| PathError::new("create", base, error))?;
-        // What is left over does no harm.
+        // Leftovers do no harm.
         let _ = clear_left(&disk, &handle);
         let mut number = 0_u64;
         loop {
@@ -57,16 +58,16 @@ impl PrivateDir {
             let fail = |error| PathError::new("create", &path, error);
             number += 1;
             match disk.make_dir((&handle, &name), Access::Private) {
-                // A process of the same number, in another container or long ago.
+                // A process with the same number made it, in another container or long ago.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made.map_err(fail)?,
             }
             match hold(&disk, (&handle, &name)) {
                 Ok(Some(dir)) => return Ok(Self { path, disk, base: handle, name, dir }),
-                // A run that removes what is left over was faster.
+                // A run that removes leftovers was faster.
                 Ok(None) => {}
                 Err(error) => {
-                    // Without locks it could not be recognised as left over later.
+                    // Without a lock it could not be recognised as a leftover later.
                     let _ = tree::remove(&disk, (&handle, &name));
                     return Err(fail(error));
                 }
@@ -74,12 +75,12 @@ impl PrivateDir {
         }
     }
 
-    /// Returns where it is.
+    /// Returns the path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the disk that it is on, and its handle there.
+    /// Returns the disk, and the handle of the directory on it.
     pub(crate) fn open(&self) -> (&System, &Handle) {
         (&self.disk, &self.dir)
     }
@@ -87,18 +88,18 @@ impl PrivateDir {
 
 impl Drop for PrivateDir {
     fn drop(&mut self) {
-        // What could not be removed now, a later run removes.
+        // A later run removes the rest if this fails.
         let _ = tree::remove(&self.disk, (&self.base, &self.name));
     }
 }
 
-/// Removes the directories that no living process has.
+/// Removes the directories that no living process holds.
 pub(crate) fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
     for name in disk.list(base)? {
         if !name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        // The system's temporary directory is everybody's.
+        // The system's temporary directory is shared by all users.
         let own = rustix::process::geteuid().as_raw();
         let is_own = disk.look((base, &name)).is_ok_and(|look| look.kind == Kind::Dir && look.owner.0 == own);
         if is_own && let Some(_lock) = hold(disk, (base, &name))? {
@@ -108,7 +109,7 @@ pub(crate) fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes a directory for this process; `None` when another has it, or it is gone.
+/// Locks a directory for this process; `None` if another process holds it, or it is gone.
 fn hold(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<Handle>> {
     let held = match disk.open(at, For::Dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,4 +1,4 @@
-//! Carries a change out: lock, journal, a last look at every item, and each item whole or not at all.
+//! Carries out a change: lock, journal, a last check of every item, and each item completely or not at all.
 
 use std::cell::RefCell;
 use std::io;
@@ -21,7 +21,7 @@ use crate::system::reach;
 
 /// Applies a change, waiting at most `patience` for another run to end.
 ///
-/// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
+/// Continues after an item that fails. Fails as a whole only before the first change.
 pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
@@ -29,7 +29,7 @@ pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Res
     Ok(run_locked(&StateDir::open(env, change.verb, patience)?, change, env, &mut |_| {})?)
 }
 
-/// Applies a change as [`run`] does under a lock that is held, and tells `watch` after each item how many are behind it.
+/// Like [`run`], under a lock that the caller holds; reports the number of finished items to `watch` after each item.
 pub(crate) fn run_locked(
     state_dir: &StateDir,
     change: &Change,
@@ -39,7 +39,7 @@ pub(crate) fn run_locked(
     run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, env), watch)
 }
 
-/// Applies a change at the time `now`; `look` says of each copy why it must be left alone.
+/// Applies a change at the time `now`; `look` returns the reason to leave a copy alone.
 pub(crate) fn run_on(
     state_dir: &StateDir,
     change: &Change,
@@ -63,7 +63,7 @@ pub(crate) fn run_on(
     let records = match work.plan(change) {
         Ok(records) => records,
         Err(error) => {
-            // Nothing was changed yet, so nothing needs to be remembered.
+            // Nothing was changed yet, so the run can be forgotten.
             state_dir.forget(&run);
             return Err(error);
         }
@@ -78,14 +78,14 @@ pub(crate) fn run_on(
         watch(done.len());
     }
     let Work { mut journal, is_stuck, .. } = work;
-    // A run without its last line counts as cut off, and the next run repairs it.
+    // A run without its last line counts as interrupted, and the next run repairs it.
     let ended = journal.write(&Event::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
     let doubt = ended.err().filter(|_| done.contains(&ItemResult::Done)).map(|error| error.to_string());
     let may_be_forgotten = journal.is_whole() && !is_stuck && !done.contains(&ItemResult::Done);
     let is_forgotten = if may_be_forgotten {
         state_dir.forget(&run)
     } else {
-        // What could not be put back may be back, but not on the disk yet: then its trash is still needed.
+        // Entries that could not be restored may be back but not synced; then the trash is still needed.
         if !is_stuck {
             state_dir.remove_if_empty(&run);
         }
@@ -99,24 +99,24 @@ struct Work<'a> {
     journal: Journal<'a>,
     context: StepContext<'a>,
     look: &'a dyn Fn(&Seen) -> Option<String>,
-    /// Why nothing more may be changed.
+    /// Reason why nothing more may be changed.
     is_broken: Option<String>,
-    /// Whether something was done in part and could not be taken back.
+    /// Set if an item was done in part and could not be reverted.
     is_stuck: bool,
 }
 
-/// What was written down for an item.
+/// The recorded plan of an item.
 enum Planned {
-    /// Nothing but what its steps say, so that it need not be held for each of many items.
+    /// Follows from the steps alone, so that it need not be held for each of many items.
     Plain,
-    /// What was made of its steps when they were planned.
+    /// Records of the steps, made when they were planned.
     Steps(Vec<StepRecord>),
-    /// Nothing can be done, for this reason.
+    /// The item cannot be done, for this reason.
     Refused(String),
 }
 
 impl Work<'_> {
-    /// Writes down all that is going to be done, before the first of it is.
+    /// Records the whole plan before the first change.
     fn plan(&mut self, change: &Change) -> Result<Vec<Planned>, PathError> {
         let mut planned = Vec::with_capacity(change.items.len());
         for (number, item) in change.items.iter().enumerate() {
@@ -140,7 +140,7 @@ impl Work<'_> {
             });
         }
         self.journal.sync()?;
-        // The names of the journal and of its trash, which a loss of power may take else.
+        // Sync the names of the journal and of its trash, which a loss of power may take otherwise.
         for dir in [&self.state_dir.runs, &self.state_dir.trash] {
             let synced = self.context.disk.sync(dir);
             synced.map_err(|error| PathError::new("write", self.state_dir.path(), error))?;
@@ -169,7 +169,7 @@ impl Work<'_> {
             let dir_times = self.context.dir_times(planned.path());
             times.push(dir_times);
             if let Err(error) = self.journal.write(&Event::Start { item: number, step: at, dir_times }) {
-                // Without a journal nothing could be taken back later.
+                // Without a journal nothing could be reverted later.
                 let why = error.to_string();
                 self.is_broken = Some(why.clone());
                 return self.revert(number, &records, &times[..at], ItemResult::Failed(why));
@@ -177,7 +177,7 @@ impl Work<'_> {
             let (journal, kept) = (&mut self.journal, format!("{number}-{at}"));
             let mut note = |(device, inode)| {
                 let made = Event::Made { kept: kept.clone(), device, inode };
-                // It explains a rename, which may outlive a loss of power.
+                // The line explains a rename, which may outlive a loss of power.
                 let written = journal.write(&made).and_then(|()| journal.sync());
                 written.map_err(|error| io::Error::other(error.to_string()))
             };
@@ -209,9 +209,9 @@ impl Work<'_> {
         steps.map(|(at, step)| self.context.record(step, number, at)).collect()
     }
 
-    /// Takes back the steps of an item that were begun, the last first, so that nothing of it is left.
+    /// Reverts the begun steps of an item, the last first, so that the item leaves no traces.
     ///
-    /// `times` are those of each step's directory before it.
+    /// `times` are the times of each step's directory before the step.
     fn revert(
         &mut self,
         number: usize,
@@ -236,7 +236,7 @@ impl Work<'_> {
     }
 }
 
-/// Looks at a copy right before it is changed; returns why it must be left alone.
+/// Checks a copy right before it is changed; returns the reason to leave it alone.
 fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     let agent = agent::by_kind(seen.place.agent())?;
     if let Some(why) = out_of_store(&seen.place) {

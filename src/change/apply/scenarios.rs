@@ -1,4 +1,4 @@
-//! Whole changes, on the system's disk and on the one in memory: done, undone, cut off anywhere, failing anywhere.
+//! Whole changes, on the system's disk and on the one in memory: done, undone, interrupted anywhere, failing anywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,13 +31,13 @@ pub(super) struct Place {
     pub(super) is_held: IsHeld,
 }
 
-/// Returns whether a process uses the session that lies at these paths.
+/// Checks whether a process uses the session with these paths.
 pub(super) type IsHeld = Box<dyn Fn(&[&Path]) -> bool>;
 
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Place {
-    /// Lays out a store; with `apart` the state directory is on another file system, where that can be.
+    /// Lays out a store; with `apart` the state directory is on another file system, if possible.
     fn new(disk: Arc<dyn Disk>, base: PathBuf) -> Self {
         let place = Self { disk, base, is_held: Box::new(|_| false) };
         for (path, text) in [
@@ -84,7 +84,7 @@ impl Place {
         self.disk.add(&file, text.as_bytes()).expect("bytes");
     }
 
-    /// Returns every file below a directory with its bytes.
+    /// Returns every file below a directory with its content.
     pub(super) fn files(&self, below: &str) -> Files {
         let mut files = Files::new();
         let root = self.base.join(below);
@@ -171,20 +171,20 @@ impl Place {
         (self.is_held)(&paths).then(|| Hindrance::held(HELD))
     }
 
-    /// Tries the same where it may fail.
+    /// Recovers interrupted runs, and undoes the newest run; `None` if that fails.
     pub(super) fn try_undo_all(&self) -> Option<Report> {
         let state_dir = self.state("undo").ok()?;
         recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).ok()?;
         undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |record| self.hindrance(record)).ok()
     }
 
-    /// Recovers what was cut off, and returns what was said.
+    /// Recovers interrupted runs, and returns the messages.
     pub(super) fn recover(&self) -> Vec<String> {
         let state_dir = self.state("delete").expect("a state directory");
         recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery")
     }
 
-    /// Recovers what was cut off, and undoes every run; returns what was said.
+    /// Recovers interrupted runs, and undoes every run; returns the messages.
     pub(super) fn undo_all(&self) -> Vec<String> {
         let state_dir = self.state("undo").expect("a state directory");
         let mut said = recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
@@ -203,10 +203,10 @@ impl Place {
     }
 }
 
-/// What is said of a session that a process uses.
+/// Reason to leave a session alone that a process uses.
 const HELD: &str = "it is in use by process 9";
 
-/// What was seen of a session that lies at a path, when it was planned to change it.
+/// State of a session's copy at a path, as recorded in a plan.
 fn seen(path: &Path) -> Seen {
     let mut copy = copy("a");
     copy.place.path = path.into();
@@ -258,7 +258,7 @@ fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
 }
 
 #[test]
-fn what_another_program_changed_is_left_alone_on_every_disk() {
+fn changes_of_another_program_are_left_alone_on_every_disk() {
     Place::on_both(|place| {
         let change = place.change();
         for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y", "store/far/new/y"] {
@@ -273,7 +273,7 @@ fn what_another_program_changed_is_left_alone_on_every_disk() {
 }
 
 #[test]
-fn a_directory_that_became_a_link_since_the_run_is_not_followed_on_any_disk() {
+fn undo_does_not_follow_a_new_link_in_a_path_on_any_disk() {
     Place::on_both(|place| {
         let disk = &*place.disk;
         let before = place.files("store");
@@ -293,7 +293,7 @@ fn a_directory_that_became_a_link_since_the_run_is_not_followed_on_any_disk() {
 }
 
 #[test]
-fn trees_of_any_depth_are_copied_compared_and_removed_with_few_handles() {
+fn deep_trees_are_copied_compared_and_removed_with_few_handles() {
     Place::on_both(|place| {
         let disk = &*place.disk;
         let (root, _) = disk::open_parent(disk, &place.base.join("x")).expect("a directory");
@@ -317,7 +317,7 @@ fn trees_of_any_depth_are_copied_compared_and_removed_with_few_handles() {
 }
 
 #[test]
-fn an_agent_that_acts_at_any_call_loses_nothing_of_what_it_wrote() {
+fn an_agent_writing_at_any_call_loses_nothing() {
     for at in 1..400 {
         for act in 0..4 {
             let (place, memory) = Place::in_memory(at % 2 == 0);
@@ -354,7 +354,7 @@ fn an_agent_that_acts_at_any_call_loses_nothing_of_what_it_wrote() {
 }
 
 #[test]
-fn an_actor_sees_and_does_what_other_processes_do() {
+fn an_actor_sees_the_disk_and_acts_like_another_process() {
     let memory = Memory::new();
     let actor = memory.actor();
     actor.put("/a/b/f", "one");

@@ -1,4 +1,4 @@
-//! Where changes are made: the state directory with its lock, journals and trash.
+//! The state directory with its lock, journals and trash, needed for every change.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +19,7 @@ use crate::system::env::Env;
 pub(crate) struct StateDir {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    /// The directory itself, that of the journals and that of the trash.
+    /// Handles of the directory itself, the journals and the trash.
     state: Handle,
     pub(super) runs: Handle,
     pub(super) trash: Handle,
@@ -27,12 +27,12 @@ pub(crate) struct StateDir {
 }
 
 impl StateDir {
-    /// Makes what is missing of the state directory and takes the lock.
+    /// Makes the missing parts of the state directory and takes the lock.
     pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Self> {
         Self::open_on(Arc::new(System::new(env)), env.state_dir(), env.clock.now, verb, patience)
     }
 
-    /// Does the same on this disk, in the directory `path`.
+    /// Like [`Self::open`], on this disk, in the directory `path`.
     pub(crate) fn open_on(
         disk: Arc<dyn Disk>,
         path: PathBuf,
@@ -47,29 +47,29 @@ impl StateDir {
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
         let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;
         let state_dir = Self { disk, path, state, runs, trash, _lock: lock };
-        // A killed run may have left something, and no other run is active now.
+        // A killed run may have left prepared files, and no other run is active now.
         state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.path.join(READY), error))?;
-        // It is in no one's way.
+        // Leftovers do no harm, so errors are ignored.
         let _ = private_dir::clear_left(&*state_dir.disk, &state_dir.state);
         Ok(state_dir)
     }
 
-    /// Returns the disk that it is on.
+    /// Returns the disk of the directory.
     pub(crate) fn disk(&self) -> &dyn Disk {
         &*self.disk
     }
 
-    /// Returns its path.
+    /// Returns the path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes what was made ready and not put anywhere.
+    /// Removes prepared entries that were not put in place.
     pub(crate) fn clear_ready(&self) -> io::Result<()> {
         tree::remove(self.disk(), (&self.state, OsStr::new(READY)))
     }
 
-    /// Returns the latest second and number among the names in the journals and in the trash.
+    /// Returns the latest second and number in the names of the journals and the trash.
     pub(super) fn newest_order(&self) -> Result<Option<(String, u64)>, PathError> {
         let list = |dir| self.disk.list(dir).map_err(|error| PathError::new("read", &self.path, error));
         let names = list(&self.runs)?.into_iter().chain(list(&self.trash)?);
@@ -80,13 +80,12 @@ impl StateDir {
         Ok(orders.max())
     }
 
-    /// Forgets a run that changed nothing, and returns whether that is so: as long as anything lies in its trash, it
-    /// stays as it is.
+    /// Removes a run that changed nothing; returns false if its trash is not empty, and then keeps its journal.
     pub(super) fn forget(&self, run: &str) -> bool {
         self.remove_if_empty(run) && tree::remove(self.disk(), (&self.runs, &journal_name(run))).is_ok()
     }
 
-    /// Removes a run's directory in the trash once nothing is in it; returns whether it is gone.
+    /// Removes a run's directory in the trash if it is empty; returns whether it is gone.
     pub(super) fn remove_if_empty(&self, run: &str) -> bool {
         let removed = self.disk.remove_dir((&self.trash, OsStr::new(run)));
         let is_gone = removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
@@ -94,22 +93,22 @@ impl StateDir {
         is_gone
     }
 
-    /// Returns where the journal of a run is, for a person to read.
+    /// Returns the path of a run's journal, for messages.
     pub(super) fn journal_of(&self, run: &str) -> PathBuf {
         self.path.join("runs").join(journal_name(run))
     }
 
-    /// Returns where a run keeps what it took away, for a person to read.
+    /// Returns the path of a run's trash, for messages.
     pub(super) fn trash_of(&self, run: &str) -> PathBuf {
         self.path.join("trash").join(run)
     }
 }
 
-/// The directory in the state directory where a run makes ready what it puts somewhere.
+/// The directory in the state directory for prepared entries.
 pub(crate) const READY: &str = "ready";
 
-/// Returns the order of a run among all, by its name: the second that the name begins with, and its number among the runs of
-/// that second. `None` if it is not the name of a run.
+/// Returns the sort key of a run's name: the second that the name begins with, and its number among the runs of that
+/// second. `None` if it is not the name of a run.
 pub(super) fn order(run: &str) -> Option<(&str, u64)> {
     let (second, rest) = run.split_at_checked(SECOND.len())?;
     let is_second = second.bytes().zip(SECOND).all(|(byte, pattern)| match pattern {
@@ -128,12 +127,12 @@ pub(super) fn journal_name(run: &str) -> OsString {
     format!("{run}.jsonl").into()
 }
 
-/// Returns the journal of a run.
+/// Returns the path of a run's journal.
 pub(crate) fn journal(env: &Env, run: &str) -> PathBuf {
     env.state_dir().join("runs").join(format!("{run}.jsonl"))
 }
 
-/// Returns whether a run is changing something right now.
+/// Checks whether a run is changing something right now.
 pub(crate) fn is_busy(env: &Env) -> bool {
     Lock::is_held(&env.state_dir())
 }

@@ -1,4 +1,4 @@
-//! The trash: what runs took away, until it is purged.
+//! The trash: entries that runs removed, until they are purged.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,18 +14,18 @@ use crate::error::PathError;
 use crate::system::disk::For;
 use crate::system::stamp;
 
-/// Something that lies in the trash.
+/// An entry in the trash.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry<'a> {
-    /// The run that took it away.
+    /// The run that removed it.
     pub run: &'a Run,
     /// The item of that run.
     pub item: usize,
-    /// Its bytes.
+    /// Size in bytes.
     pub size_bytes: u64,
 }
 
-/// Returns what lies in the trash, newest run first.
+/// Returns the entries of the trash, newest run first.
 pub(crate) fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
     let kept = history.runs.iter().filter(|run| !run.is_purged);
     kept.flat_map(|run| {
@@ -42,20 +42,20 @@ pub(crate) fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
-/// What purging did.
+/// Result of a purge.
 #[derive(Debug, Default)]
 pub(crate) struct Purged {
     /// The runs whose trash is gone; they can no longer be undone.
     pub runs: Vec<String>,
-    /// The bytes that became free.
+    /// The bytes freed.
     pub freed_bytes: u64,
-    /// What could not be purged, one line each.
+    /// Failures, one line each.
     pub failed: Vec<String>,
-    /// Whether nothing was changed: then it says what would be purged.
+    /// Set if nothing was changed: then this is the expected result.
     pub is_dry_run: bool,
 }
 
-/// Says what [`purge`] would delete, and changes nothing.
+/// Returns the expected result of [`purge`], and changes nothing.
 pub(crate) fn preview(history: &History, which: &Purge) -> Purged {
     let mut purged = Purged { is_dry_run: true, ..Purged::default() };
     for run in history.runs.iter().filter(|run| !run.is_purged && which.names(run)) {
@@ -69,9 +69,9 @@ pub(crate) fn preview(history: &History, which: &Purge) -> Purged {
     purged
 }
 
-/// Deletes for good what runs before a time took away, or what the named runs did.
+/// Deletes the trash of the selected runs for good.
 ///
-/// What is still in the trash afterwards is reported, for whatever reason.
+/// Everything still in the trash afterwards is reported, for whatever reason.
 pub(crate) fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Result<Purged, PathError> {
     let history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
     let mut purged = Purged::default();
@@ -97,19 +97,19 @@ pub(crate) fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Resu
     Ok(purged)
 }
 
-/// What is purged.
+/// Selects the runs to purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purge {
-    /// Everything.
+    /// Every run.
     All,
-    /// What runs before this time took away.
+    /// Runs before this time.
     Before(Timestamp),
-    /// What these runs took away.
+    /// These runs.
     Runs(Vec<String>),
 }
 
 impl Purge {
-    /// Returns whether a run's trash is meant and can be purged.
+    /// Checks whether a run's trash is selected and can be purged.
     pub(crate) fn means(&self, run: &Run) -> bool {
         self.names(run) && obstacle(run).is_none()
     }
@@ -127,7 +127,7 @@ impl Purge {
     }
 }
 
-/// Says why a run keeps its trash.
+/// Returns the reason why a run keeps its trash.
 fn obstacle(run: &Run) -> Option<&'static str> {
     if run.is_stuck() {
         Some("it could not be put back whole; undo it first")
@@ -138,11 +138,11 @@ fn obstacle(run: &Run) -> Option<&'static str> {
     }
 }
 
-/// Purges a run; of one that fails, what is still there can be put back.
+/// Purges a run; if that fails, the remaining entries can still be restored.
 fn purge_run(state_dir: &StateDir, run: &Run, now: Timestamp) -> Result<(), PathError> {
     if !run.is_purged {
         let mut journal = Journal::reopen(state_dir, &run.id)?;
-        // Where nothing can be written down, nothing is deleted.
+        // Without a journal line, nothing is deleted.
         journal.write(&Event::End { at: now, stuck: false }).and_then(|()| journal.sync())?;
         empty(state_dir, &run.id).map_err(|error| PathError::new("remove", &state_dir.trash_of(&run.id), error))?;
         journal.write(&Event::Purged { at: now })?;
@@ -151,7 +151,7 @@ fn purge_run(state_dir: &StateDir, run: &Run, now: Timestamp) -> Result<(), Path
     finish_purge(state_dir, &run.id)
 }
 
-/// Removes everything that a run keeps. Each part is renamed first, so that no one takes the rest for the whole.
+/// Removes a run's trash. Renames each entry first, so that a part of it is never taken for the whole.
 fn empty(state_dir: &StateDir, run: &str) -> io::Result<()> {
     let disk = state_dir.disk();
     let trash = match disk.open((&state_dir.trash, OsStr::new(run)), For::Dir) {
@@ -170,7 +170,7 @@ fn empty(state_dir: &StateDir, run: &str) -> io::Result<()> {
         disk.sync(&trash)?;
         let whole = stamp(&rest);
         if let Err(error) = tree::remove(disk, (&trash, &rest)) {
-            // Of what nothing was removed, all can be put back still.
+            // An entry of which nothing was removed can still be restored.
             if whole.is_some() && whole == stamp(&rest) {
                 disk.rename_to_free((&trash, &rest), (&trash, &name)).and_then(|()| disk.sync(&trash))?;
             }
@@ -180,7 +180,7 @@ fn empty(state_dir: &StateDir, run: &str) -> io::Result<()> {
     disk.sync(&trash)
 }
 
-/// Removes what is left of a purged run.
+/// Removes the rest of a purged run.
 pub(super) fn finish_purge(state_dir: &StateDir, run: &str) -> Result<(), PathError> {
     let disk = state_dir.disk();
     let trash = tree::remove(disk, (&state_dir.trash, OsStr::new(run))).and_then(|()| disk.sync(&state_dir.trash));

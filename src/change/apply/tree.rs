@@ -1,6 +1,6 @@
-//! Files and directories as wholes: copied to another file system with all attributes, compared, removed.
+//! Copies whole files and directories to another file system with all attributes, compares and removes them.
 //!
-//! Trees may be of any depth; each is walked through handles, so that no one can redirect the path.
+//! Trees may have any depth; each is walked through handles, so that no other process can redirect the path.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,7 +18,7 @@ fn names(disk: &dyn Disk, way: &Descent<'_>) -> io::Result<IntoIter<OsString>> {
     Ok(disk.list(way.here()?)?.into_iter())
 }
 
-/// Copies a file or a directory with everything in it to where nothing is, and puts it on the disk.
+/// Copies a file or a directory with its contents to a free path, and syncs it.
 pub(crate) fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> {
     let look = disk.look(from)?;
     if look.kind != Kind::Dir {
@@ -82,9 +82,9 @@ fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
     disk.sync(&target)
 }
 
-/// Gives something the owner, mode and times of another; a link keeps its own mode.
+/// Sets owner, mode and times to those of another entry; a link keeps its mode.
 pub(crate) fn take_attributes(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
-    // Only root may give a file away; for anyone else their own file is the best there is.
+    // Only root may give a file away; for other users the best possible owner is themselves.
     let _ = disk.set_owner(at, look.owner);
     if look.kind != Kind::Symlink {
         disk.set_mode(at, look.mode)?;
@@ -92,7 +92,7 @@ pub(crate) fn take_attributes(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::R
     disk.set_times(at, (look.accessed, look.modified))
 }
 
-/// Returns whether two files or directories have the same names, kinds, modes, times of files, and contents.
+/// Checks whether two files or directories have the same names, kinds, modes, times of files, and contents.
 pub(crate) fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
     if let Some(is_same) = is_same_leaf(disk, one, other)? {
         return Ok(is_same);
@@ -128,7 +128,7 @@ pub(crate) fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result
     Ok(true)
 }
 
-/// Compares two things that are not directories, or their modes; `None` when that depends on what is in them.
+/// Compares two entries other than directories, or the modes of directories; `None` if their contents decide.
 fn is_same_leaf(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<Option<bool>> {
     let (ours, theirs) = (disk.look(one)?, disk.look(other)?);
     if ours.kind != theirs.kind || (ours.kind != Kind::Symlink && ours.mode != theirs.mode) {
@@ -161,7 +161,7 @@ fn has_same_bytes(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<boo
     }
 }
 
-/// Reads as much as there is room for, or all there is.
+/// Reads until the buffer is full or the file ends.
 fn read_whole(disk: &dyn Disk, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -173,7 +173,7 @@ fn read_whole(disk: &dyn Disk, file: &Handle, buffer: &mut [u8], offset: u64) ->
     Ok(filled)
 }
 
-/// Removes a file or a directory with everything in it; nothing there is fine.
+/// Removes a file or a directory with its contents; does nothing if it is missing.
 pub(crate) fn remove(disk: &dyn Disk, at: At<'_>) -> io::Result<()> {
     match look_if_present(disk, at)? {
         None => return Ok(()),
@@ -201,23 +201,23 @@ pub(crate) fn remove(disk: &dyn Disk, at: At<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses what is mounted, and takes the right to empty what has not got it.
+/// Refuses a mount point, and adds the permissions to empty a directory if they are missing.
 fn may_be_emptied(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
     if look.is_mount_point {
-        // What is mounted there is not of what is removed.
+        // Do not remove across a mount point.
         return Err(io::Error::other(format!("another file system is mounted at {}", at.1.display())));
     }
     if look.mode & 0o700 != 0o700 { disk.set_mode(at, 0o700) } else { Ok(()) }
 }
 
-/// Returns the bytes of a file, or of all files in a directory as far as they can be seen.
+/// Returns the size of a file, or of all readable files in a directory, in bytes.
 pub(crate) fn size(disk: &dyn Disk, at: At<'_>) -> u64 {
     let Ok(look) = disk.look(at) else { return 0 };
     if look.kind != Kind::Dir {
         return look.size;
     }
     let mut bytes = 0;
-    // What cannot be seen cannot be counted.
+    // Unreadable files are not counted.
     let _ = each_below(disk, at, &mut |_, look| {
         bytes += if look.kind == Kind::File { look.size } else { 0 };
         Ok(())
@@ -234,7 +234,7 @@ mod tests {
     use crate::system::disk::open_parent;
 
     #[test]
-    fn what_becomes_a_link_while_it_is_removed_or_copied_leads_nowhere() {
+    fn a_link_made_during_a_removal_or_copy_is_not_followed() {
         for (swapped, removes) in ["/a/x", "/a/x/sub", "/a/x/sub/deep"].iter().flat_map(|it| [(it, true), (it, false)])
         {
             for at in 1.. {
@@ -251,7 +251,7 @@ mod tests {
                     }
                     Verdict::Go
                 });
-                // Whether it is refused or done: what the link leads to is neither removed nor copied.
+                // Refused or done: the link's target is neither removed nor copied.
                 let _ = if removes {
                     remove(&*disk, (&dir, &name))
                 } else {

@@ -1,4 +1,4 @@
-//! Which session-info.json files are written, which directory they get, and why.
+//! Plans the session-info.json files to write, each with its directory and the reason.
 
 use std::path::{Path, PathBuf};
 
@@ -8,44 +8,44 @@ use crate::change::outcome::ItemResult;
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::{Copy, Evidence, Health, Liveness, Session};
 
-/// What to do about one session.
+/// The plan for one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     /// The full id.
     pub id: String,
     /// The session's directory.
     pub session_dir: PathBuf,
-    /// What is done.
+    /// The planned action.
     pub action: Action,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What speaks for one directory or another, strongest first.
+    /// Evidence for one directory or another, strongest first.
     pub evidence: Vec<Evidence>,
 }
 
-/// What is done about a session-info.json.
+/// Action on a session-info.json.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It is written.
+    /// Write it.
     Write {
-        /// The directory that is recorded.
+        /// The directory to record.
         working_dir: PathBuf,
-        /// When the session was created.
+        /// Creation time of the session.
         created_at: Timestamp,
-        /// Where the directory comes from.
+        /// Source of the directory.
         source: &'static str,
     },
-    /// It is good as it is.
+    /// Keep it, because it is valid.
     Keep,
-    /// Nothing certain can be written.
+    /// Refuse, because nothing certain can be written.
     Refuse {
-        /// Whether a directory that a person names would help.
+        /// Set if a directory given by the user would help.
         wants_dir: bool,
     },
 }
 
 impl Item {
-    /// Returns the result that carrying it out would have.
+    /// Returns the result that carrying out the item would have.
     pub(crate) fn planned(&self) -> ItemResult {
         match self.action {
             Action::Write { .. } => ItemResult::Done,
@@ -55,7 +55,7 @@ impl Item {
     }
 }
 
-/// Plans for one session; `given` is a directory that a person names, and whether it encodes to the project.
+/// Plans for one session; `given` is a directory named by the user, with true if it encodes to the project.
 pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> Item {
     let copy = session.copy();
     let (action, reason) = decide(session, copy, given);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_that_encodes_to_the_project_is_written_with_the_sessions_own_time() {
+    fn evidence_for_the_project_is_written_with_the_session_time() {
         let item = plan(&with_evidence(amplifier(Health::SessionInfoMissing), "/x", true), None);
         let created_at = "2026-02-01T10:00:00Z".parse::<Timestamp>().expect("a time");
         assert_eq!(item.action, Action::Write { working_dir: "/x".into(), created_at, source: "metadata" });
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_a_person_names_must_encode_to_the_project_too() {
+    fn a_directory_given_by_the_user_must_encode_to_the_project() {
         let session = amplifier(Health::SessionInfoMissing);
         assert!(matches!(plan(&session, Some((Path::new("/x"), true))).action, Action::Write { source: "option", .. }));
         assert_eq!(plan(&session, Some((Path::new("/x"), false))).action, Action::Refuse { wants_dir: false });
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_evidence_does_not_choose_is_left_alone() {
+    fn a_session_with_undecided_copies_is_left_alone() {
         let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
         session.choice = Choice::new("nothing tells it from the next copy", false).into();
         assert_eq!(plan(&session, None).action, Action::Refuse { wants_dir: false });

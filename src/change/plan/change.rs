@@ -1,4 +1,4 @@
-//! What a change would do to files, item by item, as plain data that can be shown, compared and applied.
+//! A planned change of files, item by item, as plain data to show, compare and apply.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,35 +11,35 @@ use crate::format::edit::Edit;
 use crate::session::{AgentKind, Copy, Located, Session};
 use crate::system::stamp::Stamp;
 
-/// A change as a whole.
+/// A whole change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
-    /// The verb that makes it.
+    /// The verb of the change.
     pub verb: &'static str,
-    /// Its items; each is done whole or not at all.
+    /// The items; each is done completely or not at all.
     pub items: Vec<Item>,
-    /// The sessions that their agents are to remove.
+    /// The sessions to be removed by their agents.
     pub handed: Vec<Handed>,
 }
 
-/// A part of a change that is done whole or not at all.
+/// A part of a change that is done completely or not at all.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// What it is about.
+    /// Subject of the item.
     pub about: About,
-    /// The copies that are changed, which must still be as they were seen.
+    /// The copies to change, which must be unchanged since they were seen.
     pub seen: SmallVec<[Seen; 1]>,
-    /// A stable name of the reason, such as a finding's code.
+    /// Stable name of the reason, such as a finding's code.
     pub code: &'static str,
-    /// Why, in words; many items may share them.
+    /// The reason as text; many items may share it.
     pub reason: Arc<str>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// The number of an earlier item of the change, without which this one is of no use.
+    /// The number of an earlier item of the change without which this one is useless; `None` if there is none.
     pub needs: Option<usize>,
-    /// The title of the session, where it is shown.
+    /// The title of the session, if it is shown.
     pub title: Option<Box<str>>,
-    /// How many sub-agents go with the session.
+    /// Number of sub-agents removed with the session.
     pub subagents: usize,
 }
 
@@ -51,22 +51,22 @@ impl Item {
     }
 }
 
-/// A session that its agent is to remove.
+/// A session to be removed by its agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Handed {
-    /// Its agent, and its id.
+    /// The agent and id.
     pub about: About,
-    /// What people call it.
+    /// The title.
     pub title: Option<Box<str>>,
-    /// Its copies, and those of its sub-agents, which go with it.
+    /// Its copies, and those of its sub-agents, which are removed with it.
     pub seen: SmallVec<[Seen; 1]>,
-    /// The stable name of the reason.
+    /// Stable name of the reason.
     pub code: &'static str,
     /// The reason.
     pub reason: Arc<str>,
     /// The agent's command that removes it.
     pub command: Vec<String>,
-    /// What its rows hold, in bytes.
+    /// Size of its rows in bytes.
     pub size_bytes: u64,
 }
 
@@ -80,12 +80,12 @@ pub(crate) struct Unplanned {
     pub reason: String,
 }
 
-/// What an item is about; shown, it is what people read.
+/// Subject of an item; its display form is readable text.
 #[derive(Clone, Debug)]
 pub(crate) enum About {
     /// A session, by its agent and its full id.
     Session(AgentKind, Box<str>),
-    /// The session that this is a copy of.
+    /// The session of this copy.
     Copy(Arc<Located>),
     /// A part of a session, or a copy of it: "a copy".
     Part(&'static str, AgentKind, Box<str>),
@@ -94,7 +94,7 @@ pub(crate) enum About {
 }
 
 impl About {
-    /// Returns whose session it is, and its id.
+    /// Returns agent and id of the session; `None` if the subject is something else.
     pub(crate) fn session(&self) -> Option<(AgentKind, &str)> {
         match self {
             Self::Session(agent, id) | Self::Part(_, agent, id) => Some((*agent, id)),
@@ -124,16 +124,16 @@ impl fmt::Display for About {
 /// A copy as it was when the change was planned.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    /// Where it is.
+    /// Location of the copy.
     pub place: Arc<Located>,
-    /// The newest time inside it.
+    /// Newest time inside the copy.
     pub active_at: Option<Timestamp>,
-    /// The bytes of its transcript.
+    /// Size of the transcript in bytes.
     pub transcript_bytes: u64,
 }
 
 impl Seen {
-    /// Notes what was seen of a copy.
+    /// Records the state of a copy.
     pub(crate) fn of(copy: &Copy) -> Self {
         Self {
             place: Arc::new(copy.place.clone()),
@@ -147,41 +147,42 @@ impl Seen {
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Step {
-    /// A file, or a directory with all that is in it, goes to the trash.
+    /// Moves a file, or a directory with its contents, to the trash.
     Trash {
-        /// What goes; mostly the path of a copy, which is held anyway.
+        /// The path; usually that of a copy, which is in memory anyway.
         path: Arc<Path>,
-        /// What it was when it was planned.
+        /// Stamp when it was planned.
         stamp: Stamp,
     },
-    /// A file is written anew; an old one is kept in the trash.
+    /// Writes a file; the old one is kept in the trash.
     Write {
         /// The file.
         path: PathBuf,
-        /// What is in it then.
+        /// The new contents.
         contents: Contents,
-        /// What was there when it was planned; `None` when nothing was. Boxed, because of the other kind there are many.
+        /// Stamp of the old file when it was planned; `None` if there was none. Boxed, because most steps are of
+        /// another kind.
         stamp: Option<Box<Stamp>>,
     },
-    /// A directory is made where nothing is.
+    /// Makes a directory at a free path.
     MakeDir {
         /// The directory.
         path: PathBuf,
     },
-    /// Something that was made ready in the state directory is put where nothing is yet.
+    /// Moves a prepared entry from the state directory to a free path.
     Put {
-        /// Where it was made ready.
+        /// Path where it was prepared.
         from: PathBuf,
-        /// Where it goes.
+        /// Target path.
         path: PathBuf,
     },
-    /// A file, or a directory with all that is in it, goes to where nothing is yet.
+    /// Moves a file, or a directory with its contents, to a free path.
     Move {
-        /// Where it is; mostly a path of a copy.
+        /// Old path; usually that of a copy.
         from: PathBuf,
-        /// Where it goes.
+        /// New path.
         path: PathBuf,
-        /// What it was when it was planned.
+        /// Stamp when it was planned.
         stamp: Box<Stamp>,
     },
 }
@@ -197,7 +198,7 @@ impl Step {
         }
     }
 
-    /// Returns the bytes that go to the trash for good.
+    /// Returns the size of the entries that go to the trash for good, in bytes.
     pub(crate) fn freed_bytes(&self) -> u64 {
         match self {
             Self::Trash { stamp, .. } => stamp.size,
@@ -206,18 +207,18 @@ impl Step {
     }
 }
 
-/// What a file is made of.
+/// Contents of a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// These bytes.
     Bytes(Vec<u8>),
     /// These files, one after the other.
     Joined(Vec<PathBuf>),
-    /// This file with pieces of it replaced; where there was nothing, the new file gets its mode, owner and times.
+    /// This file with pieces replaced; at a free path, the new file gets its mode, owner and times.
     Edited {
         /// The file.
         from: PathBuf,
-        /// The pieces, in order.
+        /// The replacements, in order.
         edits: Vec<Edit>,
     },
 }
@@ -228,7 +229,7 @@ impl Change {
         Self { verb, items, handed: Vec::new() }
     }
 
-    /// Returns whether there is nothing to do.
+    /// Checks whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.handed.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A short digest of a plan: an equal one means an equal change.
+//! A short digest of a plan: equal digests mean equal changes.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::format::edit::Edit;
 use crate::format::text::hex;
 use crate::system::stamp::Stamp;
 
-/// A digest of parts that cannot be mistaken for one another.
+/// A digest of parts with unambiguous boundaries.
 #[derive(Default)]
 struct Parts(Sha256);
 
@@ -28,7 +28,7 @@ impl Parts {
     }
 
     fn stamp(&mut self, stamp: &Stamp) {
-        // Named one by one, so that a new one cannot be left out.
+        // Listed one by one, so that a new field cannot be left out.
         let Stamp { parent, device, inode, is_dir, size, modified, tree } = stamp;
         for number in [parent.0, parent.1, *device, *inode, u64::from(*is_dir), *size] {
             self.0.update(number.to_le_bytes());
@@ -115,9 +115,9 @@ impl Parts {
 }
 
 impl Change {
-    /// Returns a short digest of all that the change would do; an equal one means an equal change.
+    /// Returns a short digest of everything that the change would do; equal digests mean equal changes.
     pub(crate) fn fingerprint(&self) -> String {
-        /// How many items one thread digests at a time.
+        /// Number of items per thread.
         const PART: usize = 1024;
         let digest = |items: &[Item]| {
             let mut parts = Parts::default();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_has_another_fingerprint_as_soon_as_anything_that_it_would_touch_differs() {
+    fn any_difference_of_a_change_alters_its_fingerprint() {
         let stamps = [
             STAMP,
             Stamp { parent: (2, 2), ..STAMP },

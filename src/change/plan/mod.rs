@@ -1,4 +1,4 @@
-//! What a change would do, each item with its reason. Pure: no disk, no clock.
+//! Plans of changes, each item with its reason. Pure: no disk, no clock.
 
 pub(crate) mod backfill;
 pub(crate) mod change;

@@ -1,28 +1,28 @@
-//! The file in which a person reviews which directory has become which: a line each, `"OLD" -> "NEW"`.
+//! The file in which the user reviews moved directories, one per line: `"OLD" -> "NEW"`.
 
 use std::path::{Path, PathBuf};
 
 use crate::session::recorded;
 
-/// A directory that is gone, and where its sessions could go.
+/// A missing directory, and a possible new place for its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proposal {
-    /// What is gone.
+    /// The missing directory.
     pub from: PathBuf,
-    /// Where it may be now; `None` where nothing tells, or several places could be meant.
+    /// Its possible new path; `None` if there is no evidence, or several are possible.
     pub to: Option<PathBuf>,
-    /// How many sessions were started there or below.
+    /// Number of sessions started there or below.
     pub sessions: usize,
-    /// What speaks for that place, or what else there is.
+    /// Evidence for the path, or the alternatives.
     pub why: String,
 }
 
-/// Writes a path as the file has it; `None` for one that is not UTF-8.
+/// Quotes a path for the file; `None` if it is not UTF-8.
 pub(crate) fn quoted(path: &Path) -> Option<String> {
     path.to_str().map(|path| serde_json::Value::from(path).to_string())
 }
 
-/// Reads the file; fails with the first line that is not understood, and what is wrong with it.
+/// Parses the file; fails with the first invalid line and the reason.
 pub(crate) fn parse(text: &str) -> Result<Vec<(PathBuf, PathBuf)>, String> {
     let mut pairs = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -46,7 +46,7 @@ fn pair(line: &str) -> Option<(PathBuf, PathBuf)> {
     (rest.is_empty() || rest.starts_with('#')).then(|| (from.into(), to.into()))
 }
 
-/// Reads a string at the start of a text, and returns what follows it.
+/// Parses a string at the start of a text; returns it and the rest.
 fn string(text: &str) -> Option<(String, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
     let value = values.next()?.ok()?;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_odd_names_are_read_and_what_is_not_understood_is_named() {
+    fn a_map_file_allows_comments_and_an_error_names_its_line() {
         let text = "# a remark\n\n \"/w/a b\" -> \"/v/#1 \\\"q\\\"\"  # why\n\"/w/x\"->\"/y\"\n";
         let expected = [("/w/a b".into(), "/v/#1 \"q\"".into()), ("/w/x".into(), "/y".into())];
         assert_eq!(parse(text), Ok(expected.to_vec()));

@@ -1,7 +1,7 @@
-//! Sessions whose directory has moved: what is done so that their agents find each from the new one.
+//! Plans to move sessions whose directory has moved, so that their agents find each from the new directory.
 //!
-//! Each agent says what it needs; here that becomes a change. Only sessions go whose own directory has moved, so another
-//! project that shares theirs stays as it is.
+//! Each agent lists the edits that it needs; this module makes a change of them. Only sessions whose own directory has
+//! moved are included, so another project that shares their place in the store stays.
 
 pub(crate) mod map_file;
 mod records;
@@ -25,53 +25,53 @@ use crate::session::{AgentKind, Copy, Session, SessionKind, Store};
 use crate::system::env::Env;
 use steps::Places;
 
-/// The code of a session that moves.
+/// Code of a session that moves.
 pub(crate) const MOVED: &str = "moved-directory";
 
 /// The longest name of a file or directory in bytes, on Linux and macOS (`NAME_MAX`).
 const LONGEST_NAME: usize = 255;
 
-/// What is asked for.
+/// Options of a move.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish<'a> {
-    /// Which directories have become which.
+    /// The moved directories.
     pub mapping: &'a Mapping,
-    /// The sessions that are meant, by agent and full id; all when none is named.
+    /// The selected sessions, by agent and full id; empty selects all.
     pub only: &'a BTreeSet<(AgentKind, String)>,
-    /// Whether what names a directory but no session is changed, too.
+    /// Set if references to a directory outside of sessions are changed, too.
     pub all_references: bool,
 }
 
-/// A move as it is planned.
+/// A planned move.
 #[derive(Debug, Default)]
 pub(crate) struct Planned {
-    /// What would be done.
+    /// The planned change.
     pub change: Change,
-    /// Sessions that stay where they are, each with the reason.
+    /// Sessions that stay, each with the reason.
     pub left: Vec<Unplanned>,
 }
 
 impl Planned {
-    /// Returns how many sessions go.
+    /// Returns the number of sessions that move.
     pub(crate) fn sessions(&self) -> usize {
         self.change.items.iter().filter(|item| item.code == MOVED).count()
     }
 }
 
-/// A copy that goes.
+/// A copy that moves.
 struct MovingCopy<'s> {
     copy: &'s Copy,
     from: &'s Path,
     to: PathBuf,
 }
 
-/// A session that goes with all its copies.
+/// A session that moves with all its copies.
 struct MovingSession<'s> {
     session: &'s Session,
     copies: Vec<MovingCopy<'s>>,
 }
 
-/// Plans a move of those of these sessions whose directory has moved; all sessions of their agents must be given.
+/// Plans to move the sessions whose directory has moved; the caller must pass all sessions of their agents.
 pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::Result<Planned> {
     let mut planned = Planned { change: Change::new("move", Vec::new()), left: Vec::new() };
     let mut relocated = Relocated::read(env)
@@ -89,7 +89,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
         let Some(agent) = agent::by_kind(kind) else { continue };
         parts.push(Part::of(agent, &moving, sessions, wish, env));
     }
-    // The record comes first: what is kept in it alone is of no use without it.
+    // The record comes first: items that depend on it alone are useless without it.
     for part in &mut parts {
         planned.left.append(&mut part.left);
         for (session, copies) in &part.kept {
@@ -130,7 +130,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
     Ok(planned)
 }
 
-/// Says of an item that a name in one of its paths is too long for any file system.
+/// Returns a reason if the item has a path with a name too long for any file system.
 fn too_long(item: &Item) -> Option<String> {
     let paths = item.steps.iter().map(Step::path);
     let mut names = paths.flat_map(Path::components).map(|part| part.as_os_str());
@@ -138,15 +138,15 @@ fn too_long(item: &Item) -> Option<String> {
     Some(format!("the name {} is longer than {LONGEST_NAME} bytes, which no file system takes", name.display()))
 }
 
-/// Names a session for people.
+/// Returns a session's name for display.
 fn name(session: &Session) -> String {
     format!("{} {}", session.agent, session.id())
 }
 
-/// Returns whether a session goes; fails with the reason if its directory has moved, and it cannot go.
+/// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved, and it cannot.
 fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<MovingSession<'s>>, String> {
     let is_asked_for = wish.only.is_empty() || wish.only.contains(&(session.agent, session.id().to_owned()));
-    // What lies in its parent's directory goes with that.
+    // A session in its parent's directory moves with that.
     if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
     }
@@ -189,16 +189,16 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
     }
 }
 
-/// The part of a move that is about one agent.
+/// The part of a move for one agent.
 struct Part<'s> {
-    /// What is done before the first of its sessions goes.
+    /// The item to do before its first session moves.
     once: Option<Item>,
-    /// An item for each session, and whether this program keeps its directory.
+    /// An item for each session, with true if rejoin records its new directory.
     items: Vec<(Item, bool)>,
-    /// The sessions whose directory this program keeps.
+    /// The sessions whose new directory rejoin records.
     kept: Vec<(&'s Session, Vec<MovingCopy<'s>>)>,
     left: Vec<Unplanned>,
-    /// Where sessions go, and where their stores are.
+    /// The new directories of the sessions, and their stores.
     dirs: BTreeSet<PathBuf>,
     stores: BTreeMap<PathBuf, Arc<Store>>,
     agent: &'static dyn Agent,
@@ -274,7 +274,7 @@ impl<'s> Part<'s> {
         let first = &moving_session.copies[0];
         let keeper = if is_kept && steps.is_empty() { ", which rejoin remembers" } else { "" };
         let reason = format!("{} is now {}{keeper}", first.from.display(), first.to.display());
-        // Where nothing of the agent's is touched, nobody is in the way.
+        // If no file of the agent is touched, a process that uses the session does not matter.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
         let seen = touched.iter().map(|going| Seen::of(going.copy)).collect();
         let item = Item { seen, ..Item::new(session.into(), MOVED, reason, steps) };
@@ -288,7 +288,7 @@ impl<'s> Part<'s> {
     }
 }
 
-/// Puts together, for each store, from where to where its sessions go.
+/// Returns the moved directories of each store's sessions.
 fn dir_moves(kind: AgentKind, moving: &[MovingSession<'_>], sessions: &[Session]) -> BTreeMap<PathBuf, Vec<DirMove>> {
     type InStore<T> = BTreeMap<PathBuf, BTreeMap<(PathBuf, PathBuf), T>>;
     let mut projects: InStore<BTreeSet<Arc<str>>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! What names a moved directory outside of sessions: this program's own record, files in the projects themselves, and on
-//! request what an agent keeps of directories.
+//! References to a moved directory outside of sessions: rejoin's own record, files in the projects, and on request the
+//! agents' data about directories.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::scan::relocated::{self, Relocated};
 use crate::system::env::Env;
 use crate::system::stamp;
 
-/// Plans to write this program's own record.
+/// Plans to write rejoin's own record.
 pub(super) fn own(relocated: &Relocated, env: &Env) -> anyhow::Result<Item> {
     let path = relocated::file(env);
     let stamp = stamp::take_if_present(&path)?.map(Box::new);
@@ -21,13 +21,13 @@ pub(super) fn own(relocated: &Relocated, env: &Env) -> anyhow::Result<Item> {
     Ok(item("rejoin's record of moves", "record", "it says which directory has become which", vec![step]))
 }
 
-/// Plans to change what names the directories in the projects, and on request what agents keep of them.
+/// Plans to change references in the projects, and on request the agents' data about directories.
 pub(super) fn of(parts: &[Part<'_>], wish: Wish<'_>, env: &Env) -> Vec<Item> {
     let mut items = Vec::new();
     let mut dirs: BTreeSet<PathBuf> = parts.iter().flat_map(|part| part.dirs.iter().cloned()).collect();
     dirs.extend(wish.mapping.pairs().iter().flat_map(|(from, to)| [from.clone(), to.clone()]));
     let mut add = |label: &str, acts: Vec<Act>| {
-        // What cannot be planned is left as it is; nothing needs it to find a session.
+        // References that cannot be planned stay as they are; sessions are found without them.
         let steps = Places::default().steps(acts).unwrap_or_default();
         if !steps.is_empty() {
             items.push(item(label, "reference", "it names a directory that has moved", steps));

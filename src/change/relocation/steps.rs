@@ -1,4 +1,4 @@
-//! From what an agent needs to the steps of a change.
+//! Converts the acts of an agent into the steps of a change.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,23 +9,23 @@ use crate::change::plan::change::{Contents, Step};
 use crate::system::reach;
 use crate::system::stamp;
 
-/// What is taken away, and where something is put.
+/// The paths that become free and the paths that are taken.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places {
-    /// What was moved, from where to where.
+    /// Moved entries, by old and new path.
     moved: Vec<(PathBuf, PathBuf)>,
-    /// Where something new is.
+    /// Paths of new entries.
     taken: BTreeSet<PathBuf>,
 }
 
 impl Places {
-    /// Turns acts into steps, in order; fails with the reason where something is in the way.
+    /// Converts acts into steps, in order; fails with the reason if a path is taken.
     pub(super) fn steps(&mut self, acts: Vec<Act>) -> Result<Vec<Step>, String> {
         let mut steps = Vec::with_capacity(acts.len());
         for act in acts {
             match act {
                 Act::Move { from, to } => {
-                    // Copies of one session share some of what belongs to it.
+                    // Copies of one session share some of their belongings.
                     let is_done = self.moved.iter().any(|known| *known == (from.clone(), to.clone()));
                     if is_done || is_same(&from, &to) {
                         continue;
@@ -68,7 +68,7 @@ impl Places {
         Ok(steps)
     }
 
-    /// Adds those of another session; fails with the reason where both want the same place.
+    /// Adds the paths of another session; fails with the reason if both take the same path.
     pub(super) fn add(&mut self, other: Self) -> Result<(), String> {
         if let Some(place) = other.taken.intersection(&self.taken).next() {
             return Err(format!("another session would move to {} too", place.display()));
@@ -78,7 +78,7 @@ impl Places {
         Ok(())
     }
 
-    /// Returns the directories that must be made first, from the top down.
+    /// Returns the missing parent directories, from the top down.
     pub(super) fn missing_dirs(&self) -> impl Iterator<Item = PathBuf> {
         let mut missing: BTreeSet<&Path> = BTreeSet::new();
         for path in &self.taken {
@@ -99,7 +99,7 @@ impl Places {
         Ok(())
     }
 
-    /// Returns where something is before what it lies in is moved.
+    /// Returns the path of an entry before its directory moves.
     fn origin(&self, path: &Path) -> PathBuf {
         let found = self.moved.iter().find_map(|(from, to)| Some(from.join(path.strip_prefix(to).ok()?)));
         found.unwrap_or_else(|| path.to_owned())
@@ -110,7 +110,7 @@ fn stamp_of(path: &Path) -> Result<stamp::Stamp, String> {
     stamp::take(path).map_err(|error| error.to_string())
 }
 
-/// Returns whether two paths are one thing on disk.
+/// Checks whether two paths are the same entry on disk.
 fn is_same(one: &Path, other: &Path) -> bool {
     one == other
         || match (reach::symlink_metadata(one), reach::symlink_metadata(other)) {

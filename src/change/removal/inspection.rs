@@ -1,4 +1,4 @@
-//! A closer look at what would go: everything that belongs to it, when that changed, and whether a process has it open.
+//! A closer look at candidates for removal: their belongings, when these changed, and processes that have them open.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -19,35 +19,35 @@ use crate::system::process::OpenFiles;
 use crate::system::reach;
 use crate::system::stamp;
 
-/// The newest messages of sessions by their ids, or why they cannot be read, by databases.
+/// The newest messages of sessions by their ids, or the reason why they are unreadable, by database.
 type NewestMessages = HashMap<Arc<Path>, Result<HashMap<String, Timestamp>, String>>;
 
 /// A directory that was inspected.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
-    /// Where it is, without links.
+    /// Path without links.
     path: Arc<Path>,
-    /// Its device and its number there.
+    /// Device and inode.
     identity: (u64, u64),
 }
 
-/// What only a closer look tells.
+/// Facts from the closer look.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inspection {
     pub(super) modified_at: Option<Timestamp>,
-    /// The steps that take away all that belongs to it.
+    /// The steps that remove all its belongings.
     pub(super) steps: Box<[Step]>,
-    /// What is in the way, which most have nothing of.
+    /// Obstacle to its removal; most sessions have none.
     pub(super) blocker: Option<Box<Blocker>>,
 }
 
-/// What is in the way of a removal.
+/// Obstacle to a removal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocker {
     pub(super) liveness: Option<Liveness>,
-    /// Why only its agent can remove it.
+    /// Reason why only its agent can remove it.
     pub(super) its_agents: Option<Arc<str>>,
-    /// Why something of it cannot be taken away.
+    /// Reason why a part of it cannot be removed.
     pub(super) obstacle: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Inspection {
 }
 
 impl Summaries {
-    /// Looks at these sessions for the first time.
+    /// Inspects these sessions for the first time.
     pub(super) fn look_closer(&mut self, sessions: &[usize]) {
         if sessions.is_empty() {
             return;
@@ -80,14 +80,14 @@ impl Summaries {
         sessions.iter().zip(looked).for_each(|(at, inspection)| self.inspection[*at] = Some(inspection));
     }
 
-    /// Looks at everything that belongs to a session, each file but once.
+    /// Inspects all belongings of a session, each file once.
     fn look_at(&self, at: usize, find: &FindBelongings<'_>, open: &OpenFiles, known: &NewestMessages) -> Inspection {
         let mut paths = Vec::new();
         for copy in self.copies(at) {
             match find(&copy.place) {
-                // With the last copy goes what all of them share.
+                // Shared belongings are removed with the last copy.
                 Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
-                // The time of a database that others write to says nothing of a session in it.
+                // The time of a shared database says nothing about a session in it.
                 Err(why) => {
                     let (modified_at, liveness) = match self.newest_record(at, known) {
                         Ok(newest) => (newest, None),
@@ -101,7 +101,7 @@ impl Summaries {
         let paths = outermost(paths);
         let (mut modified_at, mut held) = (None, None);
         let mut see = |path: &dyn Fn() -> PathBuf, look: &Look| {
-            // The time of a directory changes with everything that is looked after in it.
+            // The time of a directory changes with every maintenance in it.
             if look.kind == Kind::File {
                 modified_at = modified_at.max(Some(look.modified));
             }
@@ -118,7 +118,7 @@ impl Summaries {
         }
         let copies = self.copies(at).iter().map(|copy| (&*copy.place.path, &copy.place.path));
         let copies: HashMap<&Path, &Arc<Path>> = copies.collect();
-        // A file that cannot be read may hold a newer time.
+        // An unreadable file may have a newer time.
         let (newest_record, mut obstacle) = match self.newest_record(at, known) {
             Ok(newest) => (newest, None),
             Err(why) => (None, Some(why)),
@@ -155,7 +155,7 @@ impl Summaries {
         Inspection { modified_at, steps: steps.into(), blocker }
     }
 
-    /// Asks each database once for the newest messages of these sessions.
+    /// Reads the newest messages of these sessions, once per database.
     fn newest_in_databases(&self, sessions: &[usize]) -> NewestMessages {
         let mut by_file: HashMap<(AgentKind, &Arc<Path>), Vec<&str>> = HashMap::new();
         for place in sessions.iter().flat_map(|at| self.copies(*at)).map(|copy| &copy.place) {
@@ -173,7 +173,7 @@ impl Summaries {
         by_file.into_par_iter().filter_map(newest).collect()
     }
 
-    /// Returns the newest time that any record of a session names: records need not be in the order of their times.
+    /// Returns the newest time in any record of a session: records need not be in the order of their times.
     fn newest_record(&self, at: usize, known: &NewestMessages) -> Result<Option<Timestamp>, String> {
         let mut newest = None;
         for copy in self.copies(at) {
@@ -191,7 +191,7 @@ impl Summaries {
         Ok(newest)
     }
 
-    /// Returns whether a directory really lies in the store of a copy.
+    /// Checks whether a directory, without links, is in the store of a copy.
     fn is_in_store(&self, dir: &Resolved, place: &Located) -> bool {
         self.resolved(&place.store.root).is_some_and(|root| dir.path.starts_with(&root.path))
     }
@@ -209,7 +209,7 @@ impl Summaries {
         files
     }
 
-    /// Resolves a directory, each but once.
+    /// Resolves a directory; caches the result.
     fn resolved(&self, dir: &Path) -> Option<Resolved> {
         let known = self.resolved.read().ok()?.get(dir).cloned();
         known.unwrap_or_else(|| {
@@ -226,7 +226,7 @@ impl Summaries {
     }
 }
 
-/// Leaves out what goes with a directory above it anyway; the order of what is left is kept.
+/// Removes duplicates and paths below another path; keeps the order.
 fn outermost(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     if paths.len() < 2 {
         return paths;

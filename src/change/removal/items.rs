@@ -1,4 +1,4 @@
-//! What goes, handed out session by session; what is done with one is given back at once, because there may be many.
+//! Yields removals session by session; each is freed at once, because there may be many.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,32 +13,32 @@ use crate::change::removal::Summaries;
 use crate::change::removal::inspection::Inspection;
 use crate::change::removal::summary::Summary;
 
-/// A session that goes, with its sub-agents.
+/// A session to remove, with its sub-agents.
 #[derive(Debug)]
 pub(crate) struct Removal {
-    /// Its agent, and its id.
+    /// The agent and id.
     pub about: About,
-    /// What people call it.
+    /// The title.
     pub title: Option<Box<str>>,
-    /// How many sub-agents go with it.
+    /// Number of sub-agents removed with it.
     subagents: usize,
     seen: SmallVec<[Seen; 1]>,
     steps: Result<Vec<Step>, String>,
-    /// Whether only its agent removes it.
+    /// Set if only its agent removes it.
     its_agents: bool,
 }
 
-/// How a session goes.
+/// Method of a removal.
 #[derive(Debug)]
 pub(crate) enum Going {
-    /// Its files go.
+    /// Removes its files.
     Item(Item),
-    /// Its agent removes it.
+    /// Asks its agent to remove it.
     Handed(Handed),
 }
 
 impl Removal {
-    /// Returns the change that removes it, or why it cannot be removed.
+    /// Returns the change that removes it, or the reason why it cannot be removed.
     pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Going, (About, String)> {
         let Self { about, title, subagents, seen, steps, its_agents } = self;
         if its_agents {
@@ -58,8 +58,8 @@ impl Removal {
 }
 
 impl Summaries {
-    /// Hands out the families that go, which were looked at closer, each as the session itself and then its
-    /// sub-agents; everything else is let go.
+    /// Yields the families to remove, which must be inspected, each as the session itself and then its sub-agents;
+    /// frees everything else.
     pub(crate) fn leave<F: AsRef<[usize]>>(self, going: Vec<F>) -> impl Iterator<Item = (F, Removal)> {
         let Self { copies, starts, mut inspection, .. } = self;
         let mut stays = vec![true; starts.len()];
@@ -94,7 +94,7 @@ impl Summaries {
     }
 }
 
-/// Puts together the steps that take these away, or says why they cannot be.
+/// Combines the steps of a removal, or returns the obstacle.
 fn steps(members: impl Iterator<Item = Box<Inspection>>) -> Result<Vec<Step>, String> {
     let mut parts = Vec::new();
     for inspection in members {
@@ -107,7 +107,7 @@ fn steps(members: impl Iterator<Item = Box<Inspection>>) -> Result<Vec<Step>, St
         return Ok(parts.swap_remove(0).into_vec());
     }
     let mut steps: Vec<Step> = parts.into_iter().flatten().collect();
-    // What lies in a directory above goes with that.
+    // An entry below another one is removed with it.
     let all: HashSet<PathBuf> = steps.iter().map(|step| step.path().to_owned()).collect();
     steps.retain(|step| !step.path().ancestors().skip(1).any(|above| all.contains(above)));
     steps.shrink_to_fit();

@@ -1,7 +1,7 @@
-//! What a removal looks at: every copy in few words, a closer look at what would go, and the change that removes it.
+//! Plans a removal: a summary of every copy, a closer look at candidates, and the change that removes them.
 //!
-//! It reads; `apply` carries the change out. Of each copy only what a decision needs is kept, so that a hundred
-//! thousand sessions fit into little memory.
+//! This module only reads; `apply` carries the change out. It keeps only the facts that a decision needs, so that a
+//! hundred thousand sessions fit into little memory.
 
 mod inspection;
 mod items;
@@ -32,36 +32,35 @@ pub(crate) use items::Going;
 pub(crate) use records::{CWD_RECORD, cwd_records};
 pub(crate) use summary::Summary;
 
-/// Every session there is, in few words.
+/// Summaries of all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Summaries {
     /// The copies, in order of agent and id.
     #[expect(clippy::vec_box, reason = "each is let go by itself, as soon as it is done with")]
     copies: Vec<Box<Summary>>,
-    /// Where the copies of each session begin, and the end of all.
+    /// Index of each session's first copy, and the number of all copies.
     starts: Vec<usize>,
     /// The results of the closer look, by session; shorter than the list if not all were inspected.
     inspection: Vec<Option<Box<Inspection>>>,
-    /// The directories of sessions that others keep records for.
+    /// Directories of sessions whose agents keep records of them.
     recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
-    /// Directories with their links resolved, and what they are.
+    /// Cache of directories with their links resolved, and their identities.
     resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
-    /// Receives how many sessions were inspected.
+    /// Receives the number of inspected sessions.
     watcher: Watcher,
     /// The time that counts as now.
     now: Timestamp,
-    /// What could not be read.
+    /// Unreadable files and directories.
     pub problems: Vec<Problem>,
-    /// Whether agents may be told to remove what only they can.
+    /// Set if agents may be asked to remove sessions that only they can remove.
     pub via_agent: bool,
 }
 
 impl Summaries {
-    /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `rules` which
-    /// each rule of the policy means, `sizes`
-    /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
-    /// `named` are copies that lie in no store; `watcher` receives how many copies were read, and later how many sessions were
-    /// inspected.
+    /// Reads every session of these agents, or of all agents by default. `filter` selects the requested sessions,
+    /// `rules` those of each rule of the policy. `sizes` is needed if [`Self::decide`] compares the sizes of all
+    /// sessions; inspected ones are measured anyway. `named` are copies outside of every store. `watcher` receives the
+    /// number of copies read, and later of sessions inspected.
     pub(crate) fn read(
         env: &Env,
         agents: &[AgentKind],
@@ -93,7 +92,7 @@ impl Summaries {
         Self { copies, starts, recorded_dirs, problems, watcher, now: env.clock.now, ..Self::default() }
     }
 
-    /// Returns how many sessions there are.
+    /// Returns the number of sessions.
     pub(crate) fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -103,13 +102,13 @@ impl Summaries {
         &self.copies[self.starts[at]..self.starts[at + 1]]
     }
 
-    /// Returns whose a session is, and its id.
+    /// Returns the agent and id of a session.
     pub(crate) fn key(&self, at: usize) -> (AgentKind, &str) {
         let place = &self.copies(at)[0].place;
         (place.agent(), &place.id)
     }
 
-    /// Returns the same for keeping.
+    /// Like [`Self::key`], with an owned id.
     pub(crate) fn owned_key(&self, at: usize) -> (AgentKind, String) {
         let (agent, id) = self.key(at);
         (agent, id.to_owned())
@@ -127,12 +126,12 @@ impl Summaries {
         first..first + count
     }
 
-    /// Returns what a session's copies and all that belongs to them need on disk, in bytes.
+    /// Returns the disk space of a session's copies with their belongings, in bytes.
     pub(crate) fn size_bytes(&self, at: usize) -> u64 {
         self.copies(at).iter().map(|copy| copy.size_bytes).sum()
     }
 
-    /// Returns whether a sub-agent lies in what belongs to its session, whose size counts it.
+    /// Checks whether a sub-agent is in its session's belongings, whose size includes it.
     fn is_inside_parent(&self, at: usize) -> bool {
         let (agent, _, parent) = self.copies(at)[0].key();
         let Some(parent) = parent else { return false };
@@ -146,17 +145,17 @@ impl Summaries {
         self.inspection.get(at)?.as_deref()
     }
 
-    /// Returns why only its agent can remove a session, if it was inspected.
+    /// Returns the reason why only its agent can remove a session, if it was inspected.
     pub(crate) fn its_agents(&self, at: usize) -> Option<&Arc<str>> {
         self.inspection(at)?.its_agents()
     }
 
-    /// Returns whether a session is its agent's to remove, and the agent is not told to.
+    /// Checks whether only its agent can remove a session, and the agent is not asked to.
     fn is_left_to_its_agent(&self, at: usize) -> bool {
         self.its_agents(at).is_some() && !(self.via_agent && self.removes_unasked(at))
     }
 
-    /// Returns whether the agent of a session removes it when it is told to, without a question.
+    /// Checks whether the agent of a session removes it by a command, without confirmation.
     pub(crate) fn removes_unasked(&self, at: usize) -> bool {
         self.copies(at).iter().all(|copy| {
             let agent = agent::by_kind(copy.place.agent());
@@ -164,17 +163,17 @@ impl Summaries {
         })
     }
 
-    /// Returns the agent that removes these sessions if it is told to; `None` if something else is in the way as well.
+    /// Returns the agent that can remove these sessions by a command; `None` if there is another obstacle as well.
     pub(crate) fn agent_that_removes(&self, sessions: &[usize]) -> Option<AgentKind> {
         let is_removable = sessions.iter().all(|at| self.its_agents(*at).is_some() && self.removes_unasked(*at));
         sessions.first().filter(|_| is_removable).map(|at| self.key(*at).0)
     }
 
-    /// Decides what becomes of every session, with a closer look at whatever would go, and says what makes that look
-    /// like a mistake.
+    /// Decides about every session, with a closer look at every candidate for removal; returns the signs that the
+    /// result is a mistake.
     ///
-    /// Sessions that are `archived` are safe elsewhere, so they count as kept for the latter; that is asked only if it
-    /// matters, because it takes a look into an archive.
+    /// `archived` sessions are safe elsewhere, so they count as kept for these signs; it is called only if it matters,
+    /// because it reads an archive.
     pub(crate) fn decide(
         &mut self,
         policy: &Policy,
@@ -200,7 +199,7 @@ impl Summaries {
         }
     }
 
-    /// Returns each of these sessions with its sub-agents, and theirs.
+    /// Returns each of these sessions with its sub-agents, including indirect ones.
     pub(crate) fn with_subagents(&self, roots: &[usize]) -> Vec<Vec<usize>> {
         let mut children: HashMap<(AgentKind, &str), Vec<usize>> = HashMap::new();
         for at in 0..self.len() {
@@ -225,7 +224,7 @@ impl Summaries {
         roots.iter().map(family).collect()
     }
 
-    /// Inspects named sessions, and returns why the first obstacle prevents their removal; `going` are all that are to be removed.
+    /// Inspects named sessions, and returns the first obstacle to their removal; `going` are all sessions to remove.
     pub(crate) fn obstacle(&mut self, sessions: &[usize], going: &HashSet<usize>, pins: &Pins) -> Option<String> {
         let unknown: Vec<usize> = sessions.iter().copied().filter(|at| self.inspection(*at).is_none()).collect();
         self.look_closer(&unknown);
@@ -249,7 +248,7 @@ impl Summaries {
         })
     }
 
-    /// Returns the copies of sessions that came from another one and stay, by the id of that one.
+    /// Returns the copies of forks that stay, by the id of the session that they came from.
     fn forks(&self, going: &HashSet<usize>) -> HashMap<(AgentKind, &str), Vec<&Summary>> {
         let mut forks: HashMap<(AgentKind, &str), Vec<&Summary>> = HashMap::new();
         for copy in (0..self.len()).filter(|at| !going.contains(at)).flat_map(|at| self.copies(at)) {
@@ -260,7 +259,7 @@ impl Summaries {
         forks
     }
 
-    /// Returns the id of one of these forks of a session that needs its files.
+    /// Returns the id of the first of these forks of a session that needs its files.
     fn dependent<'s>(&'s self, at: usize, forks: &[&'s Summary]) -> Option<&'s str> {
         let reader = agent::by_kind(self.key(at).0)?;
         let belongings = self.copies(at).iter().filter_map(|copy| reader.belongings(&copy.place).ok());
@@ -269,7 +268,7 @@ impl Summaries {
         forks.iter().find(needs).map(|copy| copy.place.id.as_str())
     }
 
-    /// Returns what a decision needs to know of each session.
+    /// Returns the facts about each session that a decision needs.
     pub(crate) fn candidates<'a>(
         &'a self,
         pins: &Pins,
@@ -285,7 +284,7 @@ impl Summaries {
             let kind = copies.iter().map(|copy| copy.kind).find(|kind| *kind != SessionKind::Empty);
             let used = copies.iter().find_map(|copy| copy.liveness.as_deref());
             let is_unread = unread.contains(id) || parent_id.is_some_and(|parent| unread.contains(parent));
-            // A time of its beginning that lies ahead is as wrong as one of its end.
+            // A start time in the future is as wrong as an end time.
             let active_at = copies.iter().filter_map(|copy| copy.active_at).max();
             let newest_at = copies.iter().filter_map(|copy| copy.newest_at()).max();
             Candidate {
@@ -335,12 +334,12 @@ fn liveness_rank(liveness: &Liveness) -> u8 {
     }
 }
 
-/// Returns the day of a time, which two runs of one day write alike.
+/// Returns the day of a time in UTC, which is the same for two runs on one day.
 pub(crate) fn day(at: Timestamp) -> Date {
     at.to_zoned(TimeZone::UTC).date()
 }
 
-/// Returns whether a person who typed this means a session, or any whose id begins so.
+/// Checks whether a selector matches a session, by its id or the beginning of it.
 fn means(selector: &Selector, agent: AgentKind, id: &str) -> bool {
     match selector {
         Selector::Id { agent: named, text } => {

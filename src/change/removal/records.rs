@@ -1,4 +1,4 @@
-//! Records of directories that sessions which never ended have left behind.
+//! Records of directories, left by sessions that never ended.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::system::env::Env;
 use crate::system::reach;
 use crate::system::stamp;
 
-/// The code of a record of a directory that a session was working in.
+/// Code of a record of a session's working directory.
 pub(crate) const CWD_RECORD: &str = "cwd-record";
 
-/// Plans to remove the records of directories that sessions which never ended have left behind before `cutoff`.
+/// Plans to remove records of directories from before `cutoff`, left by sessions that never ended.
 pub(crate) fn cwd_records(
     summaries: &mut Summaries,
     cutoff: Timestamp,

@@ -1,4 +1,4 @@
-//! What is kept of a copy while it is decided what goes: a hundred thousand of these are held at once.
+//! Summary of a copy for the decision about a removal: a hundred thousand of these are in memory at once.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use jiff::Timestamp;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Health, Liveness, Located, SessionKind};
 
-/// How many characters of a title are shown.
+/// Number of characters to keep of a title.
 const TITLE: usize = 60;
-/// What stands in the way of understanding a session at all.
+/// Problems that make a session incomprehensible.
 const UNPARSABLE: [Health; 4] =
     [Health::InvalidContent, Health::MissingFields, Health::UnsupportedVersion, Health::Oversize];
 
-/// What is kept of a copy.
+/// Summary of a copy.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
-    /// Where it is.
+    /// Location of the copy.
     pub place: Arc<Located>,
     pub(super) kind: SessionKind,
     pub(super) parent_id: Option<Box<str>>,
-    /// The newest time inside it.
+    /// Newest time inside the copy.
     pub active_at: Option<Timestamp>,
-    /// The time of its beginning, where that is the newer one.
+    /// Start time, if that is the newer one.
     pub(super) later: Option<Box<Timestamp>>,
     pub(super) size_bytes: u64,
     pub(super) transcript_bytes: u64,
@@ -34,14 +34,14 @@ pub(crate) struct Summary {
     pub(super) title: Option<Box<str>>,
     pub(super) dir: Option<Box<str>>,
     pub(super) is_asked_for: bool,
-    /// The places of the rules that mean it, if any.
+    /// Indexes of the rules that match it, if any.
     pub(super) rules: Option<Box<[u16]>>,
 }
 
 impl Summary {
-    /// Summarises a copy; `filter` says whether it is asked for, and `rules` which others mean it.
+    /// Summarises a copy; `filter` selects the requested sessions, and `rules` those of the policy.
     pub(super) fn of(mut copy: Copy, filter: &Filter, rules: &[Filter]) -> Self {
-        // A path that was put together has room for as much again.
+        // A path that was joined has spare capacity.
         copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
         let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
         let agent = copy.place.agent();
@@ -55,7 +55,7 @@ impl Summary {
         let active_at = copy.active_at.as_ref().map(|at| at.value);
         let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
         let title = label.map(|label| label.value.chars().take(TITLE).collect::<String>().into());
-        // Only agents without projects are told apart by directories.
+        // Only agents without projects are distinguished by directories.
         let dir = copy.launch_dir.as_ref().filter(|_| copy.place.project.is_none());
         Self {
             kind: if copy.place.is_subagent { SessionKind::Subagent } else { copy.kind },
@@ -76,19 +76,19 @@ impl Summary {
         }
     }
 
-    /// Returns what copies of one session have in common. Sub-agents of different sessions may have the same id.
+    /// Returns the key that copies of one session share. Sub-agents of different sessions may have the same id.
     pub(super) fn key(&self) -> (AgentKind, &str, Option<&str>) {
         let parent = self.parent_id.as_deref().filter(|_| self.kind == SessionKind::Subagent);
         (self.place.agent(), &self.place.id, parent)
     }
 
-    /// Returns the newest time of its beginning and its end.
+    /// Returns the later one of start time and newest time.
     pub(super) fn newest_at(&self) -> Option<Timestamp> {
         self.later.as_deref().copied().or(self.active_at)
     }
 }
 
-/// Returns whether a copy has damaged records, and no prompt that was understood.
+/// Checks whether a copy has damaged records, and no readable prompt.
 fn is_nothing_but_damage(copy: &Copy) -> bool {
     let is_damaged = copy.health.contains(Health::TornTranscript) || copy.health.contains(Health::BadLines);
     is_damaged && copy.first_prompt.is_none()

@@ -1,4 +1,4 @@
-//! Stores content: what is in files, the rows of a session, and last the manifest that names all of it.
+//! Stores content: files, the rows of a session, and last the manifest that names them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -23,7 +23,7 @@ use crate::system::disk::{self, Access, For};
 use crate::system::fsio;
 
 impl Writer<'_> {
-    /// Stores a file, of so many bytes when it was seen.
+    /// Stores a file; `size` is its size in bytes when it was listed.
     pub(super) fn file(&mut self, path: &Path, size: u64) -> Result<Node, InventoryError> {
         if !self.reads && fsio::is_readable(path) {
             self.stored += size;
@@ -44,7 +44,7 @@ impl Writer<'_> {
         Ok(Node::File { size, sha256: hex(&whole.finalize()), chunks })
     }
 
-    /// Stores the rows of a session in a database, all of one moment.
+    /// Stores the rows of a session in a database, from one snapshot of it.
     pub(super) fn rows(&mut self, place: &Located, agent: &dyn Agent) -> Result<Node, InventoryError> {
         let of_plan = || self.sizes?.get(&(Arc::clone(&place.path), place.id.clone()));
         if let Some(size) = of_plan().filter(|_| !self.reads) {
@@ -76,7 +76,7 @@ impl Writer<'_> {
         let name = digest(chunk);
         match self.archive.chunk(&name) {
             Ok(_) => return Ok(name),
-            // What is damaged is replaced: here is the content again.
+            // Write a damaged blob again.
             Err(BlobFault::Missing | BlobFault::Damaged(_)) => {}
         }
         if self.options.is_dry_run {
@@ -87,10 +87,10 @@ impl Writer<'_> {
         Ok(name)
     }
 
-    /// Puts a file in place as a whole.
+    /// Writes a file to a temporary name and renames it into place.
     fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let (disk, dir) = (self.archive.disk(), path.parent().unwrap_or(path));
-        // Directories that are missing are made with their names on the disk.
+        // `make_dirs` also syncs the names of the directories that it creates.
         let handle = disk::make_dirs(disk, dir, Access::Private)?;
         let (at, temporary) =
             ((&handle, path.file_name().unwrap_or_default()), (&handle, OsStr::new(".rejoin-new.tmp")));
@@ -102,7 +102,7 @@ impl Writer<'_> {
             disk.rename(temporary, at)
         };
         if let Err(error) = written() {
-            // A full disk is not to stay full because of it.
+            // Free the space again if the disk is full.
             let _ = tree::remove(disk, temporary);
             return Err(error);
         }
@@ -111,7 +111,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Puts the names of what was written on the disk.
+    /// Syncs the directories with new entries.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let disk = self.archive.disk();
         for dir in std::mem::take(&mut self.unsynced) {
@@ -120,7 +120,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Puts a manifest in place, and returns its SHA-256.
+    /// Writes a manifest, and returns its SHA-256.
     pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> Result<String, InventoryError> {
         let mut bytes = serde_json::to_vec(manifest).map_err(|error| InventoryError::Failed(error.to_string()))?;
         bytes.push(b'\n');
@@ -142,7 +142,7 @@ mod tests {
     use crate::archive::write::ArchiveOptions;
     use proptest::prelude::*;
 
-    /// Bytes that look like any others.
+    /// Pseudorandom bytes.
     fn bytes(seed: u32, count: usize) -> Vec<u8> {
         let numbers = (0_u32..).map(|n| (n ^ seed).wrapping_mul(2_654_435_761));
         numbers.flat_map(u32::to_le_bytes).take(count).collect()
@@ -152,7 +152,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
-        fn a_file_comes_back_and_what_it_goes_on_from_is_told_from_what_it_does_not(
+        fn a_file_reads_back_and_only_its_beginnings_are_continued(
             seed in any::<u32>(),
             size in prop_oneof![0..300_usize, CHUNK_BYTES - 2..CHUNK_BYTES + 3, 2 * CHUNK_BYTES - 2..2 * CHUNK_BYTES + 300],
             kept in any::<prop::sample::Index>(),

@@ -1,4 +1,4 @@
-//! What an earlier state of a session holds: what need not be stored again, and whether a newer one has all of it.
+//! Compares a session with an earlier state of it: finds unchanged content, and checks whether a newer state loses any.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::archive::{Archive, Manifest};
 use crate::session::{Copy, Session};
 use crate::system::fsio::Kind;
 
-/// How old a file's content must be at least for its size and its time to tell it from any later one.
+/// Minimum age of a file's content, in seconds, for its size and time to distinguish it from any later content.
 const SETTLED: i64 = 2;
 
-/// Files whose content the archive holds, by where they were.
+/// Files whose content the archive holds, by their original paths.
 pub(super) type Known<'k> = HashMap<PathBuf, KnownFile<'k>>;
 
 pub(super) struct KnownFile<'k> {
@@ -23,7 +23,7 @@ pub(super) struct KnownFile<'k> {
     node: &'k Node,
 }
 
-/// Returns the files of an archived state that cannot have changed since without another time.
+/// Returns the files of an archived state that cannot have changed since without a new modification time.
 pub(super) fn known_files(manifest: &Manifest) -> Known<'_> {
     let last = manifest.archived_at.as_second() - SETTLED;
     let settled = manifest.files().map(|(entry, ..)| entry).filter(|entry| entry.modified.0 < last);
@@ -31,7 +31,7 @@ pub(super) fn known_files(manifest: &Manifest) -> Known<'_> {
 }
 
 impl Writer<'_> {
-    /// Returns whether a session is nothing but rows, and a state of it has all of them as they are.
+    /// Checks whether a session consists only of rows, and a state of it has exactly these rows.
     pub(super) fn has_rows_of(&self, session: &Session, agent: &dyn Agent, state: &Manifest) -> bool {
         let is_same = |copy: &Copy| {
             let then = agent.keeper(&copy.place).and_then(|_| state.rows_of(&copy.place.path));
@@ -40,8 +40,7 @@ impl Writer<'_> {
         state.copies.len() == session.copies.len() && session.copies.iter().all(is_same)
     }
 
-    /// Returns what the archive has of a file, if its size and its time say that it did not change since, and its
-    /// chunks are there.
+    /// Returns the archived node of a file if its size and time show no change since, and its chunks are there.
     pub(super) fn unchanged<'k>(&self, path: &Path, piece: &InventoryEntry, known: &Known<'k>) -> Option<&'k Node> {
         let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
         let Node::File { size, chunks, .. } = node else { return None };
@@ -53,7 +52,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns whether all that an older state held is in a newer one: each file is the same or goes on where it ended.
+/// Checks whether a newer state has everything of an older one: each file is the same or continues the older file.
 pub(super) fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agent) -> bool {
     old.entries.iter().all(|entry| {
         let Some((size, sha256, chunks)) = entry.node.content() else { return true };
@@ -72,7 +71,7 @@ pub(super) fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent
     })
 }
 
-/// Returns whether a file begins with all that an older state of it held, by their chunks.
+/// Checks whether a file begins with all content of its older state, by comparing chunks.
 pub(super) fn goes_on(old: &[String], new: &[String], archive: &Archive) -> bool {
     let Some((last, full)) = old.split_last() else { return true };
     let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };

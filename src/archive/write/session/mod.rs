@@ -1,4 +1,4 @@
-//! Puts one session into an archive: its chunks first, then its manifest.
+//! Writes one session into an archive: its chunks first, then its manifest.
 
 mod content;
 mod earlier;
@@ -23,15 +23,15 @@ use earlier::{Known, is_within, known_files};
 pub(super) struct Writer<'a> {
     archive: &'a Archive,
     options: ArchiveOptions,
-    /// What was written for the session at hand, or would be.
+    /// Bytes written for the current session, or those that would be written.
     stored: u64,
     /// Directories with new entries that are not synced yet.
     unsynced: BTreeSet<PathBuf>,
-    /// Whether contents are read: always, but not to plan a session that the archive has nothing of.
+    /// Set if contents are read: always, except to plan a session that the archive does not have.
     reads: bool,
-    /// What is known of the rows of those.
+    /// Known sizes of the rows of planned sessions.
     sizes: Option<&'a Sizes>,
-    /// States that machines are in; each stays.
+    /// Current states of machines, which stay in the archive.
     named: Option<&'a HashSet<&'a str>>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Writer<'a> {
         Self { archive, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None, named: None }
     }
 
-    /// Takes what is known of the rows of sessions that are planned, so that they are not read again.
+    /// Passes the known sizes of the rows of planned sessions, so that they are not read again.
     pub(super) fn with_sizes(self, sizes: &'a Sizes) -> Self {
         Self { sizes: Some(sizes), ..self }
     }
@@ -50,8 +50,8 @@ impl<'a> Writer<'a> {
         Self { named: Some(named), ..self }
     }
 
-    /// Puts a session into the archive, or plans that; `find` finds what belongs to a copy. Returns what became of it, and
-    /// what else went wrong.
+    /// Archives a session, or plans to; `find` lists the belongings of a copy. Returns the result for the session, and
+    /// warnings.
     pub(super) fn item<'s>(
         &mut self,
         session: &'s Session,
@@ -100,14 +100,14 @@ impl<'a> Writer<'a> {
         let older =
             known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number && !is_named(snapshot));
         for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
-            // All that it held is in the newer one, so it is no loss if this fails.
+            // The newer manifest holds everything, so a failure loses nothing.
             let disk = self.archive.disk();
             let _ = disk::open_parent(disk, &snapshot.path).and_then(|(dir, name)| tree::remove(disk, (&dir, &name)));
         }
     }
 
-    /// Copies a session until it is the same before and after; returns its manifest, and if that is a new one its
-    /// digest, which a plan does not know.
+    /// Copies a session until it is the same before and after. Returns its manifest, and for a new manifest its digest
+    /// (`Some(None)` in a plan).
     fn capture(
         &mut self,
         session: &Session,
@@ -128,7 +128,7 @@ impl<'a> Writer<'a> {
             let planned =
                 look(session, agent, find).and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
             if matches!(planned, Err(InventoryError::Changed)) {
-                // What was listed before all of them may have gone since.
+                // Belongings listed before all sessions were planned may be gone by now.
                 self.stored = 0;
                 let seen = look(session, agent, |place| agent.belongings(place))?;
                 self.copy(session, agent, (&seen, &known), &mut manifest)?;
@@ -148,7 +148,7 @@ impl<'a> Writer<'a> {
             return Ok((manifest, Some(None)));
         }
         let mut copy = session.copy().clone();
-        // What cannot be counted is archived all the same.
+        // A session that cannot be counted is archived all the same.
         if agent::count(agent, &mut copy).is_ok() {
             manifest.facts.count(&copy);
         }
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
         Ok((manifest, Some(Some(digest))))
     }
 
-    /// Copies what was seen, but for files that are in the archive as they are.
+    /// Copies everything listed, except files that are unchanged in the archive.
     fn copy(
         &mut self,
         session: &Session,

@@ -1,16 +1,16 @@
-//! Every schedule of faults that a small change can meet, and drawn ones of larger changes, on the disk in memory.
+//! Explores every schedule of faults of a small change, and random ones of larger changes, on the disk in memory.
 //!
-//! A schedule says what goes wrong at which call, of the verb itself and of the recovery after it: a call that fails once
-//! or from then on, the death of the process, a loss of power with each outcome that it may have, another process that
-//! acts. After a last recovery without faults, each of these must hold:
+//! A schedule lists faults by call, of the verb itself and of the recovery after it: a call that fails once or from
+//! then on, the death of the process, a loss of power with each outcome that it may have, an action of another process.
+//! After a last recovery without faults, each of these must hold:
 //!
-//! * Every byte that was there, or that the other process wrote, is in the store, in the trash, or was purged on request.
-//! * Where nobody acted, undoing gives every file of the store back, or names what stands in the way.
-//! * What was reported as done is done; what was reported as left alone is as it was.
-//! * Nothing outside of the store and the state directory is touched.
+//! * Every byte that was there, or that the other process wrote, is in the store, in the trash, or was purged on
+//! request. * If no other process acted, undoing restores every file of the store, or names the obstacle. * Items
+//! reported as done are done; items reported as left alone are unchanged. * Nothing outside the store and the state
+//! directory is touched.
 //!
-//! `REJOIN_SCHEDULES=N` tries N schedules in place of the usual number. One that fails is printed; they are the same in
-//! every run. `.ci/explore` tries a million of them with an optimised build.
+//! `REJOIN_SCHEDULES=N` tries N schedules instead of the default. A failing schedule is printed; the schedules are the
+//! same in every run. `.ci/explore` tries a million of them with an optimised build.
 
 mod held;
 mod play;
@@ -26,11 +26,11 @@ use crate::system::disk::memory::Rule;
 use start::Start;
 use walk::{Counts, Failure, Walk};
 
-/// How many schedules are tried unless somebody wants more.
+/// Number of schedules to try by default.
 const DEFAULT_SCHEDULES: u64 = 5_000;
 
 #[test]
-fn nothing_is_lost_whatever_goes_wrong() {
+fn nothing_is_lost_in_any_schedule_of_faults() {
     let wanted = std::env::var("REJOIN_SCHEDULES").ok().and_then(|wish| wish.parse().ok()).unwrap_or(DEFAULT_SCHEDULES);
     let (began, all) = (Instant::now(), Counts::default());
     let mut starts = Start::small();
@@ -49,7 +49,7 @@ fn nothing_is_lost_whatever_goes_wrong() {
 }
 
 #[test]
-fn a_rule_that_is_broken_is_found_and_the_schedule_that_shows_it_fails_again() {
+fn a_broken_rule_is_found_and_its_schedule_fails_on_replay() {
     for rule in [Rule::SyncFiles, Rule::SyncDirs, Rule::KeepWhatIsThere, Rule::RemoveEmptyOnly] {
         let is_found = Start::small().iter().any(|start| {
             start.memory.break_rule(rule);

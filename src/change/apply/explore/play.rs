@@ -1,4 +1,4 @@
-//! One stage of a schedule: a verb, or the recovery after it, with what goes wrong meanwhile.
+//! One stage of a schedule: a verb, or the recovery after it, with its faults.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,18 +8,17 @@ use crate::change::apply::explore::schedule::{ACTS, Act, Event, MINE, When};
 use crate::change::apply::explore::start::{Answer, Past, Start};
 use crate::system::disk::memory::{Actor, ERRORS, Memory, Verdict};
 
-/// What came of a stage.
+/// Result of a stage.
 pub(super) struct Played {
-    /// The disk after it, with nothing of the process left.
+    /// The disk after the stage, without any state of the process.
     pub(super) memory: Memory,
     pub(super) answer: Answer,
     pub(super) past: Past,
-    /// Of each call whether it changes something.
+    /// For each call, true if it changes something.
     pub(super) calls: Vec<bool>,
-    /// The disk right before each call that changes something and comes after the last event, and after all of them, with
-    /// the number of the call.
+    /// The disk before each changing call after the last event, and at the end, each with the number of the call.
     pub(super) moments: Vec<(u64, Memory, Past)>,
-    /// What was changed although a process used it when it was looked at.
+    /// A path that was changed after it was found in use.
     pub(super) touched: Option<PathBuf>,
 }
 
@@ -30,7 +29,7 @@ struct Seen {
     moments: Vec<(u64, Memory, u8)>,
 }
 
-/// Plays a stage; with `keeps`, each moment at which the process could end is kept.
+/// Plays a stage; with `keeps`, records each moment at which the process could end.
 pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, events: &[When], keeps: bool) -> Played {
     let (memory, past) = (from.fork(), Past { done: None, ..past });
     let seen: Arc<Mutex<Seen>> = Arc::default();
@@ -97,7 +96,7 @@ fn act(act: Act, actor: &Actor<'_>) {
             bytes.extend_from_slice(MINE[2].1.as_bytes());
             actor.put(INFO, bytes);
         }
-        // What is aside already must not be overwritten by this one.
+        // Do not overwrite a file that was renamed before.
         Act::TakeInfo if actor.read(AWAY).is_some() => {}
         Act::TakeInfo => actor.rename(INFO, AWAY),
         Act::Swap if actor.files().contains_key(Path::new("/home/aside")) => {}

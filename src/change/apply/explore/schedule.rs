@@ -1,27 +1,27 @@
-//! The events of a schedule: what can go wrong, when, and what another process may do.
+//! The events of a schedule: faults, their times, and actions of another process.
 
 use crate::system::disk::memory::{Draw, ERRORS};
 
-/// What another process does between two calls.
+/// An action of another process between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// The agent goes on: it adds to its transcript, which it makes anew where it is gone.
+    /// The agent appends to its transcript, or creates it again if it is gone.
     Append,
-    /// The agent writes to a file below its directory.
+    /// The agent appends to a file below its directory.
     AppendBelow,
-    /// The agent writes both at once.
+    /// The agent appends to both.
     AppendBoth,
-    /// The agent adds to the file that the change writes anew.
+    /// The agent appends to the file that the change rewrites.
     AppendInfo,
-    /// The agent writes that file anew, with what was in it and more.
+    /// The agent rewrites that file, with its old content and more.
     ReplaceInfo,
-    /// Somebody gives that file another name.
+    /// Another process renames that file.
     TakeInfo,
-    /// The agent adds to what the change moves to another place.
+    /// The agent appends to files that the change moves.
     AppendMoved,
-    /// The agent makes a file where the change wants to put one.
+    /// The agent creates a file at a path that the change is about to create.
     TakePlace,
-    /// Somebody swaps a directory for a link to where other things are.
+    /// Another process replaces a directory by a link to an outside directory.
     Swap,
     /// A process begins to use the sessions.
     Hold,
@@ -40,7 +40,7 @@ pub(super) const ACTS: [Act; 10] = [
     Act::Hold,
 ];
 
-/// Where the other process writes, and what.
+/// Paths that the other process writes to, and the text that it writes.
 pub(super) const MINE: [(&str, &str); 7] = [
     ("/home/store/a.jsonl", "the agent's line\n"),
     ("/home/store/a/subagents/b.jsonl", "the agent's line below\n"),
@@ -52,7 +52,7 @@ pub(super) const MINE: [(&str, &str); 7] = [
 ];
 
 impl Act {
-    /// Returns which of these it writes.
+    /// Returns the indexes in [`MINE`] that it writes.
     pub(super) fn written(self) -> &'static [usize] {
         match self {
             Self::Append => &[0],
@@ -65,7 +65,7 @@ impl Act {
         }
     }
 
-    /// Returns whether it is about what an item of the change is about.
+    /// Checks whether it acts on the files of an item of the change.
     pub(super) fn concerns(self, item: usize) -> bool {
         match self {
             Self::Append | Self::AppendBelow | Self::AppendBoth | Self::Swap => item == 0,
@@ -76,49 +76,49 @@ impl Act {
         }
     }
 
-    /// Returns whether it does no more than to add to what is there.
+    /// Checks whether it only appends.
     pub(super) fn only_adds(self) -> bool {
         !matches!(self, Self::TakeInfo | Self::Swap)
     }
 }
 
-/// What goes wrong.
+/// A fault, or an action of another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// This call fails, with one of the errors.
     Fail(usize),
-    /// So does each from here on that changes something; with an error of the disk itself, each at all.
+    /// Each changing call from here on fails; with an error of the disk itself, every call.
     FailFromNowOn(usize),
     /// The process is killed.
     Die,
-    /// The power goes; the digits of this number say what of that which is not synced is lost.
+    /// The power fails; the digits of the number select the unsynced data that is lost.
     PowerLoss(u64),
     /// Another process acts.
     Act(usize),
 }
 
 impl Event {
-    /// Returns all that can go wrong at a call during a change of these items, but for an end of the process.
+    /// Returns all events at a call during a change of these items, except those that end the process.
     pub(super) fn at(changes: bool, items: &[usize]) -> Vec<Self> {
         let errors: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0, 2] };
-        // An error of what only changes meets comes first at the next change.
+        // An error that only changes can meet comes first at the next change.
         let lasting: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0] };
         let errors = errors.iter().map(|error| Self::Fail(*error));
         let lasting = lasting.iter().map(|error| Self::FailFromNowOn(*error));
         errors.chain(lasting).chain(Self::acts(items)).collect()
     }
 
-    /// Returns what another process may do that is about these items of the change.
+    /// Returns the actions of another process on these items of the change.
     pub(super) fn acts(items: &[usize]) -> impl Iterator<Item = Self> {
         let concerns = |which: &usize| items.iter().any(|item| ACTS[*which].concerns(*item));
         (0..ACTS.len()).filter(concerns).map(Self::Act)
     }
 }
 
-/// When something goes wrong: in which stage, the verb or the recovery, and at which call of it.
+/// The time of an event: its stage, the verb or the recovery, and the number of the call.
 pub(super) type When = (usize, u64, Event);
 
-/// Draws something that goes wrong without ending the process.
+/// Draws an event that does not end the process.
 pub(super) fn draw_event(draw: &mut Draw) -> Event {
     let error = usize::try_from(draw.below(ERRORS.len() as u64)).unwrap_or_default();
     match draw.below(5) {

@@ -1,4 +1,4 @@
-//! What is explored: a disk on which a verb is about to be tried, and what must hold whatever happens to it.
+//! Starting points of an exploration: a disk, the verb to try on it, and the invariants.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{Change, Step};
 use crate::system::disk::memory::{Memory, Node};
 
-/// What is tried: a change, or what follows one.
+/// The verb to try: a change, or an operation after one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Run,
@@ -25,18 +25,18 @@ pub(super) struct Start {
     verb: Verb,
     pub(super) memory: Memory,
     change: Change,
-    /// Which items of the scenario it has.
+    /// The selected items of the scenario.
     pub(super) items: Vec<usize>,
     before: Files,
-    /// What is in the store before the change and after it, where nothing goes wrong.
+    /// The files of the store before the change, and after it if nothing fails.
     store: Files,
     changed: Files,
 }
 
-/// What a verb answered.
+/// The answer of a verb.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// Nothing, or that it failed as a whole.
+    /// No answer, or the verb failed as a whole.
     None,
     Run(Outcome),
     Undo(Report),
@@ -44,11 +44,11 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// Returns which items were reported as done, or as undone; `None` when nothing was reported.
+    /// Returns the items reported as done, or as undone, as a bit mask; `None` if nothing was reported.
     pub(super) fn done(&self) -> Option<u8> {
         let mask = |done: &mut dyn Iterator<Item = bool>| done.enumerate().map(|(at, is)| u8::from(is) << at).sum();
         match self {
-            // What could not be put on the disk is said to be in doubt.
+            // An outcome that may not be on the disk is reported as in doubt.
             Self::Run(outcome) if outcome.doubt.is_some() => None,
             Self::Run(outcome) => Some(mask(&mut outcome.done.iter().map(|done| *done == ItemResult::Done))),
             Self::Undo(report) => Some(mask(&mut report.items.iter().map(|item| *item == ItemResult::Done))),
@@ -57,29 +57,29 @@ impl Answer {
     }
 }
 
-/// What a disk is like.
+/// Layout of the file systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Everything is on one file system.
     One,
-    /// The state directory and a part of the store are others.
+    /// The state directory and a part of the store are on other file systems.
     Apart,
-    /// There is one, which can neither exchange files nor give them second names.
+    /// A single file system that supports neither exchanging files nor hard links.
     Plain,
 }
 
-/// What happened until a moment, as far as what must hold then depends on it.
+/// Events before a moment, as far as the invariants depend on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Past {
-    /// Another process acted.
+    /// Set if another process acted.
     pub(super) has_actor: bool,
-    /// It did more than to add to what was there.
+    /// Set if it did more than append.
     pub(super) has_taken: bool,
-    /// Where it wrote something.
+    /// Bit mask of the paths that it wrote, by their index in [`MINE`].
     pub(super) written: u8,
-    /// The power went.
+    /// Set if the power failed.
     pub(super) has_lost_power: bool,
-    /// Which items were reported as done.
+    /// Bit mask of the items reported as done.
     pub(super) done: Option<u8>,
 }
 
@@ -116,12 +116,12 @@ fn store(memory: &Memory) -> Files {
     below.collect()
 }
 
-/// Returns those of the files that are at a path or below it.
+/// Returns the files that are at a path or below it.
 fn below(files: &Files, path: &Path) -> Files {
     files.iter().filter(|(at, _)| at.starts_with(path)).map(|(at, is)| (at.clone(), is.clone())).collect()
 }
 
-/// The removal of an own temporary file may not have been on the disk; doctor finds it.
+/// Drops rejoin's temporary files, whose removal may not have reached the disk; doctor finds them.
 fn drop_temporary(files: &mut Files) {
     let is_own = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".rejoin-"));
     files.retain(|path, _| !is_own(path));
@@ -149,7 +149,7 @@ impl Start {
             place.run(&change).expect("a run");
             memory.settle();
         }
-        // What the change itself wrote is no loss when it is taken back, nor is what is purged when it is gone.
+        // Undoing may lose content that the change wrote, and purging may lose purged content.
         let mut before = unchanged.clone();
         if verb == Verb::Purge {
             before.retain(|path, bytes| changed.get(path) == Some(bytes));
@@ -165,13 +165,13 @@ impl Start {
             for kind in [Kind::One, Kind::Apart] {
                 starts.extend((0..4).map(|item| Self::new(verb, kind, &[item])));
             }
-            // Only what is written anew is exchanged and gets second names.
+            // Only rewritten files use exchange and hard links.
             starts.push(Self::new(verb, Kind::Plain, &[1]));
         }
         starts
     }
 
-    /// A larger change, with all of these kinds of step.
+    /// Larger changes, with all of these kinds of step.
     pub(super) fn large() -> Vec<Self> {
         let verbs = [Verb::Run, Verb::Undo, Verb::Purge];
         let kinds = [Kind::One, Kind::Apart];
@@ -191,7 +191,7 @@ impl Start {
         answer.unwrap_or(Answer::None)
     }
 
-    /// Every byte is somewhere, and nothing else is touched.
+    /// Checks that every byte is somewhere, and nothing else is touched.
     pub(super) fn check_bytes(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let files = memory.actor().files();
         let contents: BTreeSet<&[u8]> = files
@@ -201,7 +201,7 @@ impl Start {
                 _ => None,
             })
             .collect();
-        // Whatever begins with a text comes right after it in order.
+        // The first content at or after a text in sorted order begins with it, if any does.
         let is_there = |was: &[u8]| contents.range(was..).next().is_some_and(|is| is.starts_with(was));
         for (path, bytes) in &self.before {
             if !is_there(bytes) {
@@ -211,7 +211,7 @@ impl Start {
         if files.get(Path::new("/outside/secret")) != Some(&Node::File(b"not yours".to_vec())) {
             return Err("what lies outside was touched".to_owned());
         }
-        // What the other process wrote is there, unless the power went before it was on the disk.
+        // The writes of the other process are there, unless the power failed before they were synced.
         for (number, (path, text)) in MINE.iter().enumerate() {
             let is_it = |is: &&&[u8]| memmem(is, text.as_bytes());
             if past.written & (1 << number) != 0 && !past.has_lost_power && !contents.iter().any(|is| is_it(&is)) {
@@ -221,7 +221,7 @@ impl Start {
         Ok(())
     }
 
-    /// What was answered agrees with the disk: what was done is, to the last byte, and what was left alone is as it was.
+    /// Checks the answer against the disk: done items are done to the last byte, and items left alone are unchanged.
     pub(super) fn check_answer(&self, answer: &Answer, memory: &Memory, past: Past) -> Result<(), String> {
         match answer {
             Answer::None => Ok(()),
@@ -246,7 +246,7 @@ impl Start {
         for (number, (item, done)) in self.change.items.iter().zip(&outcome.done).enumerate() {
             let why = match done {
                 ItemResult::Done | ItemResult::Unchanged => {
-                    // A session that was written to at the last moment stays where it is.
+                    // A session that was written to at the last moment stays in its place.
                     let kept = Path::new("/home/state/trash").join(outcome.run.as_deref().unwrap_or_default());
                     let is_mine = |(path, node): (&PathBuf, &Node)| {
                         let of_item = path.strip_prefix(&kept).is_ok_and(|name| {
@@ -264,7 +264,7 @@ impl Start {
                 }
                 ItemResult::Failed(why) | ItemResult::Skipped(why) | ItemResult::Refused(why) => why,
             };
-            // What could not be put back is said to be in the trash.
+            // An item that could not be restored is in the trash, according to its message.
             if why.contains("could not be put back") {
                 has_stuck = true;
                 continue;
@@ -292,7 +292,7 @@ impl Start {
         Ok(())
     }
 
-    /// What was reported as done, or as undone, is.
+    /// Checks that items reported as done, or as undone, are.
     fn check_done(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let Some(done) = past.done.filter(|_| !past.has_actor) else { return Ok(()) };
         let (wanted, mut now) = (if self.verb == Verb::Undo { &self.store } else { &self.changed }, store(memory));
@@ -317,7 +317,7 @@ impl Start {
         Ok(())
     }
 
-    /// What was reported as done stays so after a loss of power, when the next verb has looked after it.
+    /// Checks that items reported as done stay done after a loss of power and the recovery by the next verb.
     pub(super) fn check_lasting(&self, memory: &Memory, past: Past) -> Result<(), String> {
         if past.done.is_none_or(|done| done == 0) || past.has_actor {
             return Ok(());
@@ -327,8 +327,8 @@ impl Start {
         self.check_done(&memory, past)
     }
 
-    /// Recovers without faults and takes everything back: nothing is lost, and where nobody acted, everything is as it
-    /// was before the change.
+    /// Recovers without faults and undoes everything: nothing is lost, and if no other process acted, the store is as
+    /// it was before the change.
     pub(super) fn check_recovered(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let memory = memory.fork();
         let said = place(&memory).undo_all();

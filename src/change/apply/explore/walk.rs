@@ -1,5 +1,5 @@
-//! The way through all schedules of a start: from each moment at which a process can end, the disk is kept as it is then
-//! and as a loss of power may leave it, and what is the same disk with the same past is recovered and checked once.
+//! Walks through all schedules of a start: takes the disk at each moment at which a process can end, as it is then and
+//! as a loss of power may leave it; recovers and checks equal disks with equal pasts once.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,32 +13,32 @@ use crate::change::apply::explore::schedule::{Event, When, draw_event};
 use crate::change::apply::explore::start::{Past, Start};
 use crate::system::disk::memory::{Draw, Memory, crash, losses};
 
-/// So many outcomes of a loss of power are tried at a moment at most: of the verb alone, after a fault, in the recovery.
+/// Maximum outcomes of a loss of power per moment in the verb alone, after a fault, and in the recovery.
 const LOSSES: [u64; 3] = [48, 12, 6];
-/// So many stages are played between two looks at how many schedules there were.
+/// Number of stages to play between two checks of the number of schedules.
 const CHUNK: usize = 8;
-/// From so many schedules of a start on, every read meets every fault, and not only one of so many.
+/// From this number of schedules per start on, every read meets every fault; below, only every n-th call.
 const THOROUGH: (u64, u64) = (20_000, 5);
-/// Where fewer of a start are wanted, only so many outcomes of a loss of power are tried at a moment, and one of so many
-/// single faults.
+/// Below this number of schedules per start, the maximum outcomes of a loss of power per moment, and the interval of
+/// the single faults to try.
 const QUICK: (u64, u64, usize) = (1_000, 3, 7);
 
-/// What was tried.
+/// Numbers of schedules tried.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// One fault at each call of the verb.
     pub(super) singles: AtomicU64,
     /// Deaths and losses of power at each call of the verb.
     pub(super) crashes: AtomicU64,
-    /// What another process does right before a change, or a fault there, then a death or another fault at each change.
+    /// An action of another process or a fault right before a change, then a death or another fault at each change.
     pub(super) pairs: AtomicU64,
     /// Deaths and losses of power after a fault.
     pub(super) faulted: AtomicU64,
-    /// The same in the recovery from any of these.
+    /// Deaths and losses of power in the recovery from any of these.
     pub(super) recoveries: AtomicU64,
-    /// Several faults and acts, in the verb and in the recovery, drawn by a seed.
+    /// Several random faults and actions, in the verb and in the recovery, drawn by a seed.
     pub(super) drawn: AtomicU64,
-    /// How many of these left a disk that no other had left, and were recovered and checked.
+    /// Number of different disks that these left, which were recovered and checked.
     pub(super) states: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ impl Counts {
         [&self.singles, &self.crashes, &self.pairs, &self.faulted, &self.recoveries, &self.drawn]
     }
 
-    /// Returns how many schedules were tried.
+    /// Returns the number of schedules tried.
     pub(super) fn schedules(&self) -> u64 {
         self.of_schedules().map(|count| count.load(Ordering::Relaxed)).iter().sum()
     }
@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// A disk that a schedule has left.
+/// The disk after a schedule.
 struct Node {
     key: u64,
     memory: Memory,
@@ -74,7 +74,7 @@ pub(super) struct Walk<'s> {
     pub(super) counts: Counts,
 }
 
-/// A schedule after which something does not hold.
+/// A schedule that violates an invariant.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) why: String,
@@ -92,8 +92,8 @@ impl<'s> Walk<'s> {
         Node { key: 0, memory: self.start.memory.fork(), past: Past::default(), schedule: Vec::new() }
     }
 
-    /// Tries every single fault, every death and every loss of power, and of those after a fault, of those in a recovery,
-    /// and of what is drawn, as many as make about `wanted` in all.
+    /// Tries every single fault, every death and every loss of power; also those after a fault, those in a recovery,
+    /// and random ones, up to about `wanted` schedules in total.
     pub(super) fn explore(&self, wanted: u64) -> Found<()> {
         let (root, counts) = (self.root(), &self.counts);
         let whole = self.play(&root, 0, &[], true);
@@ -110,7 +110,7 @@ impl<'s> Walk<'s> {
         if is_quick {
             singles = singles.into_iter().step_by(QUICK.2).collect();
         }
-        // Of each of these disks come hundreds of schedules.
+        // Each of these disks leads to hundreds of schedules.
         let most = usize::try_from(wanted / 100).unwrap_or(usize::MAX);
         nodes.extend(self.each(&singles, None, most, |events| {
             let played = self.play(&root, 0, events, false);
@@ -125,21 +125,21 @@ impl<'s> Walk<'s> {
             let played = self.play(&root, 0, events, true);
             self.deaths(&root, 0, events, played.moments, LOSSES[1], &counts.faulted)
         })?);
-        // A call that fails once leaves the most to be done.
+        // A call that fails once leaves the most work.
         let is_plain = |node: &Node| matches!(node.schedule[..], [(_, _, Event::Fail(0))]);
         nodes.sort_by_key(|node| (!is_plain(node), node.key));
         self.each(&nodes, Some(until + rest / 4), 0, |node| {
             let played = self.play(node, 1, &[], true);
             self.deaths(node, 1, &[], played.moments, LOSSES[2], &counts.recoveries)
         })?;
-        // A few are drawn even where there are as many as were wanted already.
+        // Draw a few even if the wanted number is reached.
         let seeds: Vec<u64> = (0..if is_quick { 8 } else { rest.max(64) }).collect();
         let until = wanted.max(counts.schedules() + 1);
         self.each(&seeds, Some(until), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed), !is_quick))?;
         Ok(())
     }
 
-    /// Tries what comes right before a change with what comes at each later one.
+    /// Tries events right before a change together with faults at each later change.
     fn pairs(&self, root: &Node, calls: &[bool], until: u64) -> Found<()> {
         let count = &self.counts.pairs;
         let changing: Vec<u64> = calls.iter().zip(1..).filter(|(changes, _)| **changes).map(|(_, at)| at).collect();
@@ -163,7 +163,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Plays a schedule and what follows it; says what does not hold afterwards.
+    /// Plays a schedule and the recovery after it; fails if an invariant does not hold.
     pub(super) fn replay(&self, schedule: &[When]) -> Found<()> {
         let mut node = self.root();
         for stage in 0..2 {
@@ -186,8 +186,8 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Plays a stage with one to three faults that are drawn, then the recovery from some of what that leaves; if it `dies`,
-    /// also at each moment of either.
+    /// Plays a stage with one to three random faults, then the recovery from some of its results; if it `dies`, also
+    /// from each moment of either.
     fn draw(&self, root: &Node, calls: u64, mut draw: Draw, dies: bool) -> Found<Vec<Node>> {
         let mut events = |stage, most| -> Vec<When> {
             let count = 1 + draw.below(most);
@@ -209,7 +209,8 @@ impl<'s> Walk<'s> {
         Ok(Vec::new())
     }
 
-    /// Does something with each, on every core, until there were as many schedules as this; keeps so many of what is left.
+    /// Calls `what` for each element, on every core, until this number of schedules is reached; keeps at most `2 *
+    /// most` nodes.
     fn each<T: Sync>(
         &self,
         all: &[T],
@@ -224,7 +225,7 @@ impl<'s> Walk<'s> {
             }
             let found: Found<Vec<Vec<Node>>> = chunk.par_iter().map(&what).collect();
             nodes.extend(found?.into_iter().flatten());
-            // Which these are depends on nothing but what they are.
+            // The selection depends only on the nodes themselves.
             if nodes.len() > 2 * most {
                 nodes.sort_by_key(|node: &Node| node.key);
                 nodes.truncate(most);
@@ -245,7 +246,7 @@ impl<'s> Walk<'s> {
         Node { key: hasher.finish(), memory, past, schedule }
     }
 
-    /// The stage came to its end.
+    /// Checks the end of a stage.
     fn end(&self, from: &Node, stage: usize, events: &[When], played: &Played, count: &AtomicU64) -> Found<Vec<Node>> {
         self.check_untouched(from, events, played)?;
         if stage == 0 {
@@ -255,7 +256,7 @@ impl<'s> Walk<'s> {
         Ok(self.arrive(node, count)?.into_iter().collect())
     }
 
-    /// The stage came to each of these moments, and there the process was killed, or the power went.
+    /// Checks the death of the process, and the losses of power, at each of these moments of a stage.
     fn deaths(
         &self,
         from: &Node,
@@ -271,7 +272,7 @@ impl<'s> Walk<'s> {
             for choices in losses(&memory, limit, &mut Draw(at)) {
                 let left = memory.fork();
                 crash(&left, choices);
-                // Two numbers may say the same where one loss entails another.
+                // Two numbers may mean the same if one loss entails another.
                 if outcomes.insert(left.digest()) {
                     let events: Vec<When> =
                         events.iter().copied().chain([(stage, at, Event::PowerLoss(choices))]).collect();
@@ -284,7 +285,7 @@ impl<'s> Walk<'s> {
         Ok(nodes)
     }
 
-    /// Counts a schedule, and checks what it left, unless another has left the same.
+    /// Counts a schedule, and checks its disk, unless another schedule left the same.
     fn arrive(&self, node: Node, count: &AtomicU64) -> Found<Option<Node>> {
         count.fetch_add(1, Ordering::Relaxed);
         if !self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(node.key) {
@@ -305,7 +306,7 @@ impl<'s> Walk<'s> {
         checked.map_err(|why| Failure { why, schedule: schedule.clone() })
     }
 
-    /// What was in use when it was looked at is left alone.
+    /// Checks that sessions found in use were left alone.
     fn check_untouched(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
         let Some(path) = &played.touched else { return Ok(()) };
         let schedule = from.schedule.iter().chain(events).copied().collect();

@@ -21,66 +21,67 @@ pub(in crate::change::apply) enum Event {
         verb: String,
         at: Timestamp,
         pid: u32,
-        /// Whether there are links in its paths; none are looked for where this is missing.
+        /// Set if its paths may contain links, which are then followed; missing, and so set, in journals of older
+        /// versions.
         #[serde(default = "has_links")]
         links: bool,
     },
-    /// An item that is going to be done.
+    /// An item to be done.
     Item(ItemRecord),
     /// A step is about to be done.
     Start {
         item: usize,
         step: usize,
-        /// The directory's times of access and modification before.
+        /// Access and modification times of the directory before the step.
         dir_times: Option<Times>,
     },
-    /// What a step is about to put in place, by device and inode.
+    /// Device and inode of an entry that a step is about to put in place.
     Made { kept: String, device: u64, inode: u64 },
-    /// An item was done whole.
+    /// An item was done completely.
     Done { item: usize },
-    /// An item was not done, and nothing of it is left.
+    /// An item was not done, and leaves no traces.
     Left { item: usize, reason: String },
-    /// An item was done in part, which could not be taken back.
+    /// An item was done in part and could not be reverted.
     Stuck { item: usize, reason: String },
     /// The run has ended.
     End {
         at: Timestamp,
-        /// Whether something of it was done in part and could not be taken back.
+        /// Set if a part of an item could not be reverted.
         #[serde(default)]
         stuck: bool,
     },
-    /// An item is about to be put back.
+    /// An item is about to be undone.
     Undoing {
         item: usize,
-        /// The times of each step's directory before.
+        /// Times of each step's directory before the undo.
         dir_times: Vec<Option<Times>>,
     },
-    /// An item was put back.
+    /// An item was undone.
     Undone { item: usize, at: Timestamp },
-    /// What the run kept in the trash is deleted.
+    /// The run's trash was deleted.
     Purged { at: Timestamp },
 }
 
-/// Older versions wrote paths down as they were given.
+/// Older versions recorded paths as given.
 fn has_links() -> bool {
     true
 }
 
-/// What is planned for one item.
+/// The plan for one item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ItemRecord {
-    /// Its number in the run, from 0.
+    /// Number of the item in the run, from 0.
     pub item: usize,
-    /// What it is about, for people.
+    /// Subject of the item, for display.
     pub label: String,
-    /// The agent that the session belongs to.
+    /// The agent of the session.
     pub agent: Option<AgentKind>,
-    /// Its id.
+    /// Id of the session.
     pub id: Option<String>,
     /// The title of the session, if the plan knew it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The reason's stable name.
+    /// Stable name of the reason.
     pub code: String,
     /// The reason.
     pub reason: String,
@@ -97,74 +98,74 @@ impl ItemRecord {
         }
     }
 
-    /// Returns whether the item is about a whole session, and not about a part or a copy of it.
+    /// Checks whether the item concerns a whole session, and not a part or a copy of it.
     pub(crate) fn is_whole_session(&self) -> bool {
         let session = self.agent.zip(self.id.as_deref());
         session.is_some_and(|(agent, id)| self.label == format!("{agent} {id}"))
     }
 }
 
-/// What is planned for one path; `kept` names an entry in the run's trash.
+/// The plan for one path; `kept` names an entry in the run's trash.
 #[derive(Clone, Debug, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum StepRecord {
-    /// It goes to the trash.
+    /// Moves the path to the trash.
     Trash {
-        /// What goes.
+        /// The path.
         #[serde(with = "path_text")]
         path: PathBuf,
         /// Its name in the trash.
         kept: String,
-        /// What it was.
+        /// Stamp when it was planned.
         stamp: Stamp,
     },
-    /// It is written anew.
+    /// Writes a file.
     Write {
         /// The file.
         #[serde(with = "path_text")]
         path: PathBuf,
-        /// The old file's name in the trash.
+        /// Name of the old file in the trash.
         kept: String,
-        /// What it was; `None` when there was none.
+        /// Stamp of the old file when it was planned; `None` if there was none.
         stamp: Option<Stamp>,
-        /// The digest of its new contents.
+        /// SHA-256 of the new contents.
         sha256: String,
     },
-    /// A directory is made.
+    /// Makes a directory.
     MakeDir {
         /// The directory.
         #[serde(with = "path_text")]
         path: PathBuf,
-        /// A name for it in the run.
+        /// Its name in the run.
         kept: String,
     },
-    /// Something that was made ready is put in place.
+    /// Puts a prepared entry in place.
     Put {
-        /// Where it goes.
+        /// Target path.
         #[serde(with = "path_text")]
         path: PathBuf,
-        /// Where it was made ready.
+        /// Path where it was prepared.
         #[serde(with = "path_text")]
         from: PathBuf,
         /// Its name in the trash after an undo.
         kept: String,
-        /// What it was where it was made ready.
+        /// Stamp of the prepared entry.
         stamp: Stamp,
     },
-    /// It goes to another place.
+    /// Moves an entry to another path.
     Move {
-        /// Where it goes.
+        /// New path.
         #[serde(with = "path_text")]
         path: PathBuf,
-        /// Where it was.
+        /// Old path.
         #[serde(with = "path_text")]
         from: PathBuf,
-        /// A name for it in the run.
+        /// Its name in the run.
         kept: String,
-        /// What it was.
+        /// Stamp when it was planned.
         stamp: Stamp,
-        /// The times of the directory that it was in; that of the other is noted like any.
+        /// Times of the old directory; [`Event::Start`] has those of the new one.
         from_times: Option<Times>,
     },
 }
@@ -181,7 +182,7 @@ impl StepRecord {
         }
     }
 
-    /// Returns its name in the run.
+    /// Returns the step's name in the run.
     pub(in crate::change::apply) fn kept(&self) -> &str {
         match self {
             Self::Trash { kept, .. }

@@ -1,7 +1,7 @@
-//! The journal of a run: what it was going to do, what it did, and what was undone since.
+//! The journal of a run: its plan, its progress, and later undos.
 //!
-//! One JSON object a line in `runs/<run>.jsonl` of the state directory. Everything that is planned is on the disk before the
-//! first change; where a run was cut off is then told by what the disk looks like.
+//! One JSON object per line in `runs/<run>.jsonl` of the state directory. The whole plan is on the disk before the
+//! first change; the disk itself then shows where a run was interrupted.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,20 +24,21 @@ mod tests;
 /// The version of the journal that this program writes.
 const VERSION: u32 = 1;
 
-/// A journal that is written.
+/// A journal open for writing.
 #[derive(Debug)]
 pub(super) struct Journal<'a> {
     disk: &'a dyn Disk,
     file: Handle,
     path: PathBuf,
-    /// Whether a line is missing; then none is added, and the next run finds this one cut off.
+    /// Set if a line is missing; then no line is added, and the next run treats this one as interrupted.
     is_broken: bool,
 }
 
 impl<'a> Journal<'a> {
-    /// Starts the journal of a new run, and makes its directory in the trash, which is returned with the run's name.
+    /// Starts the journal of a new run, and makes its directory in the trash. Returns the journal, the run's name and
+    /// that directory.
     ///
-    /// Its name says the time, and is later than that of every run that has left something: if the clock has gone back, it
+    /// The name is the time, and later than that of every run that left something: if the clock went back, numbering
     /// continues from the newest name.
     pub(super) fn begin(
         state_dir: &'a StateDir,
@@ -63,13 +64,13 @@ impl<'a> Journal<'a> {
         };
         let begun = begin();
         if begun.is_err() {
-            // It is empty, and this run's own.
+            // It is empty, and belongs to this run.
             state_dir.forget(&run);
         }
         Ok((journal, run, begun?))
     }
 
-    /// Goes on with the journal of an earlier run, which was read.
+    /// Continues the journal of an earlier run, after it was read.
     pub(super) fn reopen(state_dir: &'a StateDir, run: &str) -> Result<Self, PathError> {
         let (path, disk) = (state_dir.journal_of(run), state_dir.disk());
         let fail = |error| PathError::new("write", &path, error);
@@ -77,7 +78,7 @@ impl<'a> Journal<'a> {
         let length = disk.look_at(&file).map_err(fail)?.size;
         let whole = last_line(disk, &file, length).map_err(fail)?.0;
         if whole < length {
-            // A line that was cut off must not swallow the next one.
+            // A torn line must not swallow the next one.
             disk.set_length(&file, whole).map_err(fail)?;
         }
         Ok(Self { disk, file, path, is_broken: false })
@@ -100,12 +101,12 @@ impl<'a> Journal<'a> {
         written.map_err(fail)
     }
 
-    /// Returns whether everything that was to be written was.
+    /// Checks whether every line was written.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_broken
     }
 
-    /// Puts what was written on the disk.
+    /// Syncs the file.
     pub(super) fn sync(&mut self) -> Result<(), PathError> {
         let synced = self.disk.sync(&self.file);
         self.is_broken |= synced.is_err();
@@ -113,7 +114,7 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Returns how many bytes of a journal are lines that came to their end, and the last of these.
+/// Returns the length of the complete lines of a journal in bytes, and the last of these lines.
 fn last_line(disk: &dyn Disk, file: &Handle, length: u64) -> io::Result<(u64, Vec<u8>)> {
     let (mut start, mut tail) = (length, Vec::new());
     loop {
@@ -138,7 +139,7 @@ fn last_line(disk: &dyn Disk, file: &Handle, length: u64) -> io::Result<(u64, Ve
     }
 }
 
-/// Tells by its last line whether a journal is that of a run which came to its end, with nothing of it stuck.
+/// Checks by its last line whether a journal's run ended without a stuck item.
 pub(super) fn is_settled(disk: &dyn Disk, at: At<'_>) -> bool {
     let last = || {
         let file = disk.open(at, For::Reading)?;

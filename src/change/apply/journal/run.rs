@@ -1,4 +1,4 @@
-//! A run as its journal tells.
+//! A run, read from its journal.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,56 +12,56 @@ use crate::error::PathError;
 use crate::system::disk::{At, Disk, For, Handle, Times};
 use crate::system::fsio::{Buffer, PIECE};
 
-/// How far an item came.
+/// Progress of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing of it was begun.
+    /// Not begun.
     Planned,
-    /// It was begun, and nothing tells that it ended.
+    /// Begun, without a record of the end.
     Begun,
-    /// It was done.
+    /// Done.
     Done,
-    /// It was left as it was, for this reason.
+    /// Left alone, for this reason.
     Left(String),
-    /// It was done in part, for this reason.
+    /// Done in part, for this reason.
     Stuck(String),
-    /// It was done and put back.
+    /// Done and undone.
     Undone,
 }
 
-/// A run as its journal tells.
+/// A run, read from its journal.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    /// Its name.
+    /// Name of the run.
     pub id: String,
-    /// The verb that made it.
+    /// Verb of the run.
     pub verb: String,
-    /// When it began, by the clock of that moment.
+    /// Start time, by the clock of that moment.
     pub at: Timestamp,
-    /// Since when its trash is kept, of all runs together: never before that of an earlier run. `None` for one that began in
+    /// Time from which the age of its trash counts, never before that of an earlier run. `None` for a run that began in
     /// the future, which no age purges.
     pub kept_since: Option<Timestamp>,
-    /// Its items, each with how far it came.
+    /// Items with their progress.
     pub items: Vec<(ItemRecord, State)>,
-    /// Whether it came to its end.
+    /// Set if the run ended.
     pub has_ended: bool,
-    /// Whether its trash was deleted.
+    /// Set if its trash was deleted.
     pub is_purged: bool,
-    /// Whether its paths were written down with the links in them.
+    /// Set if its paths were recorded with links in them.
     pub(in crate::change::apply) has_links: bool,
-    /// The times of directories before each step, by item and step.
+    /// Times of directories before each step, by item and step.
     pub(in crate::change::apply) dir_times: BTreeMap<(usize, usize), Times>,
-    /// The device and inode of what each step has made, by its name in the run.
+    /// Device and inode of each step's new entry, by its name in the run.
     pub(in crate::change::apply) made: BTreeMap<String, (u64, u64)>,
-    /// The times of directories before each step was taken back, where that was begun.
+    /// Times of directories before the undo of each step, if that was begun.
     pub(in crate::change::apply) undo_times: BTreeMap<(usize, usize), Times>,
 }
 
 impl Run {
-    /// Reads a journal; `None` when it was cut off before it said anything.
+    /// Reads a journal; `None` if it is missing, or was cut off before its first line ended.
     ///
-    /// A line that is not understood may be the one that says where something is. So a journal with one, and one of a
-    /// later version, is an error: what its run took away is to be left alone.
+    /// An invalid line may be the one that records where something is. So a journal with one, and one of another
+    /// version, is an error: everything in the run's trash is left alone.
     pub(in crate::change::apply) fn read(disk: &dyn Disk, at: At<'_>, path: &Path) -> Result<Option<Self>, PathError> {
         let fail = |error| PathError::new("read", path, error);
         let file = match disk.open(at, For::Reading) {
@@ -109,7 +109,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns whether an event is about what was planned, under the names that are given here.
+    /// Checks whether an event refers to a planned item and step, with the names that this program gives.
     fn knows(&self, event: &Event) -> bool {
         match event {
             Event::Begin { .. } => false,
@@ -168,29 +168,29 @@ impl Run {
         }
     }
 
-    /// Returns how many items came as far as this.
+    /// Returns the number of items in a state.
     pub(crate) fn count(&self, is_so: impl Fn(&State) -> bool) -> usize {
         self.items.iter().filter(|(_, state)| is_so(state)).count()
     }
 
-    /// Returns whether something of it was done in part and could not be put back.
+    /// Checks whether an item was done in part and could not be reverted.
     pub(crate) fn is_stuck(&self) -> bool {
         self.count(|state| matches!(state, State::Stuck(_))) > 0
     }
 
-    /// Returns whether something that it did could still be put back.
+    /// Checks whether anything that it did can still be undone.
     pub(crate) fn is_undoable(&self) -> bool {
         !self.is_purged && self.count(|state| matches!(state, State::Done | State::Begun | State::Stuck(_))) > 0
     }
 }
 
-/// The version of a journal, which is looked at before anything else of it.
+/// The version of a journal, checked before everything else.
 #[derive(Deserialize)]
 struct Version {
     format_version: u32,
 }
 
-/// Shows every line that came to its end, with its number, from 1.
+/// Passes every complete line to `see`, with its number, from 1.
 fn each_line(disk: &dyn Disk, file: &Handle, mut see: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
     let (mut rest, mut piece, mut offset, mut number) = (Vec::new(), Buffer::new(PIECE), 0, 0);
     loop {

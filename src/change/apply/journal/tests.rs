@@ -1,4 +1,4 @@
-//! Journals as they are written, cut off, damaged and read again.
+//! Journals: written, cut off, damaged and read again.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::*;
 use crate::session::AgentKind;
 
-/// A journal with one item, and where it is.
+/// A journal with one item, the name of its run, and its path.
 fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
     let at = "2026-03-01T12:00:00Z".parse().expect("a time");
     let (mut journal, id, _) = Journal::begin(state_dir, "cleanup", at).expect("a journal");
@@ -42,7 +42,7 @@ fn state_dir(home: &Path) -> StateDir {
 }
 
 #[test]
-fn a_journal_is_read_back_with_paths_of_any_bytes_and_a_cut_off_line_hides_nothing_after_it() {
+fn a_journal_round_trips_and_continues_after_a_torn_line() {
     let dir = tempfile::tempdir().expect("a directory");
     let state_dir = state_dir(dir.path());
     let (mut journal, id, path) = begun(&state_dir);
@@ -60,7 +60,7 @@ fn a_journal_is_read_back_with_paths_of_any_bytes_and_a_cut_off_line_hides_nothi
 }
 
 #[test]
-fn a_line_that_is_not_understood_is_an_error_and_never_passed_over() {
+fn an_invalid_line_is_an_error_and_never_skipped() {
     let dir = tempfile::tempdir().expect("a directory");
     let state_dir = state_dir(dir.path());
     let lines: [&[u8]; 9] = [

@@ -1,4 +1,4 @@
-//! Gets a file or a directory to another place or name, across file systems too.
+//! Moves a file or a directory to another path, across file systems too.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,11 +13,11 @@ use crate::system::disk::At;
 use crate::system::stamp::Stamp;
 
 impl StepContext<'_> {
-    /// Moves something to where nothing may be, across file systems too.
+    /// Moves an entry to a free path, across file systems too.
     ///
-    /// There it is copied to `partial`, beside its new place, compared and synced; then the original is taken out of
-    /// everybody's sight, to `gone` beside its old place, compared once more, named `rest`, and removed. What is no longer
-    /// as it was stamped when it is out of sight goes back.
+    /// On another file system, copies it to `partial` next to the new path, compares and syncs the copy; then renames
+    /// the original to `gone` next to the old path, compares it once more, renames it to `rest`, and removes it. An
+    /// original that no longer matches its stamp or its copy after its first rename is renamed back.
     pub(super) fn move_to_free(
         &self,
         from: At<'_>,
@@ -33,7 +33,7 @@ impl StepContext<'_> {
         note(from).map_err(&fail)?;
         match disk.rename_to_free(from, to) {
             Err(error) if is(&error, &[Errno::XDEV]) => {}
-            // A loss of power has left it both its names.
+            // A loss of power has left both names.
             Err(error)
                 if is(&error, &[Errno::EXIST])
                     && self.identity(from).ok().flatten() == self.identity(to).ok().flatten() =>
@@ -44,7 +44,7 @@ impl StepContext<'_> {
                 moved.map_err(taken)?;
                 // A loss of power must not take the only name.
                 disk.sync(to.0).map_err(&fail)?;
-                // An agent that came in between keeps its session.
+                // An agent that wrote in between keeps its session.
                 if !is_planned(to) {
                     let _ = disk.rename_to_free(to, from);
                     return Err(changed(path));
@@ -54,7 +54,7 @@ impl StepContext<'_> {
         }
         let (partial, gone) = ((to.0, OsStr::new(partial)), (from.0, OsStr::new(gone)));
         tree::remove(disk, partial).map_err(&fail)?;
-        // A run that was cut off may have come to its copy, but not to the end.
+        // An interrupted run may have completed its copy, but not the move.
         if !self.exists(to).map_err(&fail)? || !tree::is_same(disk, from, to).map_err(&fail)? {
             tree::copy(disk, from, partial).map_err(&fail)?;
             if !tree::is_same(disk, from, partial).map_err(&fail)? {
@@ -66,7 +66,7 @@ impl StepContext<'_> {
         disk.sync(to.0).map_err(&fail)?;
         disk.rename_to_free(from, gone).map_err(&fail)?;
         let is_copied = tree::is_same(disk, gone, to).map_err(&fail)?;
-        // What another program has written there in the meantime stays.
+        // Content that another program wrote there in the meantime stays.
         if !is_copied || !is_planned(gone) {
             let _ = disk.rename_to_free(gone, from);
             return Err(changed(path));
@@ -78,7 +78,7 @@ impl StepContext<'_> {
         tree::remove(disk, rest).map_err(&fail)
     }
 
-    /// Puts each of two files in the place of the other; `false` where the file system cannot, and nothing was done.
+    /// Exchanges two files; `false` if the file system cannot, and nothing was done.
     pub(super) fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<bool> {
         match self.disk.exchange(one, other) {
             Err(error) if is(&error, &[Errno::INVAL, Errno::NOSYS, Errno::NOTSUP]) => Ok(false),
@@ -86,7 +86,7 @@ impl StepContext<'_> {
         }
     }
 
-    /// Gives a file a second name: the very file where that is the same file system, else a copy.
+    /// Adds a second name to a file: a hard link, or a copy if that is impossible.
     pub(super) fn link_or_copy(&self, from: At<'_>, to: At<'_>, partial: &str) -> io::Result<()> {
         match self.disk.link(from, to) {
             Ok(()) => {}

@@ -1,4 +1,4 @@
-//! What goes into a file, piece by piece: it is never held whole.
+//! Streams the contents of a file in pieces: it is never held as a whole.
 
 use std::io;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::format::text::hex;
 use crate::system::disk::{At, Disk, For};
 use crate::system::fsio::{Buffer, PIECE};
 
-/// Shows what goes into a file, piece by piece; returns the digest of all of it.
+/// Passes the contents of a file to `see`, piece by piece; returns their SHA-256.
 pub(super) fn each_piece(
     disk: &dyn Disk,
     contents: &Contents,
@@ -44,7 +44,7 @@ pub(super) fn each_piece(
     Ok(hex(&digest.finalize()))
 }
 
-/// Shows so much of a file as there is of a range, piece by piece.
+/// Passes a range of a file, up to the end of the file, to `see`, piece by piece.
 pub(super) fn each_piece_of(
     disk: &dyn Disk,
     at: At<'_>,

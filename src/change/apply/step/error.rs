@@ -1,24 +1,24 @@
-//! Why a step was not done, and how that is said.
+//! Reasons why a step was not done, and their texts.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-/// Why a step was not done.
+/// Reason why a step was not done.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::change::apply) enum StepError {
-    /// Another program was there since the plan was made.
+    /// Another program changed the path after the plan was made.
     #[error("{0}")]
     Changed(String),
-    /// The system refused.
+    /// A system call failed.
     #[error("{what} {}: {}", path.display(), crate::error::reason(error))]
     Failed {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
 }
@@ -39,7 +39,7 @@ pub(super) fn in_the_way(path: &Path) -> StepError {
     StepError::Changed(format!("{} exists again and is newer", path.display()))
 }
 
-/// Returns whether a call failed for one of these reasons.
+/// Checks whether a call failed for one of these reasons.
 pub(super) fn is(error: &io::Error, reasons: &[Errno]) -> bool {
     reasons.iter().any(|reason| error.raw_os_error() == Some(reason.raw_os_error()))
 }

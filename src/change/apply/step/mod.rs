@@ -1,7 +1,7 @@
-//! One step of a change: done so that it can be taken back, whenever it was cut off.
+//! One step of a change, which can be reverted wherever it was interrupted.
 //!
-//! Each step is a few calls in an order in which every moment between two of them can be told apart by looking at the
-//! disk. So taking back needs no memory of how far the step came.
+//! Each step is a few calls in an order in which the disk looks different after each of them. So reverting needs no
+//! record of the step's progress.
 
 mod carry;
 mod contents;
@@ -30,7 +30,7 @@ pub(super) use error::StepError;
 pub(super) use record::is_plain;
 pub(super) use revert::StepState;
 
-/// What the steps of one run share.
+/// Context that the steps of one run share.
 #[derive(Debug)]
 pub(super) struct StepContext<'a> {
     pub(super) disk: &'a dyn Disk,
@@ -38,39 +38,39 @@ pub(super) struct StepContext<'a> {
     pub(super) run: &'a str,
     /// The run's directory in the trash.
     pub(super) trash: Handle,
-    /// The device and inode of what each step has made, by its name in the trash.
+    /// Device and inode of each step's new entry, by its name in the trash.
     ///
-    /// Only what is known to be made here is ever taken away again: another program may write the very same.
+    /// Only entries known to be made here are ever removed again: another program may write identical ones.
     pub(super) made: RefCell<BTreeMap<String, (u64, u64)>>,
-    /// Whether its paths were written down with the links in them, as older versions did.
+    /// Set if its paths were recorded with links in them, as older versions did.
     pub(super) has_links: bool,
     /// Directories with their links resolved.
     pub(super) resolved: RefCell<HashMap<PathBuf, PathBuf>>,
 }
 
-/// Notes what lies at a place as what a step, named by its place in the trash, is about to put in place.
+/// Records the entry at a place as the one that a step, named by its place in the trash, is about to put in place.
 type NoteMade<'n> = dyn FnMut(&str, At<'_>) -> io::Result<()> + 'n;
 
-/// Notes what a step is about to put in place, so that a later run knows it again.
+/// Records an entry that a step is about to put in place, so that a later run recognises it.
 pub(super) type Note<'n> = dyn FnMut((u64, u64)) -> io::Result<()> + 'n;
 
 impl StepContext<'_> {
-    /// Returns the place of something in the trash.
+    /// Returns the place of an entry in the trash.
     fn kept<'k>(&'k self, name: &'k str) -> At<'k> {
         (&self.trash, OsStr::new(name))
     }
 
-    /// Returns the name under which a step has something that is not finished, beside the path that it changes.
+    /// Returns the temporary name of a step's unfinished entry, next to the path that it changes.
     fn temporary(&self, kept: &str, ending: &str) -> String {
         format!(".rejoin-{}-{kept}.{ending}", self.run)
     }
 
-    /// Returns the identity of what a step has made.
+    /// Returns device and inode of a step's new entry.
     fn made(&self, kept: &str) -> Option<(u64, u64)> {
         self.made.borrow().get(kept).copied()
     }
 
-    /// Returns the identity of what is at a place.
+    /// Returns device and inode of the entry at a place; `None` if there is none.
     fn identity(&self, at: At<'_>) -> io::Result<Option<(u64, u64)>> {
         Ok(look_if_present(self.disk, at)?.map(|look| look.identity))
     }
@@ -79,25 +79,25 @@ impl StepContext<'_> {
         Ok(look_if_present(self.disk, at)?.is_some())
     }
 
-    /// Returns whether something is what was stamped, in the very directory that it was in.
+    /// Checks whether an entry matches its stamp, in the same directory.
     fn is_as_planned(&self, spot: &Spot<'_>, stamp: &Stamp) -> bool {
         stamp::take_on(self.disk, spot.at(), spot.path).is_ok_and(|found| found == *stamp)
     }
 
-    /// Returns whether something is the very thing that was stamped, wherever it lies now.
+    /// Checks whether an entry matches its stamp, in any directory.
     fn is_as(&self, at: At<'_>, stamp: &Stamp) -> bool {
         let found = stamp::take_on(self.disk, at, Path::new(at.1));
         found.is_ok_and(|found| Stamp { parent: stamp.parent, ..found } == *stamp)
     }
 
-    /// Returns whether something has the size and time of what was stamped; a copy has another inode.
+    /// Checks whether an entry has the kind, size and time of a stamp; a copy has another inode.
     fn is_like(&self, at: At<'_>, stamp: &Stamp) -> bool {
         let found = stamp::take_on(self.disk, at, Path::new(at.1));
         found
             .is_ok_and(|found| (found.is_dir, found.size, found.modified) == (stamp.is_dir, stamp.size, stamp.modified))
     }
 
-    /// Returns whether a file is one that a step has made, with all that was written to it and no more.
+    /// Checks whether a file is the one that a step has made, with exactly the content that was written to it.
     fn is_made(&self, at: At<'_>, kept: &str, sha256: &str) -> io::Result<bool> {
         if self.made(kept).is_none() || self.identity(at)? != self.made(kept) {
             return Ok(false);

@@ -1,7 +1,7 @@
-//! A step that takes something to another place in a store, done and taken back.
+//! The step that moves an entry to another path in a store, and its reversal.
 //!
-//! On one file system that is a rename. From one to another a copy is made beside the new place, compared and named; then
-//! the original is taken out of sight, compared once more and removed. Back it is the same the other way round.
+//! On one file system that is a rename. Across file systems a copy is made next to the new path, compared and renamed;
+//! then the original is renamed, compared once more and removed. The reversal is the same in the other direction.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::change::apply::tree;
 use crate::system::stamp::Stamp;
 
 impl StepContext<'_> {
-    /// Takes something to where nothing is yet.
+    /// Moves an entry to a free path.
     pub(super) fn relocate(
         &self,
         from: &Path,
@@ -36,7 +36,7 @@ impl StepContext<'_> {
         old.settle(disk).map_err(&fail)
     }
 
-    /// Looks at how such a step stands.
+    /// Returns the state of such a step.
     pub(super) fn standing_of_move(
         &self,
         from: &Path,
@@ -49,14 +49,14 @@ impl StepContext<'_> {
         let (at_old, at_new, made) = (found(&old)?, found(&new)?, self.made(kept));
         Ok(match (made, &old, &new, at_old) {
             (Some(made), Some(old), Some(new), Some(at_old)) if at_new == Some(made) && at_old != made => {
-                // Between two file systems it was cut off before the original went.
+                // A move across file systems was interrupted before the original was removed.
                 if self.is_as(old.at(), stamp) || tree::is_same(self.disk, old.at(), new.at())? {
                     StepState::After
                 } else {
                     StepState::Blocked(in_the_way(from).to_string())
                 }
             }
-            // Whatever was added to it since goes back with it.
+            // Later additions move back with it.
             (Some(made), ..) if at_new == Some(made) => StepState::After,
             (Some(_), Some(old), _, None) if !self.exists(old.beside(&self.temporary(kept, "gone")))? => {
                 StepState::Blocked(format!("{} is no longer there", path.display()))
@@ -65,7 +65,7 @@ impl StepContext<'_> {
         })
     }
 
-    /// Takes such a step back, from whatever it stands at.
+    /// Reverts such a step, whatever its state.
     pub(super) fn move_back(&self, from: &Path, path: &Path, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot put back", from));
         let standing = self.standing_of_move(from, path, kept, stamp).map_err(&fail)?;
@@ -74,7 +74,7 @@ impl StepContext<'_> {
         }
         let is_after = standing == StepState::After;
         if is_after {
-            // The directories may have gone away since.
+            // The directories may have been removed since.
             self.make_dirs_of(from).map_err(&fail)?;
         }
         let old = self.spot_if_present(from).map_err(&fail)?;
@@ -83,11 +83,11 @@ impl StepContext<'_> {
             self.bring_back(old, new, kept, stamp)?;
         } else if let Some(old) = &old {
             let gone = self.temporary(kept, "gone");
-            // A loss of power may have taken back that the original came back to its place.
+            // A loss of power may have reverted the return of the original to its path.
             if !self.exists(old.at()).map_err(&fail)? && self.exists(old.beside(&gone)).map_err(&fail)? {
                 disk.rename_to_free(old.beside(&gone), old.at()).map_err(&fail)?;
             }
-            // What was put back by a run that was cut off may not be on the disk yet; its copy goes only then.
+            // An entry restored by an interrupted run may not be synced yet; its copy is removed only afterwards.
             disk.sync(&old.dir).map_err(&fail)?;
         }
         let mut has_removed = false;
@@ -111,27 +111,27 @@ impl StepContext<'_> {
         Ok(())
     }
 
-    /// Brings what lies at its new place back to the old one.
+    /// Moves an entry from its new path back to the old one.
     fn bring_back(&self, old: &Spot<'_>, new: &Spot<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot put back", old.path));
         let gone = self.temporary(kept, "gone");
         let at_old = self.identity(old.at()).map_err(&fail)?;
         if at_old.is_some() && at_old == self.made(kept) {
-            // A loss of power has left it both its names.
+            // A loss of power has left both names.
             return disk.unlink(new.at()).map_err(&fail);
         }
         if at_old.is_none() && self.exists(old.beside(&gone)).map_err(&fail)? && self.is_as(old.beside(&gone), stamp) {
-            // The original itself, which was about to be removed.
+            // This is the original, which was about to be removed.
             disk.rename_to_free(old.beside(&gone), old.at()).map_err(&fail)?;
             disk.sync(&old.dir).map_err(&fail)?;
         } else if at_old.is_none() {
             let names = (&*self.temporary(kept, "partial"), &*gone, &*self.temporary(kept, "rest"));
             return self.move_to_free(new.at(), old.at(), names, (old.path, None), &mut |_| Ok(()));
         } else {
-            // It may have come back a moment ago.
+            // It may have been restored a moment ago.
             disk.sync(&old.dir).map_err(&fail)?;
         }
-        // What lies at the new place is no more than a copy.
+        // The entry at the new path is only a copy.
         disk.rename_to_free(new.at(), new.beside(&gone)).map_err(&fail)?;
         if !tree::is_same(disk, new.beside(&gone), old.at()).map_err(&fail)? {
             let _ = disk.rename_to_free(new.beside(&gone), new.at());

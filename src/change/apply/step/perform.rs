@@ -1,4 +1,4 @@
-//! Doing a step.
+//! Carries out a step.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::system::disk::{Access, At, For, Sparse};
 use crate::system::stamp::Stamp;
 
 impl StepContext<'_> {
-    /// Does a step.
+    /// Carries out a step; calls `note` before a new entry is put in place.
     pub(in crate::change::apply) fn perform(
         &self,
         step: &Step,
@@ -39,7 +39,7 @@ impl StepContext<'_> {
             (Step::Move { stamp, .. }, StepRecord::Move { from, path, kept, .. }) => {
                 self.relocate(from, path, stamp, kept, &mut note)
             }
-            // A record is made of its step.
+            // The record is always made from its step.
             _ => Err(changed(step.path())),
         }
     }
@@ -102,7 +102,7 @@ impl StepContext<'_> {
             return Err(changed(path));
         }
         let gone = self.temporary(kept, "gone");
-        // What another program has put there between the look and this moment goes back.
+        // A file that another program put there after the check is restored.
         let is_old = |at| Ok(self.is_as(at, stamp) && tree::is_same(disk, at, self.kept(kept))?);
         let old = if self.exchange(temporary, spot.at()).map_err(&fail)? {
             if !is_old(temporary).map_err(&fail)? {
@@ -111,7 +111,7 @@ impl StepContext<'_> {
             }
             temporary
         } else {
-            // Where the two cannot change places, there is none for a moment.
+            // Without an exchange, the path is free for a moment.
             let old = spot.beside(&gone);
             disk.rename_to_free(spot.at(), old).map_err(&fail)?;
             if !is_old(old).map_err(&fail)? {
@@ -129,7 +129,7 @@ impl StepContext<'_> {
     fn make_dir(&self, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot create", path);
         let spot = self.spot(path).map_err(&fail)?;
-        // It is noted before it is in place, so that every directory that was made here is known.
+        // Recorded before it is in place, so that every directory made here is known.
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
         self.disk.make_dir(temporary, Access::Private).map_err(&fail)?;
@@ -138,7 +138,7 @@ impl StepContext<'_> {
         spot.settle(self.disk).map_err(&fail)
     }
 
-    /// Gives what was made beside its place its name, where nothing may be.
+    /// Renames a prepared entry to its path, which must be free.
     fn put_in_place(&self, temporary: At<'_>, spot: &Spot<'_>) -> Result<(), StepError> {
         let taken = |error: io::Error| {
             if is(&error, &[Errno::EXIST]) { changed(spot.path) } else { failed("cannot write", spot.path)(error) }

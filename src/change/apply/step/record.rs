@@ -1,4 +1,4 @@
-//! What a step will do, as the journal says it before it is done.
+//! The record of a step, which the journal has before the step is done.
 
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
@@ -8,14 +8,14 @@ use crate::change::apply::step::spot::Spot;
 use crate::change::plan::change::Step;
 use crate::system::stamp;
 
-/// Returns whether the record of a step is made of the step alone, and so of nothing that may change in the meantime.
+/// Checks whether the record of a step depends on the step alone, and so on nothing that may change in the meantime.
 pub(in crate::change::apply) fn is_plain(step: &Step) -> bool {
     matches!(step, Step::Trash { .. } | Step::MakeDir { .. })
 }
 
 impl StepContext<'_> {
-    /// Says what a step will do, in the journal's form: with the path that its own leads to, so that a link that somebody
-    /// puts there later leads nowhere.
+    /// Returns the journal's record of a step: with its path resolved, so that a link that is put there later is not
+    /// followed.
     pub(in crate::change::apply) fn record(
         &self,
         step: &Step,

@@ -1,4 +1,4 @@
-//! Taking a step back, from wherever it was cut off.
+//! Reverts a step, wherever it was interrupted.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,16 +17,16 @@ use crate::system::stamp::Stamp;
 /// The state of the disk when a step is to be undone.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::change::apply) enum StepState {
-    /// As before the step, but for what it left half done elsewhere.
+    /// As before the step, except for leftovers elsewhere.
     Before,
     /// As after the step.
     After,
-    /// Neither: another program was there since, or what was kept is gone.
+    /// Neither: another program changed it since, or the trash lost its entry.
     Blocked(String),
 }
 
 impl StepContext<'_> {
-    /// Looks at how a step stands.
+    /// Returns the state of a step.
     pub(in crate::change::apply) fn standing(&self, record: &StepRecord) -> io::Result<StepState> {
         let spot = self.spot_if_present(record.path())?;
         let found = match &spot {
@@ -60,14 +60,14 @@ impl StepContext<'_> {
                     return Ok(if is_kept { gone() } else { StepState::Before });
                 };
                 match (self.made(kept), found) {
-                    // The new file is still where it was made, and the old one aside.
+                    // The new file still has its temporary name, and the old one has the name `gone`.
                     (Some(made), Some(_))
                         if self.identity(spot.beside(&temporary))? == Some(made)
                             && self.exists(spot.beside(&self.temporary(kept, "gone")))? =>
                     {
                         StepState::Blocked(in_the_way(path).to_string())
                     }
-                    // The new file is still where it was made.
+                    // The new file still has its temporary name.
                     (Some(made), _) if self.identity(spot.beside(&temporary))? == Some(made) => StepState::Before,
                     (Some(made), Some(found)) if found == made => {
                         if self.is_made(spot.at(), kept, sha256)? {
@@ -92,7 +92,7 @@ impl StepContext<'_> {
         })
     }
 
-    /// Returns whether what a step that was done has kept is gone, so that it cannot be taken back.
+    /// Checks whether the trash lost the entry of a finished step, so that it cannot be undone.
     pub(in crate::change::apply) fn has_lost(&self, record: &StepRecord) -> bool {
         match record {
             StepRecord::Trash { path, kept, stamp } | StepRecord::Write { path, kept, stamp: Some(stamp), .. } => {
@@ -119,21 +119,21 @@ impl StepContext<'_> {
         }
         let is_after = standing == StepState::After;
         if is_after && let StepRecord::Trash { .. } = record {
-            // The directories may have gone away since.
+            // The directories may have been removed since.
             self.make_dirs_of(path).map_err(&fail)?;
         }
         let Some(spot) = self.spot_if_present(path).map_err(&fail)? else {
-            // Nothing of it can be there.
+            // Without the directory, the step has left nothing there.
             return self.remove_half_done(record, None).map_err(&fail);
         };
         if !is_after {
-            // What was put back by a run that was cut off may not be on the disk yet; its copy goes only then.
+            // An entry restored by an interrupted run may not be synced yet; its copy is removed only afterwards.
             self.disk.sync(&spot.dir).map_err(&fail)?;
         }
         match record {
             StepRecord::Trash { kept, stamp, .. } if is_after => self.put_back(&spot, kept, stamp)?,
             StepRecord::Trash { kept, stamp, .. } => {
-                // The original is where it was; what is no more than a copy goes.
+                // The original is in its place; an entry in the trash that is only a copy is removed.
                 let kept = self.kept(kept);
                 if self.exists(kept).map_err(&fail)? && !self.is_as(kept, stamp) {
                     tree::remove(self.disk, kept).map_err(&fail)?;
@@ -157,7 +157,7 @@ impl StepContext<'_> {
                 tree::remove(self.disk, self.kept(kept)).map_err(&fail)?;
             }
             StepRecord::MakeDir { .. } if is_after => match self.disk.remove_dir(spot.at()) {
-                // Somebody uses it by now.
+                // Another process uses it now.
                 Err(error) if is(&error, &[Errno::NOTEMPTY, Errno::EXIST]) => {}
                 done => done.map_err(&fail)?,
             },
@@ -176,11 +176,11 @@ impl StepContext<'_> {
         if is_after || has_removed { spot.settle(self.disk).map_err(&fail) } else { Ok(()) }
     }
 
-    /// Moves what lies in the trash back to where it was.
+    /// Moves an entry from the trash back to its path.
     fn put_back(&self, spot: &Spot<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
         let fail = failed("cannot put back", spot.path);
         let gone = self.temporary(kept, "gone");
-        // The original itself, which was about to be removed.
+        // This is the original, which was about to be removed.
         if self.exists(spot.beside(&gone)).map_err(&fail)? && self.is_as(spot.beside(&gone), stamp) {
             let taken =
                 |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(spot.path) } else { fail(error) };
@@ -192,13 +192,13 @@ impl StepContext<'_> {
         self.move_to_free(self.kept(kept), spot.at(), names, (spot.path, None), &mut |_| Ok(()))
     }
 
-    /// Puts a new file back in its place that was taken out of it by an undoing which did not come to look at it, and which
-    /// somebody had written to right before.
+    /// Restores a new file that an interrupted undo took out of its place before checking it, if another program had
+    /// just written to it.
     fn give_back_newer(&self, path: &Path, kept: &str, sha256: &str) -> io::Result<()> {
         let Some(spot) = self.spot_if_present(path)? else { return Ok(()) };
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
-        // It was whole when it was noted as made, so what differs now was written by another program.
+        // It was complete when it was recorded, so any difference was written by another program.
         let is_its = self.made(kept).is_some() && self.identity(temporary)? == self.made(kept);
         if !is_its || self.is_made(temporary, kept, sha256)? {
             return Ok(());
@@ -211,7 +211,7 @@ impl StepContext<'_> {
         self.disk.sync(&spot.dir)
     }
 
-    /// Puts an old file back in the place of the new one.
+    /// Restores an old file in place of the new one.
     fn write_back(&self, spot: &Spot<'_>, kept: &str, sha256: &str) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot put back", spot.path));
         let changed = || StepError::Changed(changed_since(spot.path));
@@ -249,7 +249,7 @@ impl StepContext<'_> {
         tree::remove(disk, self.kept(kept)).map_err(&fail)
     }
 
-    /// Where two files cannot change places, one is aside for a moment: it goes back, or away where it is not needed.
+    /// Without an exchange, one file is named `gone` for a moment: renames it back, or removes it if it is not needed.
     fn clear_aside(&self, spot: &Spot<'_>, kept: &str, sha256: &str) -> io::Result<()> {
         let name = self.temporary(kept, "gone");
         let gone = spot.beside(&name);
@@ -267,7 +267,7 @@ impl StepContext<'_> {
         self.remove_copied(gone, [self.kept(kept), spot.at()], spot.path).map(drop)
     }
 
-    /// Returns whether anything shows that a step was begun.
+    /// Checks whether anything shows that a step was begun.
     pub(in crate::change::apply) fn is_touched(&self, record: &StepRecord) -> io::Result<bool> {
         let kept = record.kept();
         for ending in ["partial", "gone", "rest"] {
@@ -287,7 +287,7 @@ impl StepContext<'_> {
         Ok(self.standing(record)? != StepState::Before)
     }
 
-    /// Removes what a step that was cut off has left under temporary names.
+    /// Removes the temporary entries of an interrupted step.
     fn remove_half_done(&self, record: &StepRecord, spot: Option<&Spot<'_>>) -> io::Result<()> {
         match spot {
             Some(spot) => self.remove_half_done_at(record, spot).map(drop),
@@ -295,11 +295,12 @@ impl StepContext<'_> {
         }
     }
 
-    /// Removes the same, and returns whether there was anything beside the step's path.
+    /// Like [`Self::remove_half_done`], with the directory open; returns whether there was anything next to the step's
+    /// path.
     fn remove_half_done_at(&self, record: &StepRecord, spot: &Spot<'_>) -> io::Result<bool> {
         let kept = record.kept();
         let mut has_removed = false;
-        // What was never finished is a copy of what is where it was; the rest of what was finished is, too.
+        // An unfinished entry is a copy of an entry still in its place, and so is the rest of a finished one.
         for ending in ["partial", "rest"] {
             tree::remove(self.disk, self.kept(&format!("{kept}.{ending}")))?;
             let name = self.temporary(kept, ending);
@@ -313,7 +314,7 @@ impl StepContext<'_> {
         Ok(has_removed)
     }
 
-    /// Removes what a step has made beside its path, or what it has put aside there and keeps in the trash.
+    /// Removes a step's new entry next to its path, or an old one there that has a copy in the trash.
     fn remove_temporary(&self, spot: &Spot<'_>, kept: &str) -> io::Result<bool> {
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
@@ -325,7 +326,7 @@ impl StepContext<'_> {
         self.remove_copied(temporary, [self.kept(kept), spot.at()], spot.path)
     }
 
-    /// Removes what was put aside. A part of it would no longer be the same as its copy, so it is named as a rest first.
+    /// Removes a `gone` entry. Renames it to `rest` first, because a part of it would no longer match its copy.
     fn remove_in_parts(&self, (dir, name): At<'_>) -> io::Result<()> {
         let text = name.to_string_lossy();
         let Some(stem) = text.strip_suffix(".gone") else { return tree::remove(self.disk, (dir, name)) };
@@ -335,7 +336,7 @@ impl StepContext<'_> {
         tree::remove(self.disk, (dir, &rest))
     }
 
-    /// Removes something that has a copy at one of these places; anything else may be the only copy.
+    /// Removes an entry that has a copy at one of these places; any other may be the only copy.
     pub(super) fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
         if !self.exists(at)? {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Where a step works: its directory, held open, and the times of that.
+//! The place of a step: its directory, held open, with that directory's times.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,10 +10,10 @@ use crate::change::apply::step::error::{StepError, failed};
 use crate::system::disk::{self, Access, At, Disk, Handle, Times};
 use crate::system::fsio::{self, Look};
 
-/// Where a step works: its directory is held open, so that it stays the same one.
+/// The place of a step; its directory is held open, so that it stays the same.
 pub(super) struct Spot<'p> {
     pub(super) dir: Handle,
-    /// What the directory was.
+    /// Metadata of the directory when it was opened.
     pub(super) look: Look,
     pub(super) name: OsString,
     pub(super) path: &'p Path,
@@ -34,7 +34,7 @@ impl<'p> Spot<'p> {
         (&self.dir, OsStr::new(name))
     }
 
-    /// Puts the directory's names on the disk and its own times back: agents order and clean up by them.
+    /// Syncs the directory and restores its times: agents order and clean up by them.
     pub(super) fn settle(&self, disk: &dyn Disk) -> io::Result<()> {
         disk.sync(&self.dir)?;
         disk.set_times(self.beside("."), (self.look.accessed, self.look.modified))
@@ -42,7 +42,7 @@ impl<'p> Spot<'p> {
 }
 
 impl StepContext<'_> {
-    /// Returns a path to the same, with no links in its directory.
+    /// Returns the path with the links of its directory resolved.
     pub(super) fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path.to_owned()) };
         if let Some(real) = self.resolved.borrow().get(dir) {
@@ -54,7 +54,7 @@ impl StepContext<'_> {
         Ok(path)
     }
 
-    /// Opens where a step works, along a path in which nothing may have become a link since it was written down.
+    /// Opens the place of a step; fails if a part of the path has become a link since it was recorded.
     pub(super) fn spot<'p>(&self, path: &'p Path) -> io::Result<Spot<'p>> {
         if self.has_links {
             return Spot::of(self.disk, path);
@@ -67,7 +67,7 @@ impl StepContext<'_> {
         Ok(Spot { dir, look, name: name.to_owned(), path })
     }
 
-    /// Returns the same; `None` when there is no such directory.
+    /// Like [`Self::spot`]; `None` if the directory does not exist.
     pub(super) fn spot_if_present<'p>(&self, path: &'p Path) -> io::Result<Option<Spot<'p>>> {
         match self.spot(path) {
             Ok(spot) => Ok(Some(spot)),
@@ -76,19 +76,19 @@ impl StepContext<'_> {
         }
     }
 
-    /// Makes the directories of a path as far as they have gone away.
+    /// Makes the missing directories of a path.
     pub(super) fn make_dirs_of(&self, path: &Path) -> io::Result<()> {
         let open = |dir: &Path| if self.has_links { self.disk.open_dir(dir) } else { self.disk.open_real_dir(dir) };
         disk::make_dirs_below(self.disk, path.parent().unwrap_or(path), Access::Private, &open).map(drop)
     }
 
-    /// Returns the times of the directory that a step changes.
+    /// Returns the times of the directory that a step changes; `None` if it cannot be opened.
     pub(in crate::change::apply) fn dir_times(&self, path: &Path) -> Option<Times> {
         let look = self.spot(path).ok()?.look;
         Some((look.accessed, look.modified))
     }
 
-    /// Puts the times of the directories of a step that was not done whole back; `times` are those of its path's.
+    /// Restores the times of the directories of an incomplete step; `times` are those of its path's directory.
     pub(in crate::change::apply) fn restore_dir_times(
         &self,
         record: &StepRecord,

@@ -1,4 +1,4 @@
-//! Which items are left alone, because a process holds their session, or may.
+//! Finds items to leave alone because a process holds their session, or may.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use crate::change::hindrance;
 use crate::session::{AgentKind, Located, Problem};
 use crate::system::env::Env;
 
-/// Why the session that an item is about should be left alone.
+/// Reason to leave the session of an item alone.
 #[derive(Debug)]
 pub(crate) struct Hindrance {
     /// The reason.
     pub(super) why: String,
-    /// Whether a process holds the session, or may; else nobody can tell, which keeps what is half done from nothing.
+    /// Set if a process holds the session, or may; otherwise that is unknown, and does not prevent a recovery.
     pub(super) is_held: bool,
 }
 
 #[cfg(test)]
 impl Hindrance {
-    /// Makes one of a session that a process holds.
+    /// Makes the reason for a session that a process holds.
     pub(in crate::change::apply) fn held(why: &str) -> Self {
         Self { why: why.to_owned(), is_held: true }
     }
 }
 
-/// Says of an item why it should be left alone.
+/// Returns the reason to leave an item alone, if any.
 pub(crate) type LookAgain<'l> = dyn FnMut(&ItemRecord) -> Option<Hindrance> + 'l;
 
-/// Returns the sessions that processes hold; reads those of one agent at once.
+/// Finds sessions that processes hold; reads all sessions of an agent at once.
 #[derive(Default)]
 pub(super) struct InUse {
     known: HashMap<AgentKind, Known>,
@@ -56,7 +56,7 @@ impl Known {
         known
     }
 
-    /// Says what of a session, or around it, cannot be read.
+    /// Returns the unreadable part of a session, or of the directories around it.
     fn unreadable(&self, record: &ItemRecord, id: &str) -> Option<String> {
         let hides = |problem: &&Problem| {
             let is_around = |step: &StepRecord| step.path().starts_with(&problem.path);
@@ -68,7 +68,7 @@ impl Known {
 }
 
 impl InUse {
-    /// Says why the session that an item is about should be left alone.
+    /// Returns the reason to leave the session of an item alone.
     pub(super) fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<Hindrance> {
         let (kind, id) = (record.agent?, record.id.as_ref()?);
         let agent = agent::by_kind(kind)?;

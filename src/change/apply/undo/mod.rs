@@ -21,25 +21,25 @@ pub(crate) use recover::{recover_first, recover_on};
 pub(crate) use which::Which;
 use which::{find, not_understood};
 
-/// What undoing a run did.
+/// Result of undoing a run.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The run.
     pub run: Run,
-    /// What became of each item, in the run's order.
+    /// Results of the items, in the run's order.
     pub items: Vec<ItemResult>,
-    /// What was found half done from other runs and put back, one line each.
+    /// Interrupted items of other runs that were reverted, one line each.
     pub recovered: Vec<String>,
-    /// Whether nothing was changed: then the items say what would become of them.
+    /// Set if nothing was changed: then the items have their expected results.
     pub is_dry_run: bool,
-    /// What its reader should know, one line each; the caller adds it.
+    /// Notes for the reader, one line each; added by the caller.
     pub warnings: Vec<String>,
 }
 
-/// Why an item cannot be put back whose trash is gone.
+/// Reason to refuse an item whose trash is gone.
 const LOST: &str = "what it removed is no longer in the trash";
 
-/// Puts back what a run did, or those of its items that `wanted` picks.
+/// Undoes a run, or the items that `wanted` selects.
 pub(crate) fn undo(
     which: &Which,
     wanted: impl Fn(&ItemRecord) -> bool,
@@ -51,7 +51,7 @@ pub(crate) fn undo(
     undo_on(&state_dir, which, wanted, env.clock.now, &mut |record| in_use.why(record, env))
 }
 
-/// Says what [`undo`] would do with each item, and changes nothing.
+/// Returns the expected result of [`undo`] for each item, and changes nothing.
 pub(crate) fn preview(
     which: &Which,
     wanted: impl Fn(&ItemRecord) -> bool,
@@ -78,7 +78,8 @@ pub(crate) fn preview(
     Ok(Report { run, items, recovered: Vec::new(), is_dry_run: true, warnings: Vec::new() })
 }
 
-/// Does so under a lock that is held, at the time `now`; `look` says of an item why it must be left alone.
+/// Like [`undo`], under a lock that the caller holds, at the time `now`; `look` returns the reason to leave an item
+/// alone.
 pub(crate) fn undo_on(
     state_dir: &StateDir,
     which: &Which,
@@ -102,7 +103,7 @@ pub(crate) fn undo_on(
     let context = context(state_dir, &run)?;
     let mut journal = Journal::reopen(state_dir, &run.id)?;
     let mut items = vec![ItemResult::Unchanged; run.items.len()];
-    // The last thing done is the first to be put back, as one may stand in the way of another.
+    // Later items are undone first, because one may block another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
         items[at] = match state {
             State::Undone | State::Left(_) => ItemResult::Unchanged,
@@ -122,7 +123,7 @@ pub(crate) fn undo_on(
             },
         };
     }
-    // One that was cut off stays so while something of it stands in the way.
+    // An interrupted run stays so while one of its items is blocked.
     if run.has_ended || items.iter().all(|item| !matches!(item, ItemResult::Refused(_))) {
         let is_left = |((_, state), now): (&(_, State), &ItemResult)| {
             matches!(state, State::Begun | State::Stuck(_)) && *now != ItemResult::Done
@@ -131,7 +132,7 @@ pub(crate) fn undo_on(
         journal.write(&Event::End { at: now, stuck })?;
     }
     journal.sync()?;
-    // What was refused may be back, but not on the disk yet: then its trash is still needed.
+    // A refused item may be restored but not synced; then its trash is still needed.
     if items.iter().all(|item| !matches!(item, ItemResult::Refused(_))) {
         state_dir.remove_if_empty(&run.id);
     }

@@ -1,4 +1,4 @@
-//! Puts one item back: every step of it, unless one of them is in the way.
+//! Undoes one item: every step of it, unless one of them is blocked.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use crate::change::apply::step::{StepContext, StepState};
 use crate::error::PathError;
 use crate::system::disk::{Access, For};
 
-/// Returns what the steps of an earlier run share; its directory in the trash is made anew for what is taken back to it.
+/// Returns the context of an earlier run's steps; makes its missing directory in the trash for reverted entries.
 pub(super) fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepContext<'a>, PathError> {
     let (disk, at) = (state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
     let opened = match disk.open(at, For::Dir) {
@@ -25,10 +25,10 @@ pub(super) fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepC
     Ok(StepContext { disk, run: &run.id, trash, made, has_links: run.has_links, resolved: RefCell::default() })
 }
 
-/// Says what is in the way of taking an item back, if anything is.
+/// Fails with the reason if a step of an item is blocked.
 pub(super) fn is_free(context: &StepContext<'_>, record: &ItemRecord) -> Result<(), String> {
     record.steps.iter().enumerate().try_for_each(|(at, step)| match context.standing(step) {
-        // A later step put there what is in the way, and it is taken back first.
+        // The obstacle is from a later step, which is undone first.
         Ok(StepState::Blocked(_)) if is_replaced(context, step, &record.steps[at + 1..]) => Ok(()),
         Ok(StepState::Blocked(why)) => Err(why),
         Ok(_) => Ok(()),
@@ -36,13 +36,13 @@ pub(super) fn is_free(context: &StepContext<'_>, record: &ItemRecord) -> Result<
     })
 }
 
-/// Returns whether one of the later steps put something where this one took something away.
+/// Checks whether a later step put something at the path that this one cleared.
 fn is_replaced(context: &StepContext<'_>, step: &StepRecord, later: &[StepRecord]) -> bool {
     let mut later = later.iter().filter(|later| matches!(later, StepRecord::Put { .. }) && later.path() == step.path());
     matches!(step, StepRecord::Trash { .. }) && later.any(|put| matches!(context.standing(put), Ok(StepState::After)))
 }
 
-/// Takes every step of an item back, the last first, unless one of them is in the way.
+/// Undoes every step of an item, the last first, unless one of them is blocked.
 pub(super) fn put_back(
     context: &StepContext<'_>,
     run: &Run,
@@ -57,7 +57,7 @@ pub(super) fn put_back(
     }
     for (at, step) in record.steps.iter().enumerate().rev() {
         context.revert(step).map_err(|error| error.to_string())?;
-        // What was never done whole may not have come to putting the directory's times back itself.
+        // An incomplete step may not have restored the directory's times itself.
         let place = (record.item, at);
         let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == State::Done);
         let half_done = run.dir_times.get(&place).filter(|_| !is_done);
@@ -68,7 +68,7 @@ pub(super) fn put_back(
     Ok(())
 }
 
-/// Returns whether anything shows that an item was begun, though the journal does not say so.
+/// Checks whether anything shows that an item was begun, though the journal does not.
 pub(super) fn is_touched(context: &StepContext<'_>, record: &ItemRecord) -> bool {
     record.steps.iter().any(|step| !matches!(context.is_touched(step), Ok(false)))
 }

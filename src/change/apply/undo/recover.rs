@@ -1,4 +1,4 @@
-//! Puts back what runs that were cut off had half done, before anything else is changed.
+//! Reverts half-done items of interrupted runs before anything else is changed.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::session::Problem;
 use crate::system::disk::System;
 use crate::system::env::Env;
 
-/// Puts back what runs that were cut off had half done, before a plan is made of what is there.
+/// Reverts half-done items of interrupted runs, before a plan is based on them.
 ///
-/// Returns a line for each such item. Where no run was cut off, nothing is locked and nothing written.
+/// Returns one line per item. Without an interrupted run, locks and writes nothing.
 pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Vec<String>> {
     if History::unsettled(&System::default(), &env.state_dir())?.is_empty() {
         return Ok(Vec::new());
@@ -26,9 +26,9 @@ pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow
     recover_on(&StateDir::open(env, verb, patience)?, env.clock.now, &mut |record| in_use.why(record, env))
 }
 
-/// Puts back what runs that were cut off had half done; what they had done whole stays, and can be undone.
+/// Reverts half-done items of interrupted runs; finished items stay, and can be undone.
 ///
-/// A run that cannot be put back, or is not understood, keeps everything and is named.
+/// A run that cannot be reverted or read keeps everything and is named.
 pub(crate) fn recover_on(
     state_dir: &StateDir,
     now: Timestamp,
@@ -38,7 +38,7 @@ pub(crate) fn recover_on(
     for path in History::unsettled(disk, state_dir.path())? {
         match Run::read(disk, (&state_dir.runs, path.file_name().unwrap_or_default()), &path) {
             Ok(Some(run)) => recovered.extend(recover_run(state_dir, &run, now, look)),
-            // It was cut off before it said anything, so it did nothing.
+            // It was cut off before its first line, so it did nothing.
             Ok(None) => {
                 let problem = Problem { path, reason: "it is empty, but something lies in its trash".to_owned() };
                 if !state_dir.forget(name_of(&problem)) {
@@ -72,7 +72,7 @@ pub(super) fn recover_run(state_dir: &StateDir, run: &Run, now: Timestamp, look:
         .unwrap_or_else(|error| vec![format!("run {id} ({verb}) is stuck: {error}; `rejoin undo {id}` tries again")])
 }
 
-/// Says where a run is stuck.
+/// Returns the message for a stuck item.
 fn stuck_at(Run { id, verb, .. }: &Run, record: &ItemRecord, why: &str) -> String {
     format!("run {id} ({verb}) is stuck at {}: {why}; `rejoin undo {id}` tries again", record.label)
 }

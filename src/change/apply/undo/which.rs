@@ -1,4 +1,4 @@
-//! Which run is undone, and what is said of one that cannot be read.
+//! Selects the run to undo, and reports unreadable runs.
 
 use crate::change::apply::history::History;
 use crate::change::apply::journal::Run;
@@ -6,12 +6,12 @@ use crate::change::apply::state_dir::{StateDir, order};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::session::Problem;
 
-/// Which run is undone.
+/// The run to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// The last that did something which is not undone.
+    /// The newest run that can still be undone.
     Newest,
-    /// The one of this name.
+    /// The run of this name.
     Named(String),
 }
 
@@ -24,7 +24,7 @@ pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, R
     match which {
         Which::Newest => {
             let newest = history.runs.iter().find(|run| run.is_undoable());
-            // What cannot be read may have been the newest.
+            // An unreadable run may be the newest.
             let is_later = |problem: &&Problem| newest.is_none_or(|run| order(name_of(problem)) > order(&run.id));
             if let Some(problem) = history.problems.iter().find(is_later) {
                 return Err(unreadable(problem));
@@ -51,12 +51,12 @@ pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, R
     }
 }
 
-/// Returns the name of the run that cannot be read.
+/// Returns the name of an unreadable run.
 pub(super) fn name_of(problem: &Problem) -> &str {
     problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Reports what is left alone because no one knows what it is, and where it is.
+/// Reports an unreadable entry that is left alone, with its path.
 pub(super) fn not_understood(problem: &Problem, state_dir: &StateDir) -> String {
     let trash = state_dir.trash_of(name_of(problem));
     let path = problem.path.display();

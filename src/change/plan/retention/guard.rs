@@ -1,4 +1,4 @@
-//! What makes a plan look like a mistake.
+//! Signs that a plan is a mistake.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,35 +7,35 @@ use jiff::Timestamp;
 use super::{Candidate, Family, Policy};
 use crate::session::{AgentKind, SessionKind};
 
-/// Something that makes a plan look like a mistake.
+/// A sign that a plan is a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
-    /// Every session that there is would be older than the cutoff, so the clock may be wrong.
+    /// Every existing session would be older than the cutoff, so the clock may be wrong.
     Clock {
-        /// The newest time inside any session.
+        /// Newest time inside any session.
         newest: Timestamp,
     },
-    /// Nothing would be left of an agent.
+    /// Every session of an agent would go.
     WholeAgent(AgentKind),
     /// More than half of all sessions would go.
     MoreThanHalf {
-        /// How many go.
+        /// Number of sessions that go.
         going: usize,
-        /// Number of pointers.
+        /// Number of all sessions.
         all: usize,
     },
 }
 
 impl Guard {
-    /// Returns whether it counts sessions. Sessions that are safe elsewhere do not count.
+    /// Checks whether it depends on numbers of sessions, which leave out sessions that are safe elsewhere.
     pub(crate) fn counts_sessions(&self) -> bool {
         !matches!(self, Self::Clock { .. })
     }
 }
 
-/// Returns what makes a plan look like a mistake; `archived` sessions are safe elsewhere, so they count as kept.
+/// Returns the signs that a plan is a mistake; `archived` sessions are safe elsewhere, so they count as kept.
 ///
-/// Sub-agents and sessions without a prompt and a reply do not count: no one misses them.
+/// Sub-agents and sessions without a prompt and a reply do not count: they would not be missed.
 pub(crate) fn guards(
     families: &[Family],
     candidates: &[Candidate<'_>],

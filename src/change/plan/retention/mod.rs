@@ -1,4 +1,4 @@
-//! Which sessions go and which stay, each with its reason. docs/cleanup.md is the policy in words.
+//! Decides which sessions go and which stay, each with its reason. docs/cleanup.md describes the policy.
 //!
 //! A session and its sub-agents are a family: they stay or go together. A reason to stay beats every reason to go.
 
@@ -19,77 +19,77 @@ mod rules;
 mod tests;
 mod verdict;
 
-/// What was changed this recently may still be in use, even if nothing else says so.
+/// A session changed more recently may still be in use, even if nothing else shows that.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is asked of a cleanup.
+/// Options of a cleanup.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
     /// The time that counts as now.
     pub now: Timestamp,
-    /// What was last active before this time goes; `None` when age does not matter.
+    /// Sessions last active before this time go; `None` if age does not matter.
     pub cutoff: Option<Timestamp>,
-    /// Whether the cutoff was counted back from now, so that a wrong clock makes it wrong.
+    /// Set if the cutoff was computed from the current time, so that a wrong clock makes it wrong.
     pub is_relative: bool,
-    /// How many sessions of each project stay, newest first.
+    /// Number of sessions to keep per project, newest first.
     pub keep_last: usize,
-    /// What stays whatever else is asked for.
+    /// Rules that keep sessions regardless of other options.
     pub rules: Vec<Rule>,
-    /// The oldest go until the rest has at most this many bytes.
+    /// Maximum total size in bytes; the oldest sessions go until the rest fits.
     pub max_total: Option<u64>,
-    /// Only sessions without a prompt and without a reply go.
+    /// Set if only sessions without a prompt and without a reply go.
     pub only_empty: bool,
-    /// Every session goes, whatever its age.
+    /// Set if every session goes, whatever its age.
     pub all: bool,
-    /// Whether sessions in an unknown format may go.
+    /// Set if sessions in an unknown format may go.
     pub takes_unknown_format: bool,
 }
 
-/// What a decision needs to know of a session.
+/// Facts about a session that a decision needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate<'a> {
-    /// The agent that it belongs to.
+    /// The agent of the session.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-    /// The kind of session.
+    /// Kind of session.
     pub kind: SessionKind,
-    /// The session that it came from.
+    /// Id of the session that it came from.
     pub parent_id: Option<&'a str>,
-    /// What its agent files it under; sessions of one project share it.
+    /// The agent's name of the project, shared by its sessions.
     pub project: Option<&'a str>,
-    /// The newest time inside any copy of it.
+    /// Newest time inside any copy.
     pub active_at: Option<Timestamp>,
-    /// The newest time in its files or of them; `None` if it was not checked.
+    /// Newest time in its files or of them; `None` if it was not checked.
     pub modified_at: Option<Timestamp>,
-    /// All copies with all that belongs to them, in bytes.
+    /// Size of all copies with their belongings, in bytes.
     pub size_bytes: u64,
-    /// Whether some process uses it.
+    /// Use by a process.
     pub liveness: &'a Liveness,
-    /// Whether something of it could not be read or understood.
+    /// Set if a part of it could not be read or parsed.
     pub is_unparsable: bool,
-    /// Whether its records are in an unknown format.
+    /// Set if its records are in an unknown format.
     pub is_unknown_format: bool,
-    /// Whether a person pinned it.
+    /// Set if the user pinned it.
     pub is_pinned: bool,
-    /// Whether a person excluded it from this cleanup.
+    /// Set if the user excluded it from this cleanup.
     pub is_excluded: bool,
-    /// The places of the rules that it is meant by.
+    /// Indexes of the rules that match it.
     pub rules: Cow<'a, [u16]>,
-    /// Whether it is of the agents and directories that were asked for.
+    /// Set if it matches the requested agents and directories.
     pub is_asked_for: bool,
-    /// Whether only its agent can remove it.
+    /// Set if only its agent can remove it.
     pub is_its_agents: bool,
 }
 
-/// A session with its sub-agents, by their places among the candidates.
+/// A session with its sub-agents, by their indexes among the candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
     /// The session itself first; nearly all have no sub-agents.
     pub members: SmallVec<[usize; 2]>,
-    /// The newest time inside any of them.
+    /// Newest time inside any of them.
     pub active_at: Option<Timestamp>,
-    /// What becomes of it.
+    /// The decision.
     pub verdict: Verdict,
 }
 
@@ -100,18 +100,18 @@ impl AsRef<[usize]> for Family {
 }
 
 impl Family {
-    /// Returns the session itself.
+    /// Returns the index of the session itself.
     pub(crate) fn root(&self) -> usize {
         self.members[0]
     }
 
-    /// Returns whether it goes.
+    /// Checks whether it goes.
     pub(crate) fn goes(&self) -> bool {
         matches!(self.verdict, Verdict::Goes(_))
     }
 }
 
-/// Decides what becomes of every session; families come in the order of their first member.
+/// Decides about every session; families are in the order of their first member.
 pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Family> {
     let key = |at: usize| (candidates[at].agent, candidates[at].id);
     let mut by_id: Vec<usize> = (0..candidates.len()).collect();
@@ -128,10 +128,10 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
         let reasons = family.members.iter().filter_map(|at| own_reason(&candidates[*at], policy));
         let not_empty = policy.only_empty && family.members.iter().any(|at| candidates[*at].kind != SessionKind::Empty);
         let reason = reasons.chain(not_empty.then_some(Keep::NotEmpty)).chain(not_asked_for).min();
-        // A file or a record may be newer than the time that a list shows.
+        // A file or a record may be newer than the time in a list.
         let changed_at = family.members.iter().filter_map(|at| candidates[*at].modified_at).max();
         family.verdict = match (reason, policy.cutoff, family.active_at.max(changed_at)) {
-            // What its agent could remove need not be old.
+            // Sessions that only their agent can remove may also be too new.
             (Some(Keep::ItsAgents), Some(cutoff), Some(at)) if !policy.all && at >= cutoff => {
                 Verdict::Stays(Keep::Newer)
             }
@@ -148,7 +148,7 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
     families
 }
 
-/// Returns the place of the session that each candidate is a sub-agent of, directly or not, or its own.
+/// Returns for each candidate the index of the session that it is a sub-agent of, directly or not, or its own.
 fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
     let above = |at: usize| parent(at).filter(|_| candidates[at].kind == SessionKind::Subagent);
     let mut roots: Vec<usize> = (0..candidates.len()).collect();
@@ -165,7 +165,7 @@ fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) 
                 break roots[at];
             }
             if !seen.insert(at) {
-                // Parents in a circle; any of them is as good a root as the next.
+                // A cycle of parents; each of them is an equally good root.
                 break at;
             }
             walked.push(at);
@@ -191,7 +191,7 @@ fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
     families
 }
 
-/// Returns the strongest reason why a session stays, regardless of the others.
+/// Returns the strongest reason for a session to stay, regardless of other sessions.
 fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
     let times = || [one.active_at, one.modified_at].into_iter().flatten();
     let is_recent = |at: Timestamp| policy.now.duration_since(at) < RECENT;
@@ -210,7 +210,7 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
     reasons.into_iter().find(|(is, _)| *is).map(|(_, keep)| keep)
 }
 
-/// Lets the oldest go until what stays is small enough.
+/// Marks the oldest sessions to go until the rest is small enough.
 fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
     let Some(most) = policy.max_total else { return };
     let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
@@ -235,7 +235,7 @@ fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy
 
 /// Keeps the sessions that kept ones came from, and those that these came from.
 fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usize) -> Option<usize>) {
-    // From here on each session's family is asked for, not its root.
+    // From here on, the map leads to each session's family, not to its root.
     let mut family_of = roots;
     for (at, family) in families.iter().enumerate() {
         family.members.iter().for_each(|member| family_of[*member] = at);

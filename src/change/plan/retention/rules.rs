@@ -1,4 +1,4 @@
-//! What stays by count or by a rule of the config file, whatever else is asked for. Nothing here lets anything go.
+//! Keeps sessions by count or by a rule of the config file, regardless of other options. Never marks a session to go.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,17 +8,17 @@ use jiff::Timestamp;
 use super::{Candidate, Family, Keep, Policy, Verdict};
 use crate::session::{AgentKind, CLOCK_SKEW, SessionKind};
 
-/// Sessions that stay.
+/// Selects sessions to keep.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
-    /// Those active at this time or later.
+    /// Keeps those active at this time or later.
     pub since: Option<Timestamp>,
-    /// The newest of each project.
+    /// Keeps this number of the newest sessions per project.
     pub last: Option<usize>,
 }
 
 impl Rule {
-    /// Returns whether it keeps a session by its time; without any condition it keeps each that it means.
+    /// Checks whether it keeps a session by its time; without any condition it keeps every session that it matches.
     fn keeps_by_time(&self, active_at: Option<Timestamp>) -> bool {
         match self.since {
             Some(since) => active_at.is_none_or(|at| at >= since),
@@ -27,14 +27,14 @@ impl Rule {
     }
 }
 
-/// Keeps the newest of each project.
+/// Keeps the newest sessions of each project.
 pub(super) fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
     for at in newest(families, candidates, policy, policy.keep_last, |_| true) {
         keep(&mut families[at], Keep::AmongNewest);
     }
 }
 
-/// Keeps what the rules mean: a session counts with all its sub-agents.
+/// Keeps the sessions of the rules: a rule that matches one session matches its whole family.
 pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
     for (place, rule) in policy.rules.iter().enumerate() {
         let is_meant = |family: &Family| {
@@ -55,7 +55,7 @@ fn keep(family: &mut Family, why: Keep) {
     }
 }
 
-/// Returns the newest of each project; those that stay anyway, and empty ones, are counted or not as they are there.
+/// Returns the newest families of each project, including those that stay anyway, but no empty ones.
 fn newest(
     families: &[Family],
     candidates: &[Candidate<'_>],
@@ -66,14 +66,14 @@ fn newest(
     let mut by_project: HashMap<(AgentKind, Option<&str>), Vec<usize>> = HashMap::new();
     for (at, family) in families.iter().enumerate().filter(|(_, family)| count > 0 && is_meant(family)) {
         let root = &candidates[family.root()];
-        // Empty sessions would take the places of sessions that someone wants to continue.
+        // Empty sessions would displace sessions that the user wants to continue.
         if root.kind != SessionKind::Empty {
             by_project.entry((root.agent, root.project)).or_default().push(at);
         }
     }
     let mut kept = Vec::new();
     for mut of_project in by_project.into_values() {
-        // A session with a time in the future takes no other's place.
+        // A session with a time in the future displaces no other.
         let is_to_come =
             |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
         of_project.sort_by_key(|at| (is_to_come(*at), Reverse(families[*at].active_at), *at));

@@ -1,4 +1,4 @@
-//! The rules of retention, each by itself and all of them on any sessions.
+//! The rules of retention, one by one, and all of them on random sessions.
 
 use proptest::prelude::*;
 
@@ -66,12 +66,12 @@ fn a_sub_agent_goes_with_its_session_and_keeps_it() {
     assert_eq!((families.len(), families[0].members.as_slice()), (1, &[0, 1][..]));
     assert!(families[0].goes());
     assert_eq!(verdicts(&[candidate("a"), subagent(700)], &policy()), [Verdict::Stays(Keep::Newer)]);
-    // Without its session it is judged by itself.
+    // Without its session it is judged alone.
     assert_eq!(verdicts(&[subagent(1000)], &policy()), [Verdict::Goes(Go::Old)]);
 }
 
 #[test]
-fn what_a_kept_fork_came_from_stays_and_the_fork_of_a_kept_one_need_not() {
+fn a_kept_fork_keeps_its_origins_but_not_the_reverse() {
     let fork = |id, of, at| Candidate {
         kind: SessionKind::Fork,
         parent_id: Some(of),
@@ -95,14 +95,14 @@ fn the_oldest_go_until_the_rest_fits_and_no_more() {
     let ids = [aged("a", 10), aged("b", 40), aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, goes, goes, stays]);
     assert_eq!(verdicts(&ids, &Policy { max_total: Some(40), ..policy.clone() }), [stays; 4]);
-    // What is kept for another reason is not too old, but takes room.
+    // A session kept for another reason is not too old, but counts towards the total.
     let pinned = Candidate { is_pinned: true, ..aged("b", 40) };
     let ids = [aged("a", 10), pinned, aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, Verdict::Stays(Keep::Pinned), goes, goes]);
 }
 
 #[test]
-fn a_rule_keeps_what_is_new_enough_and_the_last_of_what_it_means() {
+fn a_rule_keeps_recent_sessions_and_the_last_of_its_matches() {
     let aged =
         |id, hours, rules| Candidate { active_at: Some(before(hours)), rules: Cow::Borrowed(rules), ..candidate(id) };
     let ids = [
@@ -122,7 +122,7 @@ fn a_rule_keeps_what_is_new_enough_and_the_last_of_what_it_means() {
 }
 
 #[test]
-fn what_claims_to_come_later_takes_no_place_among_the_newest() {
+fn a_future_time_takes_no_place_among_the_newest() {
     let policy = Policy { keep_last: 1, ..policy() };
     let planted = Candidate { active_at: Some(now() + SignedDuration::from_hours(1)), ..candidate("b") };
     let expected = [Verdict::Stays(Keep::AmongNewest), Verdict::Stays(Keep::Future)];
@@ -142,7 +142,7 @@ fn the_cutoff_itself_and_the_full_hour_stay_and_go() {
 }
 
 #[test]
-fn what_is_archived_counts_as_kept() {
+fn an_archived_session_counts_as_kept() {
     let candidates = [candidate("a")];
     let families = decide(&candidates, &policy());
     let archived = BTreeSet::from([(AgentKind::Claude, "a".to_owned())]);
@@ -155,7 +155,7 @@ fn what_is_archived_counts_as_kept() {
     assert_eq!(guards(&families, &candidates, &dated, &archived), []);
 }
 
-/// A session that may be anything, before it has an id.
+/// A random session, before it has an id.
 #[derive(Clone, Debug)]
 struct Any {
     agent: bool,
@@ -166,7 +166,7 @@ struct Any {
     modified: Option<i64>,
     size: u64,
     is_live: bool,
-    /// Unparsable, pinned, excluded, asked for, its agent's, in an unknown format.
+    /// Unparsable, pinned, excluded, requested, only its agent's, in an unknown format.
     flags: [bool; 6],
 }
 
@@ -219,7 +219,7 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
         is_unknown_format: any.flags[5],
         is_pinned: any.flags[1],
         is_excluded: any.flags[2],
-        // Each of two rules is about half of the sessions.
+        // Each of two rules matches about half of the sessions.
         rules: (0..2).filter(|rule| number & (1 << rule) != 0).collect(),
         is_asked_for: any.flags[3],
         is_its_agents: any.flags[4],
@@ -274,7 +274,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn nothing_goes_that_anything_speaks_for(
+    fn a_single_reason_to_stay_keeps_a_session(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
@@ -302,7 +302,7 @@ proptest! {
     }
 
     #[test]
-    fn everything_is_in_one_family_and_what_kept_ones_came_from_is_kept(
+    fn each_session_has_one_family_and_origins_of_kept_ones_stay(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
@@ -334,7 +334,7 @@ proptest! {
                 let is_of_project = (another.agent, another.project) == (root.agent, root.project);
                 is_of_project && another.kind != SessionKind::Empty && other.active_at >= family.active_at
             };
-            // It is among those that it is compared with.
+            // The comparison includes the family itself.
             let newer = families.iter().filter(is_newer).count();
             !family.goes() || root.kind == SessionKind::Empty || newer > policy.keep_last
         };
@@ -347,7 +347,7 @@ proptest! {
         policy in any_policy(),
         rules in prop::collection::vec((prop::option::of(0..100_i64), prop::option::of(0..4_usize)), 2),
     ) {
-        // Under a limit on the size, what is kept takes room that others must give.
+        // Under a limit on the size, a kept session takes space that others must free.
         let policy = AnyPolicy { max_total: None, ..policy }.at(now());
         let since = |days: i64| now() - SignedDuration::from_hours(24 * days);
         let rules: Vec<Rule> =
@@ -366,7 +366,7 @@ proptest! {
     }
 
     #[test]
-    fn a_limit_is_kept_as_far_as_nothing_speaks_against_it(
+    fn a_size_limit_holds_unless_other_reasons_keep_sessions(
         all in prop::collection::vec(any_session(), 0..16),
         most in 0..8000_u64,
     ) {
@@ -376,7 +376,7 @@ proptest! {
         let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
         let counts = |keep| !matches!(keep, Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents));
         let staying = || families.iter().filter(|family| counts(family.verdict));
-        // Parents of what stays come back after the count.
+        // Parents of kept sessions are kept after the count.
         let parents: u64 = staying().filter(|it| it.verdict == Verdict::Stays(Keep::Parent)).map(size).sum();
         let is_within = staying().map(size).sum::<u64>() <= most + parents;
         let has_soft = staying().any(|family| family.verdict == Verdict::Stays(Keep::Newer));
@@ -384,7 +384,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_that_no_fuse_stops_leaves_some_of_each_agent_and_half_of_all(
+    fn an_unguarded_plan_leaves_part_of_each_agent_and_half_of_all(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
@@ -404,7 +404,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clock_that_jumped_ahead_removes_nothing_unasked(
+    fn a_clock_set_ahead_triggers_a_guard(
         all in prop::collection::vec(any_session(), 1..16),
         days in 0..60_i64,
         years in 1..40_i64,
@@ -420,18 +420,18 @@ proptest! {
     }
 
     #[test]
-    fn a_clock_that_jumped_back_removes_nothing_that_the_right_one_would_keep(
+    fn a_clock_set_back_removes_only_what_the_right_clock_would(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
         hours in 1..100_000_i64,
     ) {
-        // A limit on the size does not ask for the time.
+        // A limit on the size does not depend on the time.
         let policy = AnyPolicy { max_total: None, all: false, ..policy };
         let candidates = candidates(&all, now());
         let right = decide(&candidates, &policy.at(now()));
         let wrong = decide(&candidates, &policy.at(now() - SignedDuration::from_hours(hours)));
         for (wrong, right) in wrong.iter().zip(&right) {
-            // What was in the future may be in the past by then, but not in that of a clock that goes slow.
+            // A time in the future may be past later, but not for a clock that is slow.
             prop_assert!(!wrong.goes() || right.goes(), "{wrong:?} {right:?}");
         }
     }

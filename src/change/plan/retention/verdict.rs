@@ -1,26 +1,26 @@
-//! What becomes of a session, and the reasons, each with its name for scripts and its words.
+//! The decision about a family and its reasons, each with its name for scripts and its text.
 
-/// Why a family stays, the strongest reason first.
+/// Reason for a family to stay, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Keep {
-    /// It is of another agent or directory.
+    /// It belongs to another agent or directory.
     NotAskedFor,
     /// A process uses it.
     Live,
     /// A process may be using it.
     MaybeLive,
-    /// Something of it could not be read or understood.
+    /// A part of it could not be read or parsed.
     Unparsable,
     /// Its records are in an unknown format.
     UnknownFormat,
-    /// It holds a time that is still to come, so some clock was wrong.
+    /// It has a time in the future, so some clock was wrong.
     Future,
-    /// A person pinned it.
+    /// The user pinned it.
     Pinned,
-    /// A person excluded it.
+    /// The user excluded it.
     Excluded,
-    /// Nothing says when it was last active, so it has no age.
+    /// Its last activity is unknown, so it has no age.
     Undated,
     /// One of its files was changed within the last hour.
     Recent,
@@ -32,7 +32,7 @@ pub(crate) enum Keep {
     /// A rule of the config file keeps it.
     #[strum(serialize = "keep-rule")]
     Rule,
-    /// It is not old enough, or there is room for it.
+    /// It is not old enough, or fits into the size limit.
     Newer,
     /// A session that came from it stays.
     Parent,
@@ -46,7 +46,7 @@ impl Keep {
         self.into()
     }
 
-    /// Returns what people read.
+    /// Returns the text for display.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Live => "in use",
@@ -69,15 +69,15 @@ impl Keep {
     }
 }
 
-/// Why a family goes.
+/// Reason for a family to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Go {
     /// It was last active before the cutoff.
     Old,
-    /// All together are larger than they may be, and it is among the oldest.
+    /// The total size exceeds the limit, and it is among the oldest.
     OverTotal,
-    /// Every one goes.
+    /// Every family goes.
     All,
 }
 
@@ -88,7 +88,7 @@ impl Go {
     }
 }
 
-/// What becomes of a family.
+/// The decision about a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It goes.
