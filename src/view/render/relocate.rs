@@ -51,7 +51,7 @@ pub(crate) struct MoveMapJson<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "GoneDirectory", deny_unknown_fields)]
 pub(crate) struct ProposalJson<'a> {
-    /// The path before.
+    /// The old path of the directory.
     pub from: String,
     /// The directory where it may be now; `null` without evidence, or with evidence for several.
     pub to: Option<String>,

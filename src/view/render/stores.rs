@@ -85,7 +85,7 @@ pub(crate) struct StoreJson<'a> {
     pub name: &'a str,
     /// The directory, or the database.
     pub root: PathJson<'a>,
-    /// True if the file exists.
+    /// True if the store exists.
     pub exists: bool,
     /// True if the agent uses it by default.
     pub is_default: bool,

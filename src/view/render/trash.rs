@@ -52,7 +52,7 @@ pub(crate) struct TrashEntryJson<'a> {
     pub code: &'a str,
     /// Why it was taken away.
     pub reason: &'a str,
-    /// The path before.
+    /// The original paths.
     pub paths: Vec<String>,
     /// Its bytes.
     pub size_bytes: u64,

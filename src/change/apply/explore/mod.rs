@@ -4,10 +4,10 @@
 //! then on, the death of the process, a loss of power with each outcome that it may have, an action of another process.
 //! After a last recovery without faults, each of these must hold:
 //!
-//! * Every byte that was there, or that the other process wrote, is in the store, in the trash, or was purged on
-//! request. * If no other process acted, undoing restores every file of the store, or names the obstacle. * Items
-//! reported as done are done; items reported as left alone are unchanged. * Nothing outside the store and the state
-//! directory is touched.
+//! * Every byte that was there, or that the other process wrote, is in the store, in the trash, or was purged on request.
+//! * If no other process acted, undoing restores every file of the store, or names the obstacle.
+//! * Items reported as done are done; items reported as left alone are unchanged.
+//! * Nothing outside the store and the state directory is touched.
 //!
 //! `REJOIN_SCHEDULES=N` tries N schedules instead of the default. A failing schedule is printed; the schedules are the
 //! same in every run. `.ci/explore` tries a million of them with an optimised build.

@@ -48,7 +48,7 @@ pub(crate) struct ArchivedSessionJson<'a, M> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ArchivedEntry", deny_unknown_fields)]
 pub(crate) struct EntryJson<'a> {
-    /// The path before.
+    /// The original path.
     pub path: String,
     /// `own`, `shared` (by all copies of the session) or `companion` (there for other sessions too).
     pub role: &'a str,
