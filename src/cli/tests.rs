@@ -129,7 +129,7 @@ fn every_command_has_the_same_formats() {
 }
 
 #[test]
-fn every_command_has_the_flags_of_what_it_does() {
+fn every_command_has_the_flags_of_its_kind() {
     let verbs = verbs();
     for verb in OF_SESSIONS {
         for flag in ["agent", "dir", "here", "tag"] {

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn two_directories_are_read_whatever_their_names_hold() {
+    fn two_directories_are_parsed_with_any_names() {
         assert_eq!(parse_mapping("/workspace=/home/a=b"), Ok(("/workspace".into(), "/home/a=b".into())));
         assert_eq!(parse_mapping("~/a=b=~/c"), Ok(("~/a=b".into(), "~/c".into())));
         for wrong in ["", "/a", "/a=b", "a=/b", "=/b"] {

@@ -1,5 +1,5 @@
-//! What the agents that keep their sessions in a database have in common: every row that a listing needs is read in a
-//! few passes over the file, not by opening it for each session.
+//! Shared code of the agents that keep their sessions in a database. All rows for a listing are read in a few passes
+//! over the file, instead of opening the file for each session.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -28,17 +28,18 @@ pub(super) use reader::{Older, Queries, Table, TableSql};
 
 mod reader;
 
-/// What takes more than this many bytes in one field is an image or worse, and is left in the database.
+/// Values of more bytes than this, mostly images, are not read.
 pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
-/// How OpenCode treats messages that were taken back (1.18.34, measured), the only agent with [`TableSql::taken_back`].
+/// The fate of messages that were taken back in OpenCode (1.18.34, measured), the only agent with
+/// [`TableSql::taken_back`].
 const TAKEN_BACK: Option<&str> = Some("its agent deletes them at the next prompt, and /redo brings them back");
-/// How many messages are in memory at a time. Reading also stops after `PAGE_BYTES`.
+/// Number of messages in memory at a time. Reading also stops after `PAGE_BYTES`.
 const PAGE: usize = 100;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// The fewest sessions that one connection reads, because opening one takes time.
 const SMALLEST_SHARE: usize = 256;
 
-/// How one kind of database is understood.
+/// The layout of one kind of database.
 pub(super) trait Schema: Sync {
     /// Looks at the shape of a database and makes the queries; the error says what is missing.
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError>;

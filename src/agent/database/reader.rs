@@ -1,4 +1,4 @@
-//! Reading one database row by row, so that a damaged page or a value of the wrong type hides only what lies on it.
+//! Reads a database row by row, so that a damaged page or a value of the wrong type hides only the rows on it.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -11,19 +11,19 @@ use crate::format::turn::Turn;
 use crate::session::branches::Branches;
 use crate::session::{Copy, Fact};
 
-/// How often to look for rows between damaged pages.
+/// Maximum number of ranges that are searched for rows between damaged pages.
 const MAX_PROBES: usize = 4096;
 
-/// What is said of a database with damage; one sentence, so that it is said once.
+/// The message about a damaged database; one constant, so that it is reported once.
 pub(super) const DAMAGED: &str = "it is damaged in places; what can still be read is listed";
 
-/// How one kind of database is asked.
+/// The queries for one kind of database.
 pub(in crate::agent) struct Queries<'db> {
-    /// The tables that hold sessions; where several hold one id, the first counts.
+    /// The tables that hold sessions; if several hold one id, the first counts.
     pub(in crate::agent) tables: Vec<Table<'db>>,
-    /// What is to be said about the version of the database.
+    /// A warning about the version of the database.
     pub(in crate::agent) warning: Option<String>,
-    /// How the second table continues sessions of the first, if that is known.
+    /// The messages by which the second table continues sessions of the first, if that is known.
     pub(in crate::agent) older: Option<Older<'db>>,
 }
 
@@ -54,7 +54,7 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) columns: &'a [&'a str],
     /// The table of messages, whose sessions are in `session_id`.
     pub(in crate::agent) messages: &'a str,
-    /// What messages are ordered by.
+    /// The columns that order messages.
     pub(in crate::agent) order: &'a [&'a str],
     /// The query for everything about the message in the row `?1`.
     pub(in crate::agent) turn: String,
@@ -62,7 +62,7 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) sizes: &'a [(&'a str, &'a str)],
     /// The column of a message's time, in seconds or milliseconds.
     pub(in crate::agent) time: &'a str,
-    /// Whether a session's own row says when it was last used.
+    /// Set if a session's own row has the time of its last use.
     pub(in crate::agent) says_last_use: bool,
     /// The query for the row of the first message that was taken back in the session `?1`, and 1 if a part of it was kept.
     pub(in crate::agent) taken_back: Option<String>,
@@ -131,7 +131,7 @@ impl<'db> Table<'db> {
         })
     }
 
-    /// Finds every session that can still be read: from both ends up to the damage, and then in what lies between.
+    /// Finds every session that can still be read: from both ends up to the damage, then between the damaged pages.
     fn ids(&mut self, is_damaged: &mut bool) -> Result<Vec<Id>, QueryError> {
         let mut found = Rows::default();
         let mut open = VecDeque::from([(i64::MIN, i64::MAX)]);
@@ -215,7 +215,7 @@ pub(super) struct Id {
     pub(super) parent: Option<String>,
 }
 
-/// Returns whether a query came to its end; an error that is no damage stays one.
+/// Returns whether a query read all rows, or false if it met damage; any other error is returned.
 fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
     match looked {
         Ok(()) => Ok(true),
@@ -230,7 +230,7 @@ pub(super) struct Reader<'db> {
     queries: Queries<'db>,
     /// The row of each session in each table, for finding it without an index.
     rows: Option<Vec<HashMap<String, i64>>>,
-    /// Whether something could not be read since this was last set.
+    /// Set if something could not be read since this was last cleared.
     pub(super) is_damaged: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What docs/agents.md says about Gemini CLI.
+//! The facts about Gemini CLI in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

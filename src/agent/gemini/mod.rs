@@ -76,7 +76,7 @@ impl Agent for Gemini {
         if !is_session_id(id) {
             return saved::locate_id(store, id);
         }
-        // Cut as the client cuts it; an id of fewer characters is a name of its own.
+        // Shortened as the client shortens it; an id of fewer characters is used as it is.
         let short: String = id.chars().take(8).collect();
         let mut found = Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
             walk(
@@ -138,12 +138,13 @@ impl Agent for Gemini {
     }
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        // The generations differ in form, and a resume writes the history anew, so lines say nothing.
+        // The generations differ in form, and a resume rewrites the history, so the messages are compared, not the
+        // lines.
         Some(compare_lists(&whole(&a.place).ok()?.said(), &whole(&b.place).ok()?.said()))
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
-        // A document is gone on with in a file of lines beside it.
+        // The client continues a document in a file of lines next to it.
         let lines = (is_document(place) && !saved::is_in(place)).then(|| place.path.with_extension("jsonl"));
         [place.path.to_path_buf()].into_iter().chain(lines).collect()
     }
@@ -266,7 +267,7 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
         return Belongings { own, shared: Vec::new() };
     };
     let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // What the client could not read before it wrote the file anew.
+    // The client keeps unreadable content in these files before it rewrites the session.
     own.extend(listings.of(chats).with(&format!("{name}.unreadable-")));
     // Everything else is kept by the id alone, and a project may hold several files of one id.
     let temp = if place.is_subagent { chats.parent() } else { Some(chats) }.and_then(Path::parent);
@@ -360,7 +361,7 @@ fn has_messages(path: &Path) -> bool {
     let mut has_messages = false;
     // A file that cannot be read is a problem already.
     let _ = each_line(path, &mut |line| {
-        // The members of a document are on lines of their own.
+        // The members of a document are on separate lines.
         has_messages |= line.is_some_and(|line| MESSAGE.iter().any(|key| memmem::find(line, key).is_some()));
         if has_messages { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -398,7 +399,7 @@ fn is_hash(project: &str) -> bool {
     project.len() == 64 && project.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns whether a text can be a session's id and a name of its own; a UUID unless somebody chose another.
+/// Returns whether a text can be a session's id and its file's name: a UUID by default, or an id that the user chose.
 fn is_session_id(text: &str) -> bool {
     consists_of(text, b"-_.", 128) && !text.starts_with('.')
 }

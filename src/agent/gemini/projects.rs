@@ -1,4 +1,4 @@
-//! Which directory each project belongs to, and how projects are named after directories.
+//! Maps projects to their directories, and directories to the names of projects.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
             if !recorded::is_absolute(dir) {
                 continue;
             }
-            // The client refuses a project whose two markers differ; the sessions lie in the first.
+            // The client refuses a project whose two markers differ; the sessions are in the first.
             let owner = owners.entry(project.clone()).or_insert_with(|| dir.to_owned());
             note(project.clone(), dir, "project-root", format!("{base}/{project}/.project_root"), owner == dir);
             note(hash(text.trim()), dir, "project-root", format!("the hash of {base}/{project}/.project_root"), true);
@@ -59,7 +59,7 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
         problems.problems.push(Problem { path: path.clone(), reason });
         None
     });
-    // A broken registry is started afresh by the client, so it is no problem to tell of.
+    // The client replaces a broken registry, so it is not reported.
     let registry = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<Registry<'_>>(bytes).ok());
     for (dir, project) in registry.into_iter().flat_map(|registry| registry.projects) {
         if !recorded::is_absolute(Path::new(&dir)) {

@@ -1,4 +1,4 @@
-//! What the files of one session say: lines, or one document of the older generation.
+//! Reads the files of a session: lines, or one document of the older generation.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -16,9 +16,9 @@ use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
 use crate::system::fsio;
 
-/// A file up to this size is read whole for a list; of a larger one the ends have to do.
+/// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
 const SMALL: u64 = 64 * 1024;
-/// How much of a document's start is read for a list.
+/// Number of bytes at the start of a document that are read for a list.
 const MAX_HEAD: u64 = 1024 * 1024;
 
 /// Reads what a list needs of a file of lines, and returns when the file was changed.
@@ -79,7 +79,7 @@ pub(super) fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathEr
     if !is_small && !is_saved {
         Jsonl::open(&path)?.lines_backward(|line, _| {
             sum.summary = summary_line(line);
-            // The title comes after the last message, whose brackets stand at this depth.
+            // The title comes after the last message, whose brackets have this indentation.
             sum.summary.is_some() || line.starts_with(b"  ]")
         })?;
     } else if is_small && !is_read {
@@ -162,9 +162,9 @@ pub(super) fn show(
     Ok(())
 }
 
-/// Puts what is known into the copy; what a whole file does not say is not so.
+/// Fills the copy with the facts of a file. If the whole file was read, a missing fact is known to be missing.
 pub(super) fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
-    // What was stepped back from is still in the file.
+    // Messages that were taken back are still in the file.
     let is_empty = sum.prompts() + sum.replies() == 0 && !sum.has_spoken;
     copy.kind = if copy.place.is_subagent || sum.is_subagent {
         SessionKind::Subagent

@@ -19,7 +19,7 @@ use crate::format::parts::{parts, tool_call};
 use crate::session::branches::{BranchFilter, Branches, Id, Node, Parent, Part, hash};
 use crate::session::{Message, Role};
 
-/// A line, or an object inside of one: the keys tell what it is.
+/// A line, or an object in a line; its keys determine its kind.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
@@ -48,7 +48,7 @@ pub(crate) struct Record<'a> {
     said: Option<&'a RawValue>,
 }
 
-/// How texts begin that the program put in, not a person.
+/// Beginnings of texts that the program added, not the user.
 const INJECTED: &[&str] = &[
     "<session_context>",
     "<state_snapshot>",
@@ -57,7 +57,7 @@ const INJECTED: &[&str] = &[
     "System: Please continue.",
 ];
 
-/// Reads a line; `None` when it is no JSON object.
+/// Parses a line; `None` if it is not a JSON object.
 pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
     json::record(line)
 }
@@ -109,7 +109,7 @@ impl<'a> Record<'a> {
         self.timestamp.instant().max(self.last_updated.instant()).max(self.start_time.instant())
     }
 
-    /// Returns the text that a person typed, if this is one; an image alone is an empty text.
+    /// Returns the text of a prompt, or `None` if this is not one; an image alone is an empty text.
     pub(crate) fn prompt(&self) -> Option<String> {
         self.prompt_in(&parts(self.content))
     }
@@ -118,7 +118,7 @@ impl<'a> Record<'a> {
         if self.speaker.get() != Some("user") {
             return None;
         }
-        // What tools answered is handed to the model in the user's name.
+        // Results of tools are sent to the model in the user's name.
         if content.iter().any(|part| matches!(part, Block::ToolResult(_))) {
             return None;
         }
@@ -128,7 +128,7 @@ impl<'a> Record<'a> {
                 _ => None,
             })
         };
-        // Files that a prompt names are put into its content; what was typed is then kept beside it.
+        // The content has the files that a prompt names; then `displayContent` has the typed text.
         if let Some(typed) = typed(&parts(self.display_content)).or_else(|| typed(content)) {
             return Some(typed);
         }
@@ -145,7 +145,7 @@ impl<'a> Record<'a> {
         self.tool_calls.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
     }
 
-    /// Puts a message in words; what is no part of the conversation gives none.
+    /// Returns the texts of a message; none if it is not part of the conversation.
     pub(crate) fn in_words(&self) -> Vec<Message> {
         let role = match self.speaker.get() {
             Some("user") => Role::User,
@@ -182,10 +182,10 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Where a message was read: a line, and the place in it if the line is a checkpoint.
+/// The origin of a message: a line, and the index in it if the line is a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Where the line begins, in bytes.
+    /// Offset of the line, in bytes.
     pub start: u64,
     /// The bytes of the line.
     pub length: usize,
@@ -196,7 +196,7 @@ pub(crate) struct Place {
 /// A message of the conversation as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Where its last writing was read.
+    /// The place of its last version.
     pub place: Place,
     digest: u64,
     id: String,
@@ -227,11 +227,11 @@ pub(crate) struct Conversation {
     pub summary: Option<String>,
     /// The model that answered last.
     pub model: Option<String>,
-    /// Whether the header says that another session made it.
+    /// Set if the header says that another session created this one.
     pub is_subagent: bool,
-    /// Whether a line was seen that is no record.
+    /// Set if a line is not a record.
     pub has_bad_lines: bool,
-    /// Whether a prompt or a reply was seen, though a later line may take it back.
+    /// Set if a prompt or a reply was found, even if a later line takes it back.
     pub has_spoken: bool,
     by_id: HashMap<String, usize>,
     /// The messages that a step back dropped.
@@ -386,8 +386,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the first thing that a person typed; commands are passed over as long as there is anything
-    /// else, as the picker does (sessionUtils.ts).
+    /// Returns the first prompt; commands are skipped if there is anything else, as the client's picker does
+    /// (sessionUtils.ts).
     pub(crate) fn first_prompt(&self) -> Option<&str> {
         self.first.iter().flatten().next().map(|(_, text)| text.as_str())
     }
@@ -397,7 +397,7 @@ impl Conversation {
         self.entries.iter().filter(|entry| entry.is_spoken()).map(|entry| entry.digest).collect()
     }
 
-    /// Counts what a person typed.
+    /// Returns the number of prompts.
     pub(crate) fn prompts(&self) -> u64 {
         self.entries.iter().filter(|entry| entry.is_prompt).count() as u64
     }
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_writing_of_a_message_counts_in_the_place_of_its_first() {
+    fn the_last_version_of_a_message_keeps_the_first_place() {
         let early = r#"{"id":"b","type":"gemini","content":"","model":"m1"}"#;
         let late = r#"{"id":"b","type":"gemini","content":"","model":"m2","toolCalls":[{"name":"sh","args":{}}]}"#;
         let lines = [user("a", "one"), early.to_owned(), user("c", "two"), late.to_owned()];
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_back_drops_the_message_and_what_follows_and_an_unknown_one_everything() {
+    fn a_rewind_drops_the_message_and_all_later_ones() {
         let (a, b, c) = (user("a", "one"), user("b", "two"), user("c", "three"));
         assert_eq!(counted(&[&a, &b, &c, r#"{"$rewindTo":"b"}"#]), (1, 0, Some("one".to_owned())));
         assert_eq!(counted(&[&a, &b, r#"{"$rewindTo":"x"}"#, &c]), (1, 0, Some("three".to_owned())));
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_stands_for_all_that_was_said_before_it() {
+    fn a_checkpoint_replaces_all_earlier_messages() {
         let (a, b) = (user("a", "one"), user("b", "two"));
         let checkpoint =
             format!(r#"{{"$set":{{"messages":[{b},7,{{"type":"gemini","id":"g","content":[{{"text":"x"}}]}}]}}}}"#);
@@ -502,14 +502,14 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_the_first_prompt_only_when_there_is_nothing_else() {
+    fn a_command_is_the_first_prompt_only_without_other_prompts() {
         let (command, help, text) = (user("a", "/help"), user("b", "?"), user("c", "fix it"));
         assert_eq!(counted(&[&command, &help]).2.as_deref(), Some("/help"));
         assert_eq!(counted(&[&command, &help, &text, &user("d", "more")]).2.as_deref(), Some("fix it"));
     }
 
     #[test]
-    fn what_the_program_put_in_is_no_prompt() {
+    fn texts_added_by_the_program_are_not_prompts() {
         for other in [
             r#"{"id":"a","type":"user","content":[{"text":"<session_context>\nx"}]}"#,
             r#"{"id":"a","type":"user","content":[{"functionResponse":{"response":{"output":"x"}}}]}"#,

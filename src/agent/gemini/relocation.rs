@@ -1,10 +1,10 @@
-//! What Gemini CLI needs to find a session from another directory: the session in the project of that directory, which
-//! `projects.json` and two `.project_root` files name.
+//! Moves sessions of Gemini CLI to another directory. To be found there, a session must be in the project of that
+//! directory, which `projects.json` and two `.project_root` files name.
 //!
-//! Measured on 0.61.0 and 0.25.0: it resumes in a project's own directory alone, and no record names the directory. A project
-//! that goes as a whole to a directory that has none yet keeps its name and gets its new directory, so that saved chats
-//! and checkpoints follow. Else the sessions go one by one, and what belongs to the project stays with the old one. The hash
-//! of the old directory in the first line of a session is left as it is.
+//! Measured on 0.61.0 and 0.25.0: the client resumes only in the project's own directory, and no record names the
+//! directory. A project that moves as a whole to a directory without a project keeps its name and gets the new
+//! directory, so that saved chats and checkpoints follow. Otherwise the sessions are moved one by one, and the files of
+//! the project stay with the old one. The hash of the old directory in the first line of a session stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::system::reach;
 /// The directories that hold one for each project, each with a note of whose it is.
 const BASES: [&str; 2] = ["tmp", "history"];
 
-/// What is done with the projects of a store.
+/// The changes to the projects of a store.
 struct Projects<'a> {
     root: &'a Path,
     /// `projects.json`, as it will be.

@@ -1,5 +1,4 @@
-//! What the replies of a session took (0.61.0). A reply that is written again counts once; what a model thought is counted
-//! beside what it said.
+//! Tokens of the replies of a session (0.61.0). Rewritten replies count once. Thinking tokens are counted separately.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

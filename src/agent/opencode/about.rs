@@ -1,4 +1,4 @@
-//! What docs/agents.md says about OpenCode.
+//! The facts about OpenCode in docs/agents.md.
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;

@@ -1,8 +1,9 @@
-//! Two generations of tables in one database: version 2 imports the sessions of version 1 once, and leaves the old rows.
+//! Two generations of tables in one database: version 2 imports the sessions of version 1 once, and leaves the old
+//! rows.
 //!
-//! What version 1 writes afterwards is unknown to version 2. Facts: anomalyco/opencode, v1-migration of 2.0: `kv` has
-//! `migration.v1-v2`, stamped when the import was completed; an imported message keeps its id and time of creation; deleting a
-//! session in version 2 leaves its old row.
+//! Version 2 does not know rows that version 1 writes afterwards. Facts: anomalyco/opencode, v1-migration of 2.0: `kv`
+//! has `migration.v1-v2`, stamped when the import was completed; an imported message keeps its id and time of creation;
+//! deleting a session in version 2 leaves its old row.
 
 use crate::agent::command::Unable;
 use crate::agent::database::Older;
@@ -13,7 +14,7 @@ use crate::format::text::count;
 use crate::session::{Copy, Health};
 use crate::system::env::Env;
 
-/// Where the state of the import is, and what it is in the end.
+/// Reads the state of the import, which ends as `COMPLETED`.
 const STATE: &str = "SELECT value FROM kv WHERE key = 'migration.v1-v2'";
 const COMPLETED: &str = "\"completed\"";
 const PACKAGE: &str = "opencode-ai";

@@ -1,5 +1,4 @@
-//! What OpenCode and the programs that were made of it have in common: one database for each channel of releases, in a
-//! directory of the program's name.
+//! Shared code of OpenCode and its forks: one database per release channel, in a directory with the program's name.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,14 +21,14 @@ use crate::system::reach;
 /// One of these programs.
 #[derive(Debug)]
 pub(in crate::agent) struct Program {
-    /// Which one it is.
+    /// The agent.
     pub kind: AgentKind,
     /// The program, its directory of data, and how the names of its databases begin.
     pub name: &'static str,
     /// Names another database, absolute or below the directory of data.
     pub variable: &'static str,
-    /// How the names of databases of channels begin, the one that it makes first: of one channel it uses the first that
-    /// is there.
+    /// Prefixes of the databases of channels, starting with the one that the program creates. If a channel has several
+    /// databases, the program uses the first one of this list.
     pub channels: &'static [&'static str],
 }
 
@@ -37,7 +36,7 @@ impl Program {
     /// Returns the directories of data, and the database that the variable names.
     pub(in crate::agent) fn stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = database::stores(self.kind, self.name, env);
-        // Another database than the usual one is a store of its own, whose root is that file.
+        // A database other than the usual one is a separate store, whose root is that file.
         let chosen = env.agent_variable(self.variable).filter(|name| *name != ":memory:");
         let chosen = chosen.zip(stores.first()).map(|(name, store)| store.root.join(name));
         stores.iter_mut().for_each(|store| store.unset.push(self.variable));
@@ -109,7 +108,7 @@ impl Program {
     /// Returns the repository that a session began in: its project's id is the root commit (1.18.33; Kilo 7.7.9).
     pub(in crate::agent) fn repository(place: &Located) -> Repository {
         let mut repository = Repository::default();
-        // What cannot be read says nothing.
+        // A database that cannot be read has no repository.
         let _ = sqlite::read(&place.path, |db| {
             for table in ["session_v2", "session"] {
                 if db.columns(table)?.contains("project_id") {
@@ -147,7 +146,7 @@ impl Program {
         (!is_same).then_some(own)
     }
 
-    /// Says how a session gets another directory: to import it again changes nothing of it but that.
+    /// Returns the hint for giving a session another directory: importing it again changes only its directory.
     pub(in crate::agent) fn taken_along(&self, copy: &Copy) -> String {
         let Located { id, store, .. } = &copy.place;
         let command = |verb: &str| {

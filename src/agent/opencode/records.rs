@@ -10,7 +10,7 @@ use crate::format::json::{Flag, Text, inner, member, members, text_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
-/// What a session record of the older tree says; the database has a column for each of these.
+/// The record of a session in the older tree; the database has a column for each member.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct SessionFile<'a> {
@@ -63,8 +63,8 @@ pub(crate) fn model_id(json: &str) -> Option<String> {
     text_in(serde_json::from_str(json).ok(), "id").filled().map(str::to_owned)
 }
 
-/// Begins a turn from a message's record; `created` (in milliseconds) and `kind`, who speaks, are stored beside the record,
-/// and apply if the record does not say so itself.
+/// Begins a turn from a message's record. `created` (in milliseconds) and `kind` (the role) come from separate columns,
+/// and apply if the record does not have them itself.
 pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn {
     let raw: MessageData<'_> = serde_json::from_str(data).unwrap_or_default();
     let role = match raw.role.get().or(kind) {

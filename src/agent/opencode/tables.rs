@@ -20,7 +20,7 @@ const SESSION: [&str; 9] = [
     "fork_session_id",
 ];
 
-/// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 puts beside them.
+/// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 adds.
 pub(in crate::agent) struct Tables;
 
 impl Schema for Tables {

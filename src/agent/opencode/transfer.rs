@@ -1,7 +1,7 @@
-//! A session as `export` prints it and `import` takes it in, made of its rows.
+//! Converts the rows of a session into the form that `export` prints and `import` reads.
 //!
-//! Facts: the code of OpenCode 1.18.33, measured with it and with Kilo 7.7.9. What these commands leave out stays out: a
-//! list of things to do, and events.
+//! Facts: the code of OpenCode 1.18.33, measured with it and with Kilo 7.7.9. These commands leave out to-do lists and
+//! events.
 
 use std::collections::BTreeMap;
 use std::io::Write;

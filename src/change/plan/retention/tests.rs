@@ -420,7 +420,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clock_set_back_removes_only_what_the_right_clock_would(
+    fn a_clock_set_back_removes_no_more_than_the_right_clock(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
         hours in 1..100_000_i64,
