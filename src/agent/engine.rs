@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Found, Keeper, ReadContext, StoreNotes};
+use super::{AgentManaged, Found, ReadContext, StoreNotes};
 use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::{Comparison, Copy, Located, Message, Store};
@@ -74,8 +74,8 @@ pub(crate) trait Engine: Sync {
         None
     }
 
-    /// Implements [`super::Agent::keeper`].
-    fn keeper(&self) -> Option<&'static Keeper> {
+    /// Implements [`super::Agent::agent_managed`].
+    fn agent_managed(&self) -> Option<&'static AgentManaged> {
         None
     }
 

@@ -31,6 +31,7 @@ use upkeep::{Link, Retention, Strays};
 
 pub(crate) mod about;
 mod activity;
+mod agent_managed;
 mod aider;
 pub(crate) mod amplifier;
 mod auggie;
@@ -57,7 +58,6 @@ mod hermes;
 pub(crate) mod ids;
 pub(crate) mod installed;
 pub(crate) mod jido;
-mod keeper;
 mod kilo;
 mod kimi;
 mod kimicode;
@@ -86,11 +86,11 @@ pub(crate) mod upkeep;
 pub(crate) mod version;
 mod vibe;
 
+pub(crate) use agent_managed::{AgentManaged, typed};
 use context::last_activity;
 pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes};
 use engine::{Engine, Missing};
 pub(crate) use found::Found;
-pub(crate) use keeper::{Keeper, typed};
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
 use open_file::mark_writers;
@@ -223,8 +223,8 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns every path that belongs to a copy and exists, including its own. If only the agent can remove it,
     /// returns the reason with the agent's own command.
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        match self.keeper(place) {
-            Some(keeper) => Err(keeper.removes_alone(place)),
+        match self.agent_managed(place) {
+            Some(agent_managed) => Err(agent_managed.removes_alone(place)),
             None => Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() }),
         }
     }
@@ -236,8 +236,8 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Returns the agent's commands for a copy in its database; `None` for a copy in files.
-    fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
-        self.engine_of(place).keeper()
+    fn agent_managed(&self, place: &Located) -> Option<&'static AgentManaged> {
+        self.engine_of(place).agent_managed()
     }
 
     /// Returns the writer of rewound copies, if the format of such a session is known.
@@ -375,7 +375,7 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Finds files in a store that belong to no session there, and temporary files outside of sessions.
-    fn strays(&self, _store: &Store, _env: &Env) -> Strays {
+    fn orphans(&self, _store: &Store, _env: &Env) -> Strays {
         Strays::default()
     }
 

@@ -17,11 +17,11 @@ use crate::system::reach;
 
 /// A file or directory in a store that belongs to no session there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stray {
+pub(crate) struct Orphan {
     /// The agent of the store.
     pub agent: AgentKind,
     /// The kind of stray.
-    pub kind: StrayKind,
+    pub kind: OrphanKind,
     /// The session that it belonged to, if its name shows that.
     pub session_id: Option<String>,
     /// Its path.
@@ -45,7 +45,7 @@ pub(crate) enum HalfLine {
 
 /// The kind of a stray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum StrayKind {
+pub(crate) enum OrphanKind {
     /// Files of a session that is missing from its expected path.
     Belongings,
     /// The temporary file of a writer.
@@ -58,7 +58,7 @@ pub(crate) enum StrayKind {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strays {
     /// The strays.
-    pub strays: Vec<Stray>,
+    pub orphans: Vec<Orphan>,
     /// Paths that could not be read.
     pub problems: Vec<Problem>,
 }
@@ -199,18 +199,18 @@ pub(crate) fn temporary_in(
     agent: AgentKind,
     found: &mut Found,
     is_temporary: impl Fn(&str) -> bool,
-) -> Vec<Stray> {
+) -> Vec<Orphan> {
     let names = found.entries(dir).into_iter().filter(|(_, kind)| kind.is_file()).map(|(entry, _)| entry);
     let names = names.filter(|entry| entry.file_name().to_str().is_some_and(&is_temporary));
     names.map(|entry| temporary(agent, entry.path())).collect()
 }
 
 /// Describes a temporary file.
-pub(crate) fn temporary(agent: AgentKind, path: PathBuf) -> Stray {
+pub(crate) fn temporary(agent: AgentKind, path: PathBuf) -> Orphan {
     let bytes = path.symlink_metadata().map_or(0, |metadata| metadata.len());
-    Stray {
+    Orphan {
         agent,
-        kind: StrayKind::Temporary,
+        kind: OrphanKind::Temporary,
         session_id: None,
         modified_at: modified_at(&path),
         holds: if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") },

@@ -121,7 +121,7 @@ pub(super) fn look(
         let place = &copy.place;
         // A database may be outside the store that names it, or be that store. Paths are then relative to its
         // directory.
-        let in_database = agent.keeper(place).is_some();
+        let in_database = agent.agent_managed(place).is_some();
         let root = if in_database && !is_below(&place.path, &place.store.root) {
             place.path.parent().unwrap_or(&place.path)
         } else {

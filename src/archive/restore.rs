@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::Agent;
-use crate::archive::held::file_digest;
+use crate::archive::coverage::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::sync::state::Layout;
 use crate::archive::unpacked::{Unpacked, unpack};

@@ -41,10 +41,10 @@ pub(super) fn of(
     agent: &dyn Agent,
     see: &mut dyn FnMut(&[u8], bool) -> io::Result<()>,
 ) -> Result<(u64, String), RowsError> {
-    let keeper = agent.keeper(place).ok_or(RowsError::Missing)?;
+    let agent_managed = agent.agent_managed(place).ok_or(RowsError::Missing)?;
     let read = sqlite::read(&place.path, |db| {
         let (mut whole, mut size, mut chunk) = (Sha256::new(), 0_u64, Vec::new());
-        let captured = Tables::of(db, &keeper.owned)?.capture(&place.id, &mut |line| {
+        let captured = Tables::of(db, &agent_managed.owned)?.capture(&place.id, &mut |line| {
             whole.update(line);
             chunk.extend_from_slice(line);
             while chunk.len() >= CHUNK_BYTES {
@@ -73,15 +73,15 @@ pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 
 /// Sums the rows of those places that are in databases and not in the archive; skips rows that cannot be read.
 pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Archive) -> Sizes {
-    let keeper = |place: &Located| agent::by_kind(place.agent())?.keeper(place);
+    let agent_managed = |place: &Located| agent::by_kind(place.agent())?.agent_managed(place);
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
-    for place in places.filter(|place| keeper(place).is_some()) {
+    for place in places.filter(|place| agent_managed(place).is_some()) {
         if matches!(archive.look(&archive.session_dir(place.agent(), &place.id)), Ok(None)) {
             by_database.entry((&place.path, place.agent())).or_default().push(place);
         }
     }
     let parts = by_database.iter().flat_map(|((path, _), places)| {
-        let owned = keeper(places[0]).map(|keeper| &keeper.owned);
+        let owned = agent_managed(places[0]).map(|agent_managed| &agent_managed.owned);
         places.chunks(AT_ONCE).filter_map(move |places| Some((*path, owned?, places)))
     });
     let sizes = parts.collect::<Vec<_>>().into_par_iter().flat_map_iter(|(path, owned, places)| {

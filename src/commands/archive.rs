@@ -16,7 +16,7 @@ use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::listing;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::subagents::inner;
-use crate::commands::{find, nowhere, words};
+use crate::commands::{find, no_match, query};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
@@ -71,7 +71,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
                 && until.is_none_or(|until| expires(session, until, &mut retentions, env))
         });
         if scan.sessions.is_empty() {
-            nowhere::note(&filter, env, ui);
+            no_match::note(&filter, env, ui);
         }
         return Ok(scan.sessions);
     }
@@ -148,7 +148,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
     super::labels(env, ui).mark(&mut sessions);
-    sessions.retain(|session| args.words.is_empty() || words::are_in(query, session, env));
+    sessions.retain(|session| args.words.is_empty() || query::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
     let beyond_limit = listing::cut(&mut sessions, args);
     let states = sessions.iter().filter_map(|session| {

@@ -9,7 +9,7 @@ use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::cli::BackfillArgs;
 use crate::commands::find::{self, Target};
-use crate::commands::nowhere;
+use crate::commands::no_match;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::select::Filter;
@@ -71,7 +71,7 @@ fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> 
         filter.matches(session) && !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
     });
     if scan.sessions.is_empty() {
-        nowhere::note(filter, env, ui);
+        no_match::note(filter, env, ui);
     }
     scan.sessions
 }

@@ -7,7 +7,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch::briefings;
 use crate::system::env::Env;
-use crate::system::own_file::{self, Unread};
+use crate::system::trusted_file::{self, Unread};
 use crate::view::render::config::{Holding, Setting, Source};
 use crate::view::ui::Ui;
 
@@ -57,7 +57,7 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     let file = env.config_file();
     let unsafe_file =
         |message: String, hint: String| Refusal::new(Exit::Failure, RefusalCode::UnsafeConfig, message).hint(hint);
-    let bytes = match own_file::read(&file, MAX_BYTES, env.foreign_home) {
+    let bytes = match trusted_file::read(&file, MAX_BYTES, env.foreign_home) {
         Ok(None) => return Ok(Config::default()),
         Ok(Some(bytes)) => bytes,
         Err(Unread::Writable(path)) => {

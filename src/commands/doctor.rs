@@ -6,7 +6,7 @@ use crate::change::apply::history::History;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir;
 use crate::cli::{ChangeArgs, DoctorArgs};
-use crate::commands::{accept, find, nowhere};
+use crate::commands::{accept, find, no_match};
 use crate::doctor::check::{self, Finding};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let report = Report { findings: &findings, sessions, unlisted, accepted, read_at_both_ends, detail };
     ui.answer(args.format, env, &report)?;
     if sessions == 0 {
-        nowhere::note(&filter, env, ui);
+        no_match::note(&filter, env, ui);
     }
     let counts = |severity| severity != Severity::Info || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::ListArgs;
 use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful, shows_processes};
-use crate::commands::{nowhere, words};
+use crate::commands::{no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
@@ -19,14 +19,14 @@ use crate::view::ui::Ui;
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (args, from_config) = &super::config::list(typed, env);
     let mut filter = super::filter(&args.filter, args.all, env)?;
-    let query = words::sound_query(&args.words, &env.clock)?;
+    let query = query::sound_query(&args.words, &env.clock)?;
     if args.archived {
         return super::archive::list(args, &filter, &query, env, ui);
     }
     filter.kin = kin(&filter.dirs, env);
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
-    let is_meant = |session: &Session| args.words.is_empty() || words::are_in(&query, session, env);
+    let is_meant = |session: &Session| args.words.is_empty() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let places = scan::locate(env, &filter.agents).watched(showing.watcher());
     let first = count_of_first(args, &env.terminal).and_then(|count| places.first(env, &filter, wanted, count, passes));
@@ -68,7 +68,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let has_none = listing.sessions.is_empty() && hidden == 0;
     let is_nowhere = has_none
         && (args.filter.place.dir.is_some() || says_more(args, &env.terminal))
-        && nowhere::note(&filter, env, ui);
+        && no_match::note(&filter, env, ui);
     if says_more(args, &env.terminal) && !is_nowhere {
         render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
     }

@@ -5,7 +5,7 @@ use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use crate::agent;
 use crate::cli::StatsArgs;
-use crate::commands::nowhere;
+use crate::commands::no_match;
 use crate::error::{Exit, PathError};
 use crate::format::text;
 use crate::scan::{self, Wanted};
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         ui.note(&format!("{sessions} archived by an agent included; `rejoin list --all` shows {them}."));
     }
     if sessions.is_empty() {
-        nowhere::note(&filter, env, ui);
+        no_match::note(&filter, env, ui);
     }
     Ok(exit)
 }

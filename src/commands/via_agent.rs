@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::safe;
+use super::archive_first;
 use crate::agent;
-use crate::archive::{Archive, held};
+use crate::archive::{Archive, coverage};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Handed;
 use crate::change::plan::change::Seen;
 use crate::cli::LockArgs;
 use crate::format::text;
-use crate::launch::errand::Errand;
+use crate::launch::agent_command::AgentCommand;
 use crate::scan::{Places, Wanted};
 use crate::session::{Liveness, Located, Session};
 use crate::system::env::Env;
@@ -52,7 +52,7 @@ pub(super) fn carry_out(
         return Ok((Archived::default(), Vec::new()));
     }
     let seen: Vec<&[Seen]> = handed.iter().map(|one| one.seen.as_slice()).collect();
-    let (archived, failed) = safe::archive(&seen, archive, lock, state_dir, env, ui)?;
+    let (archived, failed) = archive_first::archive(&seen, archive, lock, state_dir, env, ui)?;
     let mut progress = ui.progress("Removing", handed.len());
     let mut done = Vec::with_capacity(handed.len());
     for (one, failed) in handed.iter().zip(failed) {
@@ -76,7 +76,7 @@ fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> Item
         }
     }
     // It may have been removed with another one.
-    if !sessions.iter().all(|session| held::is_whole(session, archive)) {
+    if !sessions.iter().all(|session| coverage::is_whole(session, archive)) {
         return ItemResult::Skipped("it was changed just now, and is archived as it was before".to_owned());
     }
     let before = all_beside(one);
@@ -127,7 +127,9 @@ fn also_gone(gone: &[&Located], archive: &Archive) -> String {
 /// Runs the agent's own command unless the session is gone already, and reads the database afterwards.
 fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
     let Some(agent) = agent::by_kind(place.agent()) else { return Ok(()) };
-    let Some(keeper) = agent.keeper(place) else { return Err("it does not lie in a database".to_owned()) };
+    let Some(agent_managed) = agent.agent_managed(place) else {
+        return Err("it does not lie in a database".to_owned());
+    };
     let is_there = || {
         let found = agent.locate_id(&place.store, &place.id);
         match found.problems.first() {
@@ -138,9 +140,9 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
     if !is_there()? {
         return Ok(());
     }
-    let command = keeper.removal(&place.id);
+    let command = agent_managed.removal(&place.id);
     // A project could have settings that its agent runs, so it is started in the home directory.
-    let ended = Errand { argv: &command, dir: &env.home, store: &place.store }.run(env);
+    let ended = AgentCommand { argv: &command, dir: &env.home, store: &place.store }.run(env);
     let title = agent::about(place.agent()).title;
     match (is_there()?, ended) {
         (false, _) => Ok(()),

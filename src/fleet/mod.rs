@@ -1,5 +1,6 @@
 //! Sessions on other hosts: `ssh` is the transport, the `rejoin` there is the only agent, and its JSON is the answer.
 
+mod arguments;
 mod ask;
 pub(crate) mod command;
 pub(crate) mod destination;
@@ -8,8 +9,7 @@ pub(crate) mod merge;
 pub(crate) mod row;
 pub(crate) mod rows;
 mod talk;
-mod words;
 
+pub(crate) use arguments::{FORM, of_others};
 pub(crate) use ask::{Answering, NO_ANSWER, ask, ask_with, ourselves, ssh};
 pub(crate) use destination::Host;
-pub(crate) use words::{FORM, of_others};

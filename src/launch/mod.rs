@@ -18,9 +18,9 @@ use crate::session::{AgentKind, Session};
 use crate::system::env::{Env, HOST, Program};
 use crate::system::reach;
 
+pub(crate) mod agent_command;
 pub(crate) mod briefings;
 pub(crate) mod checks;
-pub(crate) mod errand;
 pub(crate) mod log;
 pub(crate) mod resume;
 pub(crate) mod wait;

@@ -12,8 +12,8 @@ use super::sieve::Sieve;
 use crate::agent::{self, Interest, Said};
 use crate::format::nearly::slips;
 use crate::session::Copy;
-use crate::session::words::fold::{folded, parts, tokens};
-use crate::session::words::stem;
+use crate::session::terms::fold::{folded, parts, tokens};
+use crate::session::terms::stem;
 
 /// Two letters in the wrong order are a likelier slip of the finger than another letter.
 const SWAPPED: f64 = 1.5;

@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 use memchr::{memchr3_iter, memmem};
 
 use super::needle::Needle;
-use crate::session::words::Term;
-use crate::session::words::fold::is_mark;
+use crate::session::terms::Term;
+use crate::session::terms::fold::is_mark;
 use crate::system::fsio::{self, Buffer, PAGE};
 
 /// Longer files are not searched before their sessions are read: a session is read at its two ends.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around};
 use super::sieve::Sieve;
 use crate::agent::{self, Agent, Interest, Said};
-use crate::session::words::{Place, Words};
+use crate::session::terms::{Place, Words};
 use crate::session::{AgentKind, Copy, Message, Problem, Role};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.

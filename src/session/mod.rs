@@ -22,9 +22,9 @@ pub(crate) mod select;
 pub(crate) mod stats;
 pub(crate) mod stuck;
 pub(crate) mod tag;
+pub(crate) mod terms;
 pub(crate) mod usage;
 pub(crate) mod when;
-pub(crate) mod words;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

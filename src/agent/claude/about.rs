@@ -27,6 +27,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE
         .in_terminal(&["claude"], &[])
         .without_terminal(&["claude", "-p"], &[])
-        .unset(super::start::NESTED),
+        .unset(super::launch_args::NESTED),
     ..About::NONE
 };

@@ -11,12 +11,12 @@ pub(super) mod causes;
 mod count;
 mod desktop;
 mod ends;
+mod launch_args;
 mod live;
 mod places;
 mod relocation;
 mod rewind;
 pub(crate) mod slug;
-mod start;
 mod title;
 mod titles;
 mod trailer;
@@ -49,12 +49,12 @@ use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, Sessi
 use crate::system::env::Env;
 use crate::system::names;
 pub(super) use count::count;
+pub(super) use launch_args::anew;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
 pub(super) use places::{locate, locate_id};
 use records::Record;
 use slug::is_slug_of;
-pub(super) use start::anew;
 pub(super) use upkeep::link;
 
 /// If the last message is this much older than the session's newest record, it may be an old one that was written
@@ -221,11 +221,11 @@ impl Agent for Claude {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        start::command(copy, prompt)
+        launch_args::command(copy, prompt)
     }
 
-    fn strays(&self, store: &Store, env: &Env) -> Strays {
-        upkeep::strays(self, store, env)
+    fn orphans(&self, store: &Store, env: &Env) -> Strays {
+        upkeep::orphans(self, store, env)
     }
 
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {

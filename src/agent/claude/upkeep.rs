@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Claude, each_registration, liveness};
 use crate::agent::ids::is_uuid;
 use crate::agent::upkeep::{
-    Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
+    Link, Orphan, OrphanKind, Retention, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
 use crate::agent::{Agent as _, Found};
 use crate::format::json::{Text, whole_record};
@@ -27,20 +27,20 @@ const RETENTION_KEY: &str = "cleanupPeriodDays";
 /// The period without a setting (documented, and measured on 2.1.330).
 const DEFAULT_DAYS: i64 = 30;
 
-pub(super) fn strays(agent: &Claude, store: &Store, env: &Env) -> Strays {
+pub(super) fn orphans(agent: &Claude, store: &Store, env: &Env) -> Strays {
     let notes = agent.notes(store, env);
     let is_live = |id: &str| notes.live.get(id).is_some_and(|records| liveness(records) != Liveness::Idle);
     let mut found = Found::default();
     let projects = found.entries(&store.root.join("projects")).into_iter().filter(|(_, kind)| kind.is_dir());
     let projects: Vec<PathBuf> = projects.map(|(project, _)| project.path()).collect();
-    let mut strays = found.in_each(&projects, &|project, found| strays_in(project, is_live, found));
-    registrations(store, env, &mut strays, &mut found);
-    Strays { strays, problems: found.problems }
+    let mut orphans = found.in_each(&projects, &|project, found| strays_in(project, is_live, found));
+    registrations(store, env, &mut orphans, &mut found);
+    Strays { orphans, problems: found.problems }
 }
 
 /// Finds temporary files in a project, and directories of sessions that have no transcript and are not in use.
-fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) -> Vec<Stray> {
-    let mut strays = Vec::new();
+fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) -> Vec<Orphan> {
+    let mut orphans = Vec::new();
     let mut files: HashSet<OsString> = HashSet::new();
     let mut dirs = Vec::new();
     for (entry, kind) in found.entries(project) {
@@ -48,7 +48,7 @@ fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) 
         match name.to_str() {
             Some(id) if kind.is_dir() && is_uuid(id) => dirs.push((id.to_owned(), entry.path())),
             Some(name) if kind.is_file() && is_own_temporary(name) => {
-                strays.push(temporary(AgentKind::Claude, entry.path()));
+                orphans.push(temporary(AgentKind::Claude, entry.path()));
             }
             _ => {}
         }
@@ -69,23 +69,23 @@ fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) 
             1 => "1 file".to_owned(),
             _ => format!("{count} files"),
         };
-        let kind = StrayKind::Belongings;
-        strays.push(Stray { agent: AgentKind::Claude, kind, session_id: Some(id), path, holds, modified_at });
+        let kind = OrphanKind::Belongings;
+        orphans.push(Orphan { agent: AgentKind::Claude, kind, session_id: Some(id), path, holds, modified_at });
     }
-    strays
+    orphans
 }
 
 /// Finds registrations of processes that have ended: a kill leaves them until the next start of the client.
-fn registrations(store: &Store, env: &Env, strays: &mut Vec<Stray>, found: &mut Found) {
+fn registrations(store: &Store, env: &Env, orphans: &mut Vec<Orphan>, found: &mut Found) {
     if env.foreign_home {
         // The processes of another machine or container are not visible.
         return;
     }
     each_registration(store, found, |path, session_id, process| {
         if liveness(std::slice::from_ref(&process)) == Liveness::Idle {
-            let (agent, kind) = (AgentKind::Claude, StrayKind::Registration);
+            let (agent, kind) = (AgentKind::Claude, OrphanKind::Registration);
             let holds = format!("process {}, which has ended", process.pid);
-            strays.push(Stray { agent, kind, session_id, holds, modified_at: modified_at(&path), path });
+            orphans.push(Orphan { agent, kind, session_id, holds, modified_at: modified_at(&path), path });
         }
     });
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::{Agent, Command, Engine, Found, Keeper, StoreNotes, as_last_argument};
+use super::{Agent, AgentManaged, Command, Engine, Found, StoreNotes, as_last_argument};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
@@ -36,9 +36,9 @@ const FILE: &str = "crush.db";
 
 const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "updated_at"];
 
-const KEEPER: Keeper = Keeper::of_sessions(&["crush", "session", "delete"], false);
+const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["crush", "session", "delete"], false);
 
-const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
+const DATABASE: Database = Database { schema: &Sessions, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct Crush;

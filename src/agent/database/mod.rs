@@ -12,7 +12,7 @@ use rayon::slice::ParallelSlice as _;
 
 use super::engine::Engine;
 use super::tree::note_branches;
-use super::{Found, Keeper, ReadContext, StoreNotes, unknown_format};
+use super::{AgentManaged, Found, ReadContext, StoreNotes, unknown_format};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
@@ -54,7 +54,7 @@ pub(super) trait Schema: Sync {
 /// The engine of agents that keep sessions as rows of databases.
 pub(super) struct Database {
     pub schema: &'static dyn Schema,
-    pub keeper: &'static Keeper,
+    pub agent_managed: &'static AgentManaged,
     /// Finds the sessions of a store, or the one of an id.
     pub locate: fn(&Arc<Store>, Option<&str>) -> Found,
 }
@@ -68,8 +68,8 @@ impl Engine for Database {
         Some(notes(places, counts, self.schema, env))
     }
 
-    fn keeper(&self) -> Option<&'static Keeper> {
-        Some(self.keeper)
+    fn agent_managed(&self) -> Option<&'static AgentManaged> {
+        Some(self.agent_managed)
     }
 
     /// Returns the copy in the notes.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::lines::{Lines, Log};
-use super::{Agent, Command, Engine, Found, Keeper};
+use super::{Agent, AgentManaged, Command, Engine, Found};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::error::PathError;
@@ -44,9 +44,9 @@ const SESSION: [&str; 12] = [
     "user_set_name",
 ];
 
-const KEEPER: Keeper = Keeper::of_sessions(&["goose", "session", "remove", "--session-id"], false);
+const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["goose", "session", "remove", "--session-id"], false);
 
-const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
+const DATABASE: Database = Database { schema: &Sessions, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct Goose;

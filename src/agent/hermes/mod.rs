@@ -9,7 +9,7 @@ pub(super) mod about;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Engine, Found, Keeper, stores};
+use super::{Agent, AgentManaged, Command, Engine, Found, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::error::PathError;
@@ -45,9 +45,9 @@ const SESSION: [&str; 11] = [
     "source",
 ];
 
-const KEEPER: Keeper = Keeper::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
+const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
 
-const DATABASE: Database = Database { schema: &Sessions, keeper: &KEEPER, locate };
+const DATABASE: Database = Database { schema: &Sessions, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct Hermes;

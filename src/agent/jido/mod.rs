@@ -149,15 +149,15 @@ impl Agent for Jido {
         Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }
 
-    fn strays(&self, store: &Store, _env: &Env) -> Strays {
+    fn orphans(&self, store: &Store, _env: &Env) -> Strays {
         let mut found = Found::default();
         // JidoCode writes `<id>.json.tmp` and renames it.
         let is_temporary =
             |name: &str| name.strip_suffix(".json.tmp").is_some_and(is_random_uuid) || is_own_temporary(name);
-        let mut strays = temporary_in(&store.root.join("sessions"), AgentKind::Jido, &mut found, is_temporary);
+        let mut orphans = temporary_in(&store.root.join("sessions"), AgentKind::Jido, &mut found, is_temporary);
         // The secret is next to the sessions.
-        strays.extend(temporary_in(&store.root, AgentKind::Jido, &mut found, is_own_temporary));
-        Strays { strays, problems: found.problems }
+        orphans.extend(temporary_in(&store.root, AgentKind::Jido, &mut found, is_own_temporary));
+        Strays { orphans, problems: found.problems }
     }
 }
 

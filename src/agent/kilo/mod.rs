@@ -7,7 +7,7 @@ pub(super) mod about;
 
 use std::path::Path;
 
-use super::{Agent, Command, Engine, Keeper};
+use super::{Agent, AgentManaged, Command, Engine};
 use crate::agent::database::Database;
 use crate::agent::opencode::program::Program;
 use crate::agent::opencode::tables::Tables;
@@ -22,11 +22,11 @@ use crate::system::reach;
 const PROGRAM: Program =
     Program { kind: AgentKind::Kilo, name: "kilo", variable: "KILO_DB", channels: &["kilo", "opencode"] };
 
-const KEEPER: Keeper =
-    Program::keeper(&["kilo", "session", "delete"], &["kilo", "import"], ("kilo.db", PROGRAM.variable));
+const AGENT_MANAGED: AgentManaged =
+    Program::agent_managed(&["kilo", "session", "delete"], &["kilo", "import"], ("kilo.db", PROGRAM.variable));
 
 const DATABASE: Database =
-    Database { schema: &Tables, keeper: &KEEPER, locate: |store, only| PROGRAM.locate(store, only) };
+    Database { schema: &Tables, agent_managed: &AGENT_MANAGED, locate: |store, only| PROGRAM.locate(store, only) };
 
 /// The agent.
 pub(super) struct Kilo;

@@ -7,7 +7,7 @@ pub(super) mod records;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Engine, Found, Keeper, Unable};
+use super::{Agent, AgentManaged, Command, Engine, Found, Unable};
 use crate::agent::database::Database;
 use crate::error::PathError;
 use crate::session::repository::Repository;
@@ -29,10 +29,13 @@ mod usage;
 const PROGRAM: Program =
     Program { kind: AgentKind::OpenCode, name: "opencode", variable: "OPENCODE_DB", channels: &["opencode"] };
 
-const KEEPER: Keeper =
-    Program::keeper(&["opencode", "session", "delete"], &["opencode", "import"], ("opencode.db", PROGRAM.variable));
+const AGENT_MANAGED: AgentManaged = Program::agent_managed(
+    &["opencode", "session", "delete"],
+    &["opencode", "import"],
+    ("opencode.db", PROGRAM.variable),
+);
 
-const DATABASE: Database = Database { schema: &Tables, keeper: &KEEPER, locate };
+const DATABASE: Database = Database { schema: &Tables, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct OpenCode;
@@ -55,7 +58,7 @@ impl Agent for OpenCode {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(KEEPER.removes_alone(place)) }
+        if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(AGENT_MANAGED.removes_alone(place)) }
     }
 
     fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::agent::agent_managed::{AgentManaged, Import};
 use crate::agent::command::{Command, as_last_argument};
-use crate::agent::keeper::{Import, Keeper};
 use crate::agent::opencode::tables::Tables;
 use crate::agent::opencode::{transfer, usage};
 use crate::agent::{Found, database};
@@ -124,18 +124,18 @@ impl Program {
 
     /// Returns what such a program does by itself, by the words of two of its commands, and by its database with the
     /// variable that names another.
-    pub(in crate::agent) const fn keeper(
+    pub(in crate::agent) const fn agent_managed(
         removal: &'static [&'static str],
         import: &'static [&'static str],
         (usual, variable): (&'static str, &'static str),
-    ) -> Keeper {
+    ) -> AgentManaged {
         let owned = Owned {
             sessions: &["session_v2", "session"],
             names: &["session_id", "aggregate_id"],
             through: &[("part", "message_id", "message")],
         };
         let import = Import { words: import, usual, variable, write: transfer::write };
-        Keeper { owned, removal, removes_unasked: true, import: Some(import) }
+        AgentManaged { owned, removal, removes_unasked: true, import: Some(import) }
     }
 
     /// Returns the directory that the database names, unless that is the one which a program is started in.

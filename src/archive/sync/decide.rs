@@ -78,7 +78,7 @@ impl<'a> Shared<'a> {
         if is_in_step {
             return Ok(Decision::default());
         }
-        if agent.keeper(&copy.place).is_some() {
+        if agent.agent_managed(&copy.place).is_some() {
             return Ok(self.in_database(base.filter(|_| is_unchanged), &heads, stamp));
         }
         let is_archived = |sha256: &str| has_file(states, sha256);

@@ -7,7 +7,7 @@ use super::content::{self, Content, Order};
 use super::state::{Piece, State};
 use crate::agent::Agent;
 use crate::archive::Archive;
-use crate::archive::held::file_digest;
+use crate::archive::coverage::file_digest;
 use crate::format::compare::compare_by;
 use crate::session::mapping::Mapping;
 use crate::session::{Comparison, Copy, Located};

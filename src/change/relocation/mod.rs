@@ -272,8 +272,8 @@ impl<'s> Part<'s> {
     fn add(&mut self, moving_session: &MovingSession<'s>, steps: Vec<Step>, is_kept: bool) {
         let session = moving_session.session;
         let first = &moving_session.copies[0];
-        let keeper = if is_kept && steps.is_empty() { ", which rejoin remembers" } else { "" };
-        let reason = format!("{} is now {}{keeper}", first.from.display(), first.to.display());
+        let agent_managed = if is_kept && steps.is_empty() { ", which rejoin remembers" } else { "" };
+        let reason = format!("{} is now {}{agent_managed}", first.from.display(), first.to.display());
         // If no file of the agent is touched, a process that uses the session does not matter.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
         let seen = touched.iter().map(|going| Seen::of(going.copy)).collect();

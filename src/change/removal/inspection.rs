@@ -159,7 +159,7 @@ impl Summaries {
     fn newest_in_databases(&self, sessions: &[usize]) -> NewestMessages {
         let mut by_file: HashMap<(AgentKind, &Arc<Path>), Vec<&str>> = HashMap::new();
         for place in sessions.iter().flat_map(|at| self.copies(*at)).map(|copy| &copy.place) {
-            if agent::by_kind(place.agent()).is_some_and(|agent| agent.keeper(place).is_some()) {
+            if agent::by_kind(place.agent()).is_some_and(|agent| agent.agent_managed(place).is_some()) {
                 by_file.entry((place.agent(), &place.path)).or_default().push(&place.id);
             }
         }

@@ -43,11 +43,12 @@ impl Removal {
         let Self { about, title, subagents, seen, steps, its_agents } = self;
         if its_agents {
             let place = seen.first().map(|seen| &*seen.place);
-            let keeper = place.and_then(|place| Some((agent::by_kind(place.agent())?.keeper(place)?, place)));
-            let Some((keeper, place)) = keeper else {
+            let agent_managed =
+                place.and_then(|place| Some((agent::by_kind(place.agent())?.agent_managed(place)?, place)));
+            let Some((agent_managed, place)) = agent_managed else {
                 return Err((about, "its agent removes a part of it".to_owned()));
             };
-            let command = keeper.removal(&place.id);
+            let command = agent_managed.removal(&place.id);
             return Ok(Going::Handed(Handed { about, title, seen, code, reason, command, size_bytes: 0 }));
         }
         match steps {

@@ -159,7 +159,9 @@ impl Summaries {
     pub(crate) fn removes_unasked(&self, at: usize) -> bool {
         self.copies(at).iter().all(|copy| {
             let agent = agent::by_kind(copy.place.agent());
-            agent.and_then(|agent| agent.keeper(&copy.place)).is_some_and(|keeper| keeper.removes_unasked)
+            agent
+                .and_then(|agent| agent.agent_managed(&copy.place))
+                .is_some_and(|agent_managed| agent_managed.removes_unasked)
         })
     }
 

@@ -37,7 +37,7 @@ pub(crate) fn cwd_records(
         .flat_map(|(agent, kept)| agent.stores(env).into_iter().map(move |store| (store, *kept)))
         .collect();
     for (agent, dir) in summaries.recorded_dirs.iter().filter(|(_, dir)| is_in(dir)) {
-        let kept = keepers.iter().filter(|(keeper, _)| keeper.kind() == *agent);
+        let kept = keepers.iter().filter(|(agent_managed, _)| agent_managed.kind() == *agent);
         let of_project = kept.flat_map(|(_, kept)| kept.in_project(dir, &mut found));
         records.extend(of_project.map(|record| (dir.as_path(), record)));
     }

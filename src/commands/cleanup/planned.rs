@@ -17,7 +17,7 @@ use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Seen, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
 use crate::change::removal::{Going, Summaries, cwd_records, day};
-use crate::commands::{nowhere, safe, via_agent};
+use crate::commands::{archive_first, no_match, via_agent};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::system::env::Env;
@@ -59,7 +59,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
             families.iter().map(|family| summaries.owned_key(family.root())).collect()
         } else {
             let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
-            let mut archived = safe::archived(summaries, families, &archive, env);
+            let mut archived = archive_first::archived(summaries, families, &archive, env);
             archived.extend(handed.map(|at| summaries.owned_key(at)));
             archived
         }
@@ -78,7 +78,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     via_agent::weigh(&mut planned.change.handed, env);
     planned.change.items.extend(records);
     if !planned.has_work() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
-        nowhere::note(&filter, env, ui);
+        no_match::note(&filter, env, ui);
     }
     planned.due = due(settings, newest, env, ui)?;
     Ok(planned)
@@ -181,7 +181,8 @@ impl Planned {
     ) -> anyhow::Result<()> {
         let archive = Archive::of(env, settings.args.archive_dir.as_deref());
         let seen: Vec<&[Seen]> = self.change.items.iter().map(|item| item.seen.as_slice()).collect();
-        let (archived, failed) = safe::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
+        let (archived, failed) =
+            archive_first::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;
         let mut failed = failed.into_iter();
         self.change.items.retain(|item| {

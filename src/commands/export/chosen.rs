@@ -29,7 +29,7 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
         let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session passes these filters");
         let all = if args.archived { "rejoin list --archived --all" } else { "rejoin list --all" };
         let error = refusal.hint(format!("run `{all}` to see every session")).into();
-        return Err(if args.archived { error } else { commands::nowhere::instead(error, &filter, env) });
+        return Err(if args.archived { error } else { commands::no_match::instead(error, &filter, env) });
     }
     Ok(chosen)
 }

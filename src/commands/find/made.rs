@@ -19,7 +19,8 @@ pub(crate) fn made_by(session: &Session, env: &Env) -> Vec<Session> {
     let dirs: BTreeSet<_> = session.copies.iter().filter_map(|copy| copy.place.path.parent()).collect();
     let may_be = |place: &Located| {
         // A database names the parent of each sub-agent.
-        let is_next_to = || agent.keeper(place).is_none() && place.path.parent().is_some_and(|dir| dirs.contains(dir));
+        let is_next_to =
+            || agent.agent_managed(place).is_none() && place.path.parent().is_some_and(|dir| dirs.contains(dir));
         place.parent_id.as_deref() == Some(session.id()) || (place.parent_id.is_none() && is_next_to())
     };
     let scan = scan::locate(env, &[session.agent]).read_some(env, Wanted::GLANCE, may_be);

@@ -24,7 +24,7 @@ pub(crate) use ready::ready;
 
 use crate::agent::Depth;
 use crate::commands::listing;
-use crate::commands::{nowhere, words};
+use crate::commands::{no_match, query};
 use crate::error::{Exit, Refusal, RefusalCode, Row};
 use crate::format::command_line;
 use crate::scan::{self, Places, Scan, Wanted};
@@ -98,7 +98,7 @@ impl<'a> Finder<'a> {
     /// command that restores it.
     pub(crate) fn unambiguous(&mut self, selector: &Selector) -> anyhow::Result<Target> {
         // If no session worked in the directory of the filters, the error names the nearest ones.
-        let found = self.named(selector).map_err(|error| nowhere::instead(error, self.filter, self.env));
+        let found = self.named(selector).map_err(|error| no_match::instead(error, self.filter, self.env));
         found.map_err(|error| archived::with_hint(error, selector, self.filter, self.env))
     }
 
@@ -273,7 +273,7 @@ impl<'a> Finder<'a> {
                 let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
                 let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
                 let newest = Finder::new(&filter, wanted, env, self.ui).latest();
-                let session = newest.map_err(|refusal| nowhere::instead(refusal.into(), &filter, env))?;
+                let session = newest.map_err(|refusal| no_match::instead(refusal.into(), &filter, env))?;
                 Ok(Target::Session(Box::new(session)))
             }
             found => found,
@@ -283,11 +283,11 @@ impl<'a> Finder<'a> {
 
 /// Finds the sessions that have every word of a text somewhere, the newest first.
 fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
-    let query = words::query(text, &env.clock);
+    let query = query::query(text, &env.clock);
     if query.only_excludes() {
         return Vec::new();
     }
-    let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && words::are_in(&query, &sessions[*at], env);
+    let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && query::are_in(&query, &sessions[*at], env);
     let mut found: Vec<usize> = (0..sessions.len()).filter(is_meant).collect();
     found.sort_by_key(|at| Reverse(sessions[*at].recency()));
     found

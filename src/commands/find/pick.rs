@@ -8,7 +8,7 @@ use super::backend::SessionBackend;
 use super::copies::{candidates, description, take_copy, with_a_chosen_copy};
 use super::{Finder, Target, again};
 use crate::agent::command::Request;
-use crate::commands::nowhere;
+use crate::commands::no_match;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
@@ -86,7 +86,7 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
     match pick::pick(&backend, wish.purpose, wish.words, env, ui.err_styles()).context("cannot use the terminal")? {
         Picked::Sessions(sessions, how) => Ok(Answer::Sessions(sessions, how)),
         Picked::Left(exit) => Ok(Answer::Left(exit)),
-        Picked::Nothing => Err(nowhere::instead(super::nothing_passes().into(), wish.filter, env)),
+        Picked::Nothing => Err(no_match::instead(super::nothing_passes().into(), wish.filter, env)),
     }
 }
 

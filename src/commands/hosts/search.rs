@@ -14,7 +14,7 @@ use crate::fleet::merge::Merged;
 use crate::fleet::rows::{Report, Rows};
 use crate::fleet::{NO_ANSWER, of_others, row};
 use crate::scan::search::{Found, Hit};
-use crate::session::words::Words;
+use crate::session::terms::Words;
 use crate::session::{Role, Session};
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;
@@ -80,7 +80,7 @@ fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, Row)> {
 
 pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
-    let (_, texts) = super::super::words::filters(&args.text, &env.clock)?;
+    let (_, texts) = super::super::query::filters(&args.text, &env.clock)?;
     let (words, pattern) = (Words::parse(&texts), if args.is_ranked() { None } else { Some(pattern(args)?) });
     let wanted = pattern.as_ref().map_or(search::Wanted::Words(&words), search::Wanted::Pattern);
     let format = args.format.for_list(env.terminal.stdout);

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::follow;
-use crate::agent::{self, Agent, Keeper};
+use crate::agent::{self, Agent, AgentManaged};
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::{Archive, Manifest, rows};
@@ -20,7 +20,7 @@ use crate::commands::change;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::sqlite::rows::script;
-use crate::launch::errand::Errand;
+use crate::launch::agent_command::AgentCommand;
 use crate::scan::{self, Places, Wanted};
 use crate::session::{Located, Store};
 use crate::system::disk::{self, Access, System};
@@ -36,7 +36,7 @@ struct Return<'a> {
     manifest: &'a Manifest,
     archive: &'a Archive,
     agent: &'static dyn Agent,
-    keeper: &'static Keeper,
+    agent_managed: &'static AgentManaged,
     /// The store that the agent imports it into.
     store: Store,
     /// The database that the manifest names, if it is not one of the agent's here.
@@ -89,7 +89,7 @@ pub(super) fn run(
         }
     }
     if let Some(database) = &returns[0].foreign {
-        let taken = match &returns[0].keeper.import {
+        let taken = match &returns[0].agent_managed.import {
             Some(_) => format!(": {title} takes the session into its usual one"),
             None => String::new(),
         };
@@ -120,7 +120,7 @@ impl<'a> Return<'a> {
         let unknown =
             || Refusal::new(Exit::Refused, RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent));
         let agent = agent::by_kind(manifest.agent).ok_or_else(unknown)?;
-        let keeper = agent.keeper(&manifest.place()).ok_or_else(unknown)?;
+        let agent_managed = agent.agent_managed(&manifest.place()).ok_or_else(unknown)?;
         let stores = agent.stores(env);
         let is_own = |store: &&Store| manifest.roots_here(env).contains(&store.root);
         let store = stores.iter().find(is_own).or_else(|| stores.iter().find(|store| store.is_default));
@@ -129,12 +129,12 @@ impl<'a> Return<'a> {
         // A manifest can come from anywhere, so only the agent's own stores are accepted for its databases.
         let is_plain = !database.components().any(|part| part == Component::ParentDir);
         let is_own = is_plain && stores.iter().any(|store| database.starts_with(&store.root));
-        let import = keeper.import.as_ref().filter(|_| is_own);
+        let import = agent_managed.import.as_ref().filter(|_| is_own);
         let store = import.map_or(store.clone(), |import| import.store_of(&store, &database));
         let foreign = Some(database).filter(|_| !is_own);
         let dir = follow::dir_here(args, manifest, env);
         let is_dir_named = args.trust || follow::is_mapped(args, manifest, env);
-        Ok(Self { manifest, archive, agent, keeper, store, foreign, dir, is_dir_named })
+        Ok(Self { manifest, archive, agent, agent_managed, store, foreign, dir, is_dir_named })
     }
 
     fn item(&self, env: &Env) -> Item {
@@ -156,7 +156,7 @@ impl<'a> Return<'a> {
 
     /// Returns whether a place is in the database that the agent should import it into.
     fn is_meant(&self, place: &Located) -> bool {
-        let import = self.keeper.import.as_ref();
+        let import = self.agent_managed.import.as_ref();
         import.is_none_or(|import| import.database_of(&self.store) == *place.path)
     }
 
@@ -175,7 +175,7 @@ impl<'a> Return<'a> {
     /// Lets the agent import it; returns the instructions if the user has to do it.
     fn give_back(&self, known: &KnownDirs<'_>, env: &Env) -> anyhow::Result<Option<String>> {
         let title = agent::about(self.manifest.agent).title;
-        let Some(import) = &self.keeper.import else { return self.as_script(env).map(Some) };
+        let Some(import) = &self.agent_managed.import else { return self.as_script(env).map(Some) };
         let unpacked = Unpacked::of(self.manifest, self.archive, env)?;
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
@@ -206,8 +206,8 @@ impl<'a> Return<'a> {
         }
         let file = unpacked.root().join("session.json");
         disk::replace(&System::new(env), &file, &contents)?;
-        let errand = Errand { argv: &words(&file), dir, store: &self.store };
-        if let Err(why) = errand.run(env) {
+        let command = AgentCommand { argv: &words(&file), dir, store: &self.store };
+        if let Err(why) = command.run(env) {
             return left(why.to_string());
         }
         // Another database may have one of the same id.

@@ -9,7 +9,7 @@ use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::cli::{Format, SearchArgs, SearchOrder};
-use crate::commands::{find, listing, nowhere};
+use crate::commands::{find, listing, no_match};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::nearest;
@@ -20,7 +20,7 @@ use crate::scan::sieve::Sieve;
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
-use crate::session::words::{self, Words};
+use crate::session::terms::{self, Words};
 use crate::session::{Copy, Located, Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::search as render;
@@ -53,10 +53,10 @@ struct Loaded<'a> {
 }
 
 pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let (query, texts) = super::super::words::filters(&args.text, &env.clock)?;
+    let (query, texts) = super::super::query::filters(&args.text, &env.clock)?;
     let words = Words::parse(&texts);
-    if words.terms.is_empty() || words.terms.len() > words::MOST {
-        let why = format!("a search takes 1 to {} words, not {}", words::MOST, words.terms.len());
+    if words.terms.is_empty() || words.terms.len() > terms::MOST {
+        let why = format!("a search takes 1 to {} words, not {}", terms::MOST, words.terms.len());
         let hint =
             if query.is_empty() { "name words that the session has" } else { "`rejoin list` takes filters alone" };
         return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why).hint(hint).into());
@@ -82,7 +82,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     super::super::warn_of_problems(ui, &answer.problems);
     best.print(&answer, ui)?;
     if answer.loaded.sessions.is_empty() && answer.loaded.hidden == 0 && !args.archived {
-        nowhere::note_of_search(&best.filter, env, ui);
+        no_match::note_of_search(&best.filter, env, ui);
     }
     Ok(Exit::Ok)
 }
@@ -133,7 +133,7 @@ impl<'a> Best<'a> {
             super::super::labels(env, ui).mark(&mut loaded.sessions);
         }
         if !self.query.is_empty() {
-            loaded.sessions.retain(|session| super::super::words::are_in(&self.query, session, env));
+            loaded.sessions.retain(|session| super::super::query::are_in(&self.query, session, env));
         }
         loaded.short = (self.format() == Format::Table).then(|| ShortIds::of(&loaded.sessions));
         loaded.hidden = listing::put_in_order(&mut loaded.sessions, filter, SortKey::Active);

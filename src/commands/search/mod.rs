@@ -9,7 +9,7 @@ use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::cli::{Format, SearchArgs};
-use crate::commands::{find, listing, nowhere, resume};
+use crate::commands::{find, listing, no_match, resume};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::pattern::{Case, Pattern};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let search = Search { args, format, pattern, archive: None, short, env };
         let exit = search.all(&sessions, hidden, problems, ui)?;
         if sessions.is_empty() && hidden == 0 {
-            nowhere::note_of_search(&filter, env, ui);
+            no_match::note_of_search(&filter, env, ui);
         }
         return Ok(exit);
     }

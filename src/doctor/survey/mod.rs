@@ -4,7 +4,7 @@
 mod copies;
 mod gone;
 mod lines;
-mod strays;
+mod orphans;
 pub(crate) mod sweeps;
 mod unread;
 
@@ -16,7 +16,7 @@ use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent::upkeep::{CwdRecord, Retention, Stray, StrayKind, modified_at};
+use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
 use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
 use crate::scan::aliases::drop_repeated;
@@ -33,7 +33,7 @@ use crate::system::watch::Watcher;
 pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
 pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
-use strays::ExistingDirs;
+use orphans::ExistingDirs;
 
 /// The facts that the survey collects.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ pub(crate) struct Survey {
     /// Directories of projects that have sessions of several directories, with links resolved as far as they exist.
     pub resolved: BTreeMap<PathBuf, PathBuf>,
     /// Files in the stores that belong to no session.
-    pub strays: Vec<Stray>,
+    pub orphans: Vec<Orphan>,
     /// Logs that may hold a conversation and are not read, by their directories.
     pub unread: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
     /// Temporary files that some process holds open.
@@ -178,30 +178,30 @@ impl Survey {
 
     /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.
     fn look_around(&mut self, wanted: &Wanted, env: &Env) {
-        let (gone, (strays, (records, resolved))) = {
+        let (gone, (orphans, (records, resolved))) = {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
             let existing = LazyLock::new(|| ExistingDirs::of(scan));
             let gone = || wanted.has(&[Code::MissingDirectory]).then(|| gone::look(scan, env));
-            let strays = || {
+            let orphans = || {
                 let is_wanted = wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]);
-                is_wanted.then(|| strays::strays(scan, stores, &existing, env))
+                is_wanted.then(|| orphans::find(scan, stores, &existing, env))
             };
-            let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| strays::cwd_records(stores, &existing));
+            let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
             let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-            rayon::join(gone, || rayon::join(strays, || rayon::join(records, resolved)))
+            rayon::join(gone, || rayon::join(orphans, || rayon::join(records, resolved)))
         };
         if wanted.has(&[Code::UnreadFile]) {
             self.unread = unread::look(&self.scan);
         }
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
         let mut problems;
-        (self.strays, problems) = strays.unwrap_or_default();
+        (self.orphans, problems) = orphans.unwrap_or_default();
         self.scan.problems.append(&mut problems);
         (self.cwd_records, problems) = records.unwrap_or_default();
         self.scan.problems.append(&mut problems);
-        let temporary = self.strays.iter().filter(|stray| stray.kind == StrayKind::Temporary);
-        self.held = process::held(&temporary.map(|stray| stray.path.as_path()).collect::<Vec<_>>());
+        let temporary = self.orphans.iter().filter(|orphan| orphan.kind == OrphanKind::Temporary);
+        self.held = process::held(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
     }
 
     fn look_at_lines(&mut self, deep: bool, seen: lines::Seen, watcher: &Watcher) {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::probe::{MAX_SEARCHED_FIRST, any_window};
 use crate::agent::Agent;
 use crate::session::Located;
-use crate::session::words::Words;
+use crate::session::terms::Words;
 use near::has_near;
 use pieces::{Pieces, Wanted};
 

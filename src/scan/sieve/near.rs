@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::format::nearly::{most_slips, slips};
-use crate::session::words::fold::{folded, parts, tokens};
+use crate::session::terms::fold::{folded, parts, tokens};
 
 /// A shorter word is near to too many.
 const SHORTEST: usize = 4;

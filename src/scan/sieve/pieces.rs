@@ -5,7 +5,7 @@ use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
 
 use super::near::{NearWord, token_at};
 use crate::scan::probe::{PIECE, Probe, has_accents, is_escaped, rarest};
-use crate::session::words::{MOST, Words};
+use crate::session::terms::{MOST, Words};
 use crate::system::fsio::Buffer;
 
 /// Beginning of an escape, such as `\u00e9`.
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::format::nearly::slips;
-    use crate::session::words::fold::folded;
+    use crate::session::terms::fold::folded;
 
     fn near(word: &str, bytes: &str) -> bool {
         let words = Words::parse(&[word.to_owned()]);

@@ -6,8 +6,8 @@ use nucleo_matcher::chars::{normalize, to_lower_case};
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::session::words::fold::folded;
-use crate::session::words::{self, Term, Words};
+use crate::session::terms::fold::folded;
+use crate::session::terms::{self, Term, Words};
 use crate::session::{AgentKind, Session, marks};
 
 /// Characters of a first prompt that are searched.
@@ -52,8 +52,8 @@ impl Quality {
     /// Returns the quality of a match with this weight.
     pub(crate) fn of(weight: f32) -> Self {
         match weight {
-            weight if weight >= words::WORD => Self::Whole,
-            weight if weight >= words::PREFIX => Self::Form,
+            weight if weight >= terms::WORD => Self::Whole,
+            weight if weight >= terms::PREFIX => Self::Form,
             _ => Self::Part,
         }
     }
@@ -194,7 +194,7 @@ impl Word {
     fn is_in(&self, subject: &Subject) -> bool {
         let texts = subject.named().into_iter().chain([&subject.prompt]);
         let mut weights = texts.filter_map(|text| self.any_form.weight_in(&text.text, &text.folded));
-        weights.any(|weight| weight >= words::FORM)
+        weights.any(|weight| weight >= terms::FORM)
     }
 
     fn begins(&self, folded: &str) -> bool {

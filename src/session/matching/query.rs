@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::{Subject, Word};
 use crate::session::AgentKind;
 use crate::session::marks::{self, Mark};
-use crate::session::words::fold::folded;
+use crate::session::terms::fold::folded;
 
 /// Words, quoted phrases, excluded words (`-word`, `!word`), and filters.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ mod locks;
 mod macos;
 #[cfg(target_os = "linux")]
 mod pages;
-mod start;
+mod start_time;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -24,8 +24,8 @@ use linux::native;
 pub(crate) use locks::{Lock, Locks, is_locked};
 #[cfg(target_os = "macos")]
 use macos::native;
-use start::Sighting;
-pub(crate) use start::{Presence, StartTime};
+use start_time::Sighting;
+pub(crate) use start_time::{Presence, StartTime};
 
 /// The system's information about processes; the defaults provide none.
 trait Table {

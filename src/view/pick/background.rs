@@ -19,7 +19,7 @@ use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search;
 use crate::scan::sieve::Sieve;
 use crate::session::matching::Quality;
-use crate::session::words::Words;
+use crate::session::terms::Words;
 use crate::session::{Copy, Session};
 use crate::system::env::Env;
 use crate::system::terminal::Waker;

@@ -13,7 +13,7 @@ use crate::cli::{Format, SearchArgs};
 use crate::format::text;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
-use crate::session::words::Words;
+use crate::session::terms::Words;
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};

@@ -34,7 +34,7 @@ impl Writer<'_> {
     /// Checks whether a session consists only of rows, and a state of it has exactly these rows.
     pub(super) fn has_rows_of(&self, session: &Session, agent: &dyn Agent, state: &Manifest) -> bool {
         let is_same = |copy: &Copy| {
-            let then = agent.keeper(&copy.place).and_then(|_| state.rows_of(&copy.place.path));
+            let then = agent.agent_managed(&copy.place).and_then(|_| state.rows_of(&copy.place.path));
             then.is_some_and(|then| rows::are_same(&copy.place, agent, then, self.archive))
         };
         state.copies.len() == session.copies.len() && session.copies.iter().all(is_same)

@@ -12,10 +12,10 @@
 //! `REJOIN_SCHEDULES=N` tries N schedules instead of the default. A failing schedule is printed; the schedules are the
 //! same in every run. `.ci/explore` tries a million of them with an optimised build.
 
-mod held;
+mod in_use;
 mod play;
 mod schedule;
-mod start;
+mod setup;
 mod walk;
 
 use std::time::Instant;
@@ -23,7 +23,7 @@ use std::time::Instant;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::system::disk::memory::Rule;
-use start::Start;
+use setup::Start;
 use walk::{Counts, Failure, Walk};
 
 /// Number of schedules to try by default.

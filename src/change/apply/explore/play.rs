@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::change::apply::explore::held::Held;
+use crate::change::apply::explore::in_use::Held;
 use crate::change::apply::explore::schedule::{ACTS, Act, Event, MINE, When};
-use crate::change::apply::explore::start::{Answer, Past, Start};
+use crate::change::apply::explore::setup::{Answer, Past, Start};
 use crate::system::disk::memory::{Actor, ERRORS, Memory, Verdict};
 
 /// Result of a stage.

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::change::apply::explore::play::{Played, play};
 use crate::change::apply::explore::schedule::{Event, When, draw_event};
-use crate::change::apply::explore::start::{Past, Start};
+use crate::change::apply::explore::setup::{Past, Start};
 use crate::system::disk::memory::{Draw, Memory, crash, losses};
 
 /// Maximum outcomes of a loss of power per moment in the verb alone, after a fault, and in the recovery.

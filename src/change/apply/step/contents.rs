@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::change::apply::step::spot::Spot;
+use crate::change::apply::step::step_dir::StepDir;
 use crate::change::plan::change::Contents;
 use crate::format::edit::Edit;
 use crate::format::text::hex;
@@ -27,18 +27,18 @@ pub(super) fn each_piece(
         Contents::Bytes(bytes) => add(bytes)?,
         Contents::Joined(parts) => {
             for part in parts {
-                let spot = Spot::of(disk, part)?;
-                each_piece_of(disk, spot.at(), 0..u64::MAX, &mut add)?;
+                let step_dir = StepDir::of(disk, part)?;
+                each_piece_of(disk, step_dir.at(), 0..u64::MAX, &mut add)?;
             }
         }
         Contents::Edited { from, edits } => {
-            let (spot, mut kept) = (Spot::of(disk, from)?, 0);
+            let (step_dir, mut kept) = (StepDir::of(disk, from)?, 0);
             for Edit { at, removed, inserted } in edits {
-                each_piece_of(disk, spot.at(), kept..*at, &mut add)?;
+                each_piece_of(disk, step_dir.at(), kept..*at, &mut add)?;
                 add(inserted)?;
                 kept = at + removed;
             }
-            each_piece_of(disk, spot.at(), kept..u64::MAX, &mut add)?;
+            each_piece_of(disk, step_dir.at(), kept..u64::MAX, &mut add)?;
         }
     }
     Ok(hex(&digest.finalize()))

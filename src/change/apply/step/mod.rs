@@ -10,7 +10,7 @@ mod moving;
 mod perform;
 mod record;
 mod revert;
-mod spot;
+mod step_dir;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ use crate::format::text::hex;
 use crate::system::disk::{At, Disk, Handle, look_if_present};
 use crate::system::stamp::{self, Stamp};
 use contents::each_piece_of;
-use spot::Spot;
+use step_dir::StepDir;
 
 pub(super) use error::StepError;
 pub(super) use record::is_plain;
@@ -80,8 +80,8 @@ impl StepContext<'_> {
     }
 
     /// Checks whether an entry matches its stamp, in the same directory.
-    fn is_as_planned(&self, spot: &Spot<'_>, stamp: &Stamp) -> bool {
-        stamp::take_on(self.disk, spot.at(), spot.path).is_ok_and(|found| found == *stamp)
+    fn is_as_planned(&self, step_dir: &StepDir<'_>, stamp: &Stamp) -> bool {
+        stamp::take_on(self.disk, step_dir.at(), step_dir.path).is_ok_and(|found| found == *stamp)
     }
 
     /// Checks whether an entry matches its stamp, in any directory.

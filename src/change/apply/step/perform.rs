@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::contents::each_piece;
 use crate::change::apply::step::error::{StepError, changed, failed, in_the_way, is};
-use crate::change::apply::step::spot::Spot;
+use crate::change::apply::step::step_dir::StepDir;
 use crate::change::apply::step::{Note, NoteMade, StepContext};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step};
@@ -46,13 +46,13 @@ impl StepContext<'_> {
 
     fn trash(&self, path: &Path, stamp: &Stamp, kept: &str) -> Result<(), StepError> {
         let fail = failed("cannot move", path);
-        let spot = self.spot(path).map_err(&fail)?;
-        if !self.is_as_planned(&spot, stamp) {
+        let step_dir = self.step_dir(path).map_err(&fail)?;
+        if !self.is_as_planned(&step_dir, stamp) {
             return Err(changed(path));
         }
         let names = (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        self.move_to_free(spot.at(), self.kept(kept), names, (path, Some(stamp)), &mut |_| Ok(()))?;
-        spot.settle(self.disk).map_err(&fail)
+        self.move_to_free(step_dir.at(), self.kept(kept), names, (path, Some(stamp)), &mut |_| Ok(()))?;
+        step_dir.settle(self.disk).map_err(&fail)
     }
 
     fn write(
@@ -64,14 +64,14 @@ impl StepContext<'_> {
         note: &mut NoteMade<'_>,
     ) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot write", path));
-        let spot = self.spot(path).map_err(&fail)?;
-        let is_free = || self.exists(spot.at()).map(|exists| !exists);
-        let is_planned = || stamp.map_or_else(is_free, |stamp| Ok(self.is_as_planned(&spot, stamp)));
+        let step_dir = self.step_dir(path).map_err(&fail)?;
+        let is_free = || self.exists(step_dir.at()).map(|exists| !exists);
+        let is_planned = || stamp.map_or_else(is_free, |stamp| Ok(self.is_as_planned(&step_dir, stamp)));
         if !is_planned().map_err(&fail)? {
             return Err(changed(path));
         }
         let name = self.temporary(kept, "tmp");
-        let temporary = spot.beside(&name);
+        let temporary = step_dir.next_to(&name);
         let file = disk.open(temporary, For::New(Access::Private)).map_err(&fail)?;
         let mut sparse = Sparse::new(disk, &file);
         let written = each_piece(disk, contents, |piece| sparse.add(piece)).map_err(&fail)?;
@@ -80,80 +80,84 @@ impl StepContext<'_> {
             return Err(changed(path));
         }
         if stamp.is_some() {
-            let old = disk.look(spot.at()).map_err(&fail)?;
-            let source = disk.open(spot.at(), For::Reading).map_err(&fail)?;
+            let old = disk.look(step_dir.at()).map_err(&fail)?;
+            let source = disk.open(step_dir.at(), For::Reading).map_err(&fail)?;
             disk.copy_extended(&source, &file).map_err(&fail)?;
             tree::take_attributes(disk, &old, temporary).map_err(&fail)?;
         } else if let Contents::Edited { from, .. } = contents {
-            let from = Spot::of(disk, from).and_then(|from| disk.look(from.at())).map_err(&fail)?;
+            let from = StepDir::of(disk, from).and_then(|from| disk.look(from.at())).map_err(&fail)?;
             tree::take_attributes(disk, &from, temporary).map_err(&fail)?;
         } else {
-            let _ = disk.set_owner(temporary, spot.look.owner);
+            let _ = disk.set_owner(temporary, step_dir.look.owner);
         }
         disk.sync(&file).map_err(&fail)?;
         note(kept, temporary).map_err(&fail)?;
         let Some(stamp) = stamp else {
-            self.put_in_place(temporary, &spot)?;
-            return spot.settle(disk).map_err(&fail);
+            self.put_in_place(temporary, &step_dir)?;
+            return step_dir.settle(disk).map_err(&fail);
         };
         let partial = format!("{kept}.partial");
-        self.link_or_copy(spot.at(), self.kept(kept), &partial).map_err(failed("cannot keep the old", path))?;
+        self.link_or_copy(step_dir.at(), self.kept(kept), &partial).map_err(failed("cannot keep the old", path))?;
         if !is_planned().map_err(&fail)? {
             return Err(changed(path));
         }
         let gone = self.temporary(kept, "gone");
         // A file that another program put there after the check is restored.
         let is_old = |at| Ok(self.is_as(at, stamp) && tree::is_same(disk, at, self.kept(kept))?);
-        let old = if self.exchange(temporary, spot.at()).map_err(&fail)? {
+        let old = if self.exchange(temporary, step_dir.at()).map_err(&fail)? {
             if !is_old(temporary).map_err(&fail)? {
-                let _ = disk.exchange(temporary, spot.at());
+                let _ = disk.exchange(temporary, step_dir.at());
                 return Err(changed(path));
             }
             temporary
         } else {
             // Without an exchange, the path is free for a moment.
-            let old = spot.beside(&gone);
-            disk.rename_to_free(spot.at(), old).map_err(&fail)?;
+            let old = step_dir.next_to(&gone);
+            disk.rename_to_free(step_dir.at(), old).map_err(&fail)?;
             if !is_old(old).map_err(&fail)? {
-                let _ = disk.rename_to_free(old, spot.at());
+                let _ = disk.rename_to_free(old, step_dir.at());
                 return Err(changed(path));
             }
-            self.put_in_place(temporary, &spot)?;
+            self.put_in_place(temporary, &step_dir)?;
             old
         };
-        disk.sync(&spot.dir).map_err(&fail)?;
+        disk.sync(&step_dir.dir).map_err(&fail)?;
         disk.unlink(old).map_err(&fail)?;
-        spot.settle(disk).map_err(&fail)
+        step_dir.settle(disk).map_err(&fail)
     }
 
     fn make_dir(&self, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot create", path);
-        let spot = self.spot(path).map_err(&fail)?;
+        let step_dir = self.step_dir(path).map_err(&fail)?;
         // Recorded before it is in place, so that every directory made here is known.
         let name = self.temporary(kept, "tmp");
-        let temporary = spot.beside(&name);
+        let temporary = step_dir.next_to(&name);
         self.disk.make_dir(temporary, Access::Private).map_err(&fail)?;
         note(kept, temporary).map_err(&fail)?;
-        self.put_in_place(temporary, &spot)?;
-        spot.settle(self.disk).map_err(&fail)
+        self.put_in_place(temporary, &step_dir)?;
+        step_dir.settle(self.disk).map_err(&fail)
     }
 
     /// Renames a prepared entry to its path, which must be free.
-    fn put_in_place(&self, temporary: At<'_>, spot: &Spot<'_>) -> Result<(), StepError> {
+    fn put_in_place(&self, temporary: At<'_>, step_dir: &StepDir<'_>) -> Result<(), StepError> {
         let taken = |error: io::Error| {
-            if is(&error, &[Errno::EXIST]) { changed(spot.path) } else { failed("cannot write", spot.path)(error) }
+            if is(&error, &[Errno::EXIST]) {
+                changed(step_dir.path)
+            } else {
+                failed("cannot write", step_dir.path)(error)
+            }
         };
-        self.disk.rename_to_free(temporary, spot.at()).map_err(taken)
+        self.disk.rename_to_free(temporary, step_dir.at()).map_err(taken)
     }
 
     fn put(&self, from: &Path, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot put back", path);
-        let (spot, ready) = (self.spot(path).map_err(&fail)?, Spot::of(self.disk, from).map_err(&fail)?);
+        let (step_dir, ready) = (self.step_dir(path).map_err(&fail)?, StepDir::of(self.disk, from).map_err(&fail)?);
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        if self.exists(spot.at()).map_err(&fail)? {
+        if self.exists(step_dir.at()).map_err(&fail)? {
             return Err(in_the_way(path));
         }
-        self.move_to_free(ready.at(), spot.at(), names, (path, None), &mut |at| note(kept, at))?;
-        spot.settle(self.disk).map_err(&fail)
+        self.move_to_free(ready.at(), step_dir.at(), names, (path, None), &mut |at| note(kept, at))?;
+        step_dir.settle(self.disk).map_err(&fail)
     }
 }

@@ -4,7 +4,7 @@ use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
 use crate::change::apply::step::contents::each_piece;
 use crate::change::apply::step::error::{StepError, failed};
-use crate::change::apply::step::spot::Spot;
+use crate::change::apply::step::step_dir::StepDir;
 use crate::change::plan::change::Step;
 use crate::system::stamp;
 
@@ -34,8 +34,8 @@ impl StepContext<'_> {
             Step::MakeDir { .. } => StepRecord::MakeDir { path, kept },
             Step::Put { from, .. } => {
                 let fail = failed("cannot look at", from);
-                let spot = Spot::of(disk, from).map_err(&fail)?;
-                let stamp = stamp::take_on(disk, spot.at(), from).map_err(&fail)?;
+                let step_dir = StepDir::of(disk, from).map_err(&fail)?;
+                let stamp = stamp::take_on(disk, step_dir.at(), from).map_err(&fail)?;
                 StepRecord::Put { path, from: from.clone(), kept, stamp }
             }
             Step::Move { from, stamp, .. } => {

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
 use crate::change::apply::step::error::{StepError, changed_since, failed, in_the_way, is};
-use crate::change::apply::step::spot::Spot;
+use crate::change::apply::step::step_dir::StepDir;
 use crate::change::apply::tree;
 use crate::system::disk::{At, look_if_present};
 use crate::system::stamp::Stamp;
@@ -28,20 +28,20 @@ pub(in crate::change::apply) enum StepState {
 impl StepContext<'_> {
     /// Returns the state of a step.
     pub(in crate::change::apply) fn standing(&self, record: &StepRecord) -> io::Result<StepState> {
-        let spot = self.spot_if_present(record.path())?;
-        let found = match &spot {
-            Some(spot) => look_if_present(self.disk, spot.at())?.map(|look| look.identity),
+        let step_dir = self.step_dir_if_present(record.path())?;
+        let found = match &step_dir {
+            Some(step_dir) => look_if_present(self.disk, step_dir.at())?.map(|look| look.identity),
             None => None,
         };
         let path = record.path();
         Ok(match record {
             StepRecord::Trash { kept, stamp, .. } => {
                 let kept = self.kept(kept);
-                match (&spot, found.is_some(), self.exists(kept)?) {
+                match (&step_dir, found.is_some(), self.exists(kept)?) {
                     (_, true, false) => StepState::Before,
                     (_, false, true) => StepState::After,
-                    (Some(spot), true, true)
-                        if self.is_as(spot.at(), stamp) || tree::is_same(self.disk, spot.at(), kept)? =>
+                    (Some(step_dir), true, true)
+                        if self.is_as(step_dir.at(), stamp) || tree::is_same(self.disk, step_dir.at(), kept)? =>
                     {
                         StepState::Before
                     }
@@ -53,24 +53,25 @@ impl StepContext<'_> {
             }
             StepRecord::Write { kept, stamp, sha256, .. } => {
                 let is_kept = self.exists(self.kept(kept))?;
-                let is_old = |spot: &Spot<'_>| stamp.as_ref().is_some_and(|stamp| self.is_like(spot.at(), stamp));
+                let is_old =
+                    |step_dir: &StepDir<'_>| stamp.as_ref().is_some_and(|stamp| self.is_like(step_dir.at(), stamp));
                 let temporary = self.temporary(kept, "tmp");
-                let Some(spot) = &spot else {
+                let Some(step_dir) = &step_dir else {
                     let gone = || StepState::Blocked(format!("the directory of {} is gone", path.display()));
                     return Ok(if is_kept { gone() } else { StepState::Before });
                 };
                 match (self.made(kept), found) {
                     // The new file still has its temporary name, and the old one has the name `gone`.
                     (Some(made), Some(_))
-                        if self.identity(spot.beside(&temporary))? == Some(made)
-                            && self.exists(spot.beside(&self.temporary(kept, "gone")))? =>
+                        if self.identity(step_dir.next_to(&temporary))? == Some(made)
+                            && self.exists(step_dir.next_to(&self.temporary(kept, "gone")))? =>
                     {
                         StepState::Blocked(in_the_way(path).to_string())
                     }
                     // The new file still has its temporary name.
-                    (Some(made), _) if self.identity(spot.beside(&temporary))? == Some(made) => StepState::Before,
+                    (Some(made), _) if self.identity(step_dir.next_to(&temporary))? == Some(made) => StepState::Before,
                     (Some(made), Some(found)) if found == made => {
-                        if self.is_made(spot.at(), kept, sha256)? {
+                        if self.is_made(step_dir.at(), kept, sha256)? {
                             StepState::After
                         } else {
                             StepState::Blocked(changed_since(path))
@@ -78,13 +79,13 @@ impl StepContext<'_> {
                     }
                     (Some(_), None) if stamp.is_some() && is_kept => StepState::After,
                     // Nothing was put in place, or nothing is left of it.
-                    _ if !is_kept || is_old(spot) => StepState::Before,
+                    _ if !is_kept || is_old(step_dir) => StepState::Before,
                     _ => StepState::Blocked(changed_since(path)),
                 }
             }
             StepRecord::MakeDir { kept, .. } if found.is_some() && found == self.made(kept) => StepState::After,
             StepRecord::Put { kept, stamp, .. } if found.is_some() && found == self.made(kept) => {
-                let is_like = spot.is_some_and(|spot| self.is_like(spot.at(), stamp));
+                let is_like = step_dir.is_some_and(|step_dir| self.is_like(step_dir.at(), stamp));
                 if is_like { StepState::After } else { StepState::Blocked(changed_since(path)) }
             }
             StepRecord::MakeDir { .. } | StepRecord::Put { .. } => StepState::Before,
@@ -96,7 +97,7 @@ impl StepContext<'_> {
     pub(in crate::change::apply) fn has_lost(&self, record: &StepRecord) -> bool {
         match record {
             StepRecord::Trash { path, kept, stamp } | StepRecord::Write { path, kept, stamp: Some(stamp), .. } => {
-                let is_back = || self.spot(path).is_ok_and(|spot| self.is_like(spot.at(), stamp));
+                let is_back = || self.step_dir(path).is_ok_and(|step_dir| self.is_like(step_dir.at(), stamp));
                 matches!(self.exists(self.kept(kept)), Ok(false)) && !is_back()
             }
             _ => false,
@@ -122,16 +123,16 @@ impl StepContext<'_> {
             // The directories may have been removed since.
             self.make_dirs_of(path).map_err(&fail)?;
         }
-        let Some(spot) = self.spot_if_present(path).map_err(&fail)? else {
+        let Some(step_dir) = self.step_dir_if_present(path).map_err(&fail)? else {
             // Without the directory, the step has left nothing there.
             return self.remove_half_done(record, None).map_err(&fail);
         };
         if !is_after {
             // An entry restored by an interrupted run may not be synced yet; its copy is removed only afterwards.
-            self.disk.sync(&spot.dir).map_err(&fail)?;
+            self.disk.sync(&step_dir.dir).map_err(&fail)?;
         }
         match record {
-            StepRecord::Trash { kept, stamp, .. } if is_after => self.put_back(&spot, kept, stamp)?,
+            StepRecord::Trash { kept, stamp, .. } if is_after => self.put_back(&step_dir, kept, stamp)?,
             StepRecord::Trash { kept, stamp, .. } => {
                 // The original is in its place; an entry in the trash that is only a copy is removed.
                 let kept = self.kept(kept);
@@ -140,23 +141,23 @@ impl StepContext<'_> {
                 }
             }
             StepRecord::Write { kept, stamp: Some(_), sha256, .. } if is_after => {
-                self.clear_aside(&spot, kept, sha256).map_err(&fail)?;
-                self.write_back(&spot, kept, sha256)?;
+                self.clear_aside(&step_dir, kept, sha256).map_err(&fail)?;
+                self.write_back(&step_dir, kept, sha256)?;
             }
             StepRecord::Write { kept, sha256, .. } if is_after => {
                 let name = self.temporary(kept, "tmp");
-                self.disk.rename_to_free(spot.at(), spot.beside(&name)).map_err(&fail)?;
-                if !self.is_made(spot.beside(&name), kept, sha256).map_err(&fail)? {
-                    let _ = self.disk.rename_to_free(spot.beside(&name), spot.at());
+                self.disk.rename_to_free(step_dir.at(), step_dir.next_to(&name)).map_err(&fail)?;
+                if !self.is_made(step_dir.next_to(&name), kept, sha256).map_err(&fail)? {
+                    let _ = self.disk.rename_to_free(step_dir.next_to(&name), step_dir.at());
                     return Err(StepError::Changed(changed_since(path)));
                 }
             }
             StepRecord::Write { kept, sha256, .. } => {
-                self.clear_aside(&spot, kept, sha256).map_err(&fail)?;
-                self.remove_temporary(&spot, kept).map_err(&fail)?;
+                self.clear_aside(&step_dir, kept, sha256).map_err(&fail)?;
+                self.remove_temporary(&step_dir, kept).map_err(&fail)?;
                 tree::remove(self.disk, self.kept(kept)).map_err(&fail)?;
             }
-            StepRecord::MakeDir { .. } if is_after => match self.disk.remove_dir(spot.at()) {
+            StepRecord::MakeDir { .. } if is_after => match self.disk.remove_dir(step_dir.at()) {
                 // Another process uses it now.
                 Err(error) if is(&error, &[Errno::NOTEMPTY, Errno::EXIST]) => {}
                 done => done.map_err(&fail)?,
@@ -164,85 +165,85 @@ impl StepContext<'_> {
             StepRecord::Put { kept, stamp, .. } if is_after => {
                 let names =
                     (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-                self.move_to_free(spot.at(), self.kept(kept), names, (path, None), &mut |_| Ok(()))?;
+                self.move_to_free(step_dir.at(), self.kept(kept), names, (path, None), &mut |_| Ok(()))?;
                 if !self.is_like(self.kept(kept), stamp) {
-                    let _ = self.disk.rename_to_free(self.kept(kept), spot.at());
+                    let _ = self.disk.rename_to_free(self.kept(kept), step_dir.at());
                     return Err(StepError::Changed(changed_since(path)));
                 }
             }
             StepRecord::MakeDir { .. } | StepRecord::Put { .. } | StepRecord::Move { .. } => {}
         }
-        let has_removed = self.remove_half_done_at(record, &spot).map_err(&fail)?;
-        if is_after || has_removed { spot.settle(self.disk).map_err(&fail) } else { Ok(()) }
+        let has_removed = self.remove_half_done_at(record, &step_dir).map_err(&fail)?;
+        if is_after || has_removed { step_dir.settle(self.disk).map_err(&fail) } else { Ok(()) }
     }
 
     /// Moves an entry from the trash back to its path.
-    fn put_back(&self, spot: &Spot<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
-        let fail = failed("cannot put back", spot.path);
+    fn put_back(&self, step_dir: &StepDir<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
+        let fail = failed("cannot put back", step_dir.path);
         let gone = self.temporary(kept, "gone");
         // This is the original, which was about to be removed.
-        if self.exists(spot.beside(&gone)).map_err(&fail)? && self.is_as(spot.beside(&gone), stamp) {
+        if self.exists(step_dir.next_to(&gone)).map_err(&fail)? && self.is_as(step_dir.next_to(&gone), stamp) {
             let taken =
-                |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(spot.path) } else { fail(error) };
-            self.disk.rename_to_free(spot.beside(&gone), spot.at()).map_err(taken)?;
-            self.disk.sync(&spot.dir).map_err(&fail)?;
+                |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(step_dir.path) } else { fail(error) };
+            self.disk.rename_to_free(step_dir.next_to(&gone), step_dir.at()).map_err(taken)?;
+            self.disk.sync(&step_dir.dir).map_err(&fail)?;
             return tree::remove(self.disk, self.kept(kept)).map_err(&fail);
         }
         let names = (&*self.temporary(kept, "partial"), &*format!("{kept}.gone"), &*format!("{kept}.rest"));
-        self.move_to_free(self.kept(kept), spot.at(), names, (spot.path, None), &mut |_| Ok(()))
+        self.move_to_free(self.kept(kept), step_dir.at(), names, (step_dir.path, None), &mut |_| Ok(()))
     }
 
     /// Restores a new file that an interrupted undo took out of its place before checking it, if another program had
     /// just written to it.
     fn give_back_newer(&self, path: &Path, kept: &str, sha256: &str) -> io::Result<()> {
-        let Some(spot) = self.spot_if_present(path)? else { return Ok(()) };
+        let Some(step_dir) = self.step_dir_if_present(path)? else { return Ok(()) };
         let name = self.temporary(kept, "tmp");
-        let temporary = spot.beside(&name);
+        let temporary = step_dir.next_to(&name);
         // It was complete when it was recorded, so any difference was written by another program.
         let is_its = self.made(kept).is_some() && self.identity(temporary)? == self.made(kept);
         if !is_its || self.is_made(temporary, kept, sha256)? {
             return Ok(());
         }
-        if !self.exists(spot.at())? {
-            self.disk.rename_to_free(temporary, spot.at())?;
-        } else if !self.exchange(temporary, spot.at())? {
+        if !self.exists(step_dir.at())? {
+            self.disk.rename_to_free(temporary, step_dir.at())?;
+        } else if !self.exchange(temporary, step_dir.at())? {
             return Err(newer(temporary, path));
         }
-        self.disk.sync(&spot.dir)
+        self.disk.sync(&step_dir.dir)
     }
 
     /// Restores an old file in place of the new one.
-    fn write_back(&self, spot: &Spot<'_>, kept: &str, sha256: &str) -> Result<(), StepError> {
-        let (disk, fail) = (self.disk, failed("cannot put back", spot.path));
-        let changed = || StepError::Changed(changed_since(spot.path));
+    fn write_back(&self, step_dir: &StepDir<'_>, kept: &str, sha256: &str) -> Result<(), StepError> {
+        let (disk, fail) = (self.disk, failed("cannot put back", step_dir.path));
+        let changed = || StepError::Changed(changed_since(step_dir.path));
         let (name, partial) = (self.temporary(kept, "tmp"), self.temporary(kept, "partial"));
-        let temporary = spot.beside(&name);
+        let temporary = step_dir.next_to(&name);
         if !self.exists(temporary).map_err(&fail)? {
             self.link_or_copy(self.kept(kept), temporary, &partial).map_err(&fail)?;
         } else if !tree::is_same(disk, temporary, self.kept(kept)).map_err(&fail)? {
             return Err(changed());
         }
         let gone = self.temporary(kept, "gone");
-        let new = if !self.exists(spot.at()).map_err(&fail)? {
-            disk.rename_to_free(temporary, spot.at()).map_err(&fail)?;
+        let new = if !self.exists(step_dir.at()).map_err(&fail)? {
+            disk.rename_to_free(temporary, step_dir.at()).map_err(&fail)?;
             None
-        } else if self.exchange(temporary, spot.at()).map_err(&fail)? {
+        } else if self.exchange(temporary, step_dir.at()).map_err(&fail)? {
             if !self.is_made(temporary, kept, sha256).map_err(&fail)? {
-                let _ = disk.exchange(temporary, spot.at());
+                let _ = disk.exchange(temporary, step_dir.at());
                 return Err(changed());
             }
             Some(temporary)
         } else {
-            let new = spot.beside(&gone);
-            disk.rename_to_free(spot.at(), new).map_err(&fail)?;
+            let new = step_dir.next_to(&gone);
+            disk.rename_to_free(step_dir.at(), new).map_err(&fail)?;
             if !self.is_made(new, kept, sha256).map_err(&fail)? {
-                let _ = disk.rename_to_free(new, spot.at());
+                let _ = disk.rename_to_free(new, step_dir.at());
                 return Err(changed());
             }
-            disk.rename_to_free(temporary, spot.at()).map_err(&fail)?;
+            disk.rename_to_free(temporary, step_dir.at()).map_err(&fail)?;
             Some(new)
         };
-        disk.sync(&spot.dir).map_err(&fail)?;
+        disk.sync(&step_dir.dir).map_err(&fail)?;
         if let Some(new) = new {
             disk.unlink(new).map_err(&fail)?;
         }
@@ -250,21 +251,21 @@ impl StepContext<'_> {
     }
 
     /// Without an exchange, one file is named `gone` for a moment: renames it back, or removes it if it is not needed.
-    fn clear_aside(&self, spot: &Spot<'_>, kept: &str, sha256: &str) -> io::Result<()> {
+    fn clear_aside(&self, step_dir: &StepDir<'_>, kept: &str, sha256: &str) -> io::Result<()> {
         let name = self.temporary(kept, "gone");
-        let gone = spot.beside(&name);
+        let gone = step_dir.next_to(&name);
         if !self.exists(gone)? {
             return Ok(());
         }
-        if !self.exists(spot.at())? {
-            self.disk.rename_to_free(gone, spot.at())?;
-            return self.disk.sync(&spot.dir);
+        if !self.exists(step_dir.at())? {
+            self.disk.rename_to_free(gone, step_dir.at())?;
+            return self.disk.sync(&step_dir.dir);
         }
-        self.disk.sync(&spot.dir)?;
+        self.disk.sync(&step_dir.dir)?;
         if self.is_made(gone, kept, sha256)? {
             return self.disk.unlink(gone);
         }
-        self.remove_copied(gone, [self.kept(kept), spot.at()], spot.path).map(drop)
+        self.remove_copied(gone, [self.kept(kept), step_dir.at()], step_dir.path).map(drop)
     }
 
     /// Checks whether anything shows that a step was begun.
@@ -277,9 +278,9 @@ impl StepContext<'_> {
         }
         let from = if let StepRecord::Move { from, .. } = record { Some(from.as_path()) } else { None };
         for path in [record.path()].into_iter().chain(from) {
-            let Some(spot) = self.spot_if_present(path)? else { continue };
+            let Some(step_dir) = self.step_dir_if_present(path)? else { continue };
             for ending in ["tmp", "partial", "gone", "rest"] {
-                if self.exists(spot.beside(&self.temporary(kept, ending)))? {
+                if self.exists(step_dir.next_to(&self.temporary(kept, ending)))? {
                     return Ok(true);
                 }
             }
@@ -288,42 +289,42 @@ impl StepContext<'_> {
     }
 
     /// Removes the temporary entries of an interrupted step.
-    fn remove_half_done(&self, record: &StepRecord, spot: Option<&Spot<'_>>) -> io::Result<()> {
-        match spot {
-            Some(spot) => self.remove_half_done_at(record, spot).map(drop),
+    fn remove_half_done(&self, record: &StepRecord, step_dir: Option<&StepDir<'_>>) -> io::Result<()> {
+        match step_dir {
+            Some(step_dir) => self.remove_half_done_at(record, step_dir).map(drop),
             None => tree::remove(self.disk, self.kept(&format!("{}.partial", record.kept()))),
         }
     }
 
     /// Like [`Self::remove_half_done`], with the directory open; returns whether there was anything next to the step's
     /// path.
-    fn remove_half_done_at(&self, record: &StepRecord, spot: &Spot<'_>) -> io::Result<bool> {
+    fn remove_half_done_at(&self, record: &StepRecord, step_dir: &StepDir<'_>) -> io::Result<bool> {
         let kept = record.kept();
         let mut has_removed = false;
         // An unfinished entry is a copy of an entry still in its place, and so is the rest of a finished one.
         for ending in ["partial", "rest"] {
             tree::remove(self.disk, self.kept(&format!("{kept}.{ending}")))?;
             let name = self.temporary(kept, ending);
-            has_removed |= self.exists(spot.beside(&name))?;
-            tree::remove(self.disk, spot.beside(&name))?;
+            has_removed |= self.exists(step_dir.next_to(&name))?;
+            tree::remove(self.disk, step_dir.next_to(&name))?;
         }
-        has_removed |= self.remove_temporary(spot, kept)?;
+        has_removed |= self.remove_temporary(step_dir, kept)?;
         let (gone, gone_from_trash) = (self.temporary(kept, "gone"), format!("{kept}.gone"));
-        has_removed |= self.remove_copied(spot.beside(&gone), [self.kept(kept), spot.at()], spot.path)?;
-        self.remove_copied(self.kept(&gone_from_trash), [spot.at(), self.kept(kept)], spot.path)?;
+        has_removed |= self.remove_copied(step_dir.next_to(&gone), [self.kept(kept), step_dir.at()], step_dir.path)?;
+        self.remove_copied(self.kept(&gone_from_trash), [step_dir.at(), self.kept(kept)], step_dir.path)?;
         Ok(has_removed)
     }
 
     /// Removes a step's new entry next to its path, or an old one there that has a copy in the trash.
-    fn remove_temporary(&self, spot: &Spot<'_>, kept: &str) -> io::Result<bool> {
+    fn remove_temporary(&self, step_dir: &StepDir<'_>, kept: &str) -> io::Result<bool> {
         let name = self.temporary(kept, "tmp");
-        let temporary = spot.beside(&name);
+        let temporary = step_dir.next_to(&name);
         let Some(found) = self.identity(temporary)? else { return Ok(false) };
         if self.made(kept).is_none_or(|made| made == found) {
             tree::remove(self.disk, temporary)?;
             return Ok(true);
         }
-        self.remove_copied(temporary, [self.kept(kept), spot.at()], spot.path)
+        self.remove_copied(temporary, [self.kept(kept), step_dir.at()], step_dir.path)
     }
 
     /// Removes a `gone` entry. Renames it to `rest` first, because a part of it would no longer match its copy.

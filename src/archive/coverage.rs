@@ -36,7 +36,7 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
     let entries: HashMap<PathBuf, &Node> = entries.map(|entry| (manifest.original(entry), &entry.node)).collect();
     let all_are = session.copies.iter().all(|copy| {
-        if agent.keeper(&copy.place).is_some() {
+        if agent.agent_managed(&copy.place).is_some() {
             let rows = entries.get(&*copy.place.path).and_then(|node| node.content());
             return rows
                 .is_some_and(|(_, sha256, chunks)| rows::are_same(&copy.place, agent, (sha256, chunks), archive));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 
 use crate::agent;
-use crate::agent::upkeep::{CwdRecord, Stray, StrayKind};
+use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind};
 use crate::doctor::check::{Finding, Repair, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
@@ -20,11 +20,11 @@ const STARTING_TIME: SignedDuration = SignedDuration::from_hours(24);
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for stray in &survey.strays {
-        findings.extend(match stray.kind {
-            StrayKind::Belongings => belongings(stray, survey),
-            StrayKind::Temporary => temporary(stray, survey),
-            StrayKind::Registration => Some(registration(stray)),
+    for orphan in &survey.orphans {
+        findings.extend(match orphan.kind {
+            OrphanKind::Belongings => belongings(orphan, survey),
+            OrphanKind::Temporary => temporary(orphan, survey),
+            OrphanKind::Registration => Some(registration(orphan)),
         });
     }
     findings.extend(orphans(survey));
@@ -48,16 +48,16 @@ fn trash(path: &Path, what: &'static str) -> Repair {
     Repair::Trash { paths: vec![path.to_owned()], what }
 }
 
-fn is_older(stray: &Stray, age: SignedDuration, survey: &Survey) -> bool {
-    stray.modified_at.is_some_and(|at| survey.now.duration_since(at) >= age)
+fn is_older(orphan: &Orphan, age: SignedDuration, survey: &Survey) -> bool {
+    orphan.modified_at.is_some_and(|at| survey.now.duration_since(at) >= age)
 }
 
-fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
-    if !is_older(stray, STARTING_TIME, survey) {
+fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
+    if !is_older(orphan, STARTING_TIME, survey) {
         return None;
     }
-    let id = stray.session_id.as_deref().unwrap_or_default();
-    let elsewhere = survey.session(stray.agent, id);
+    let id = orphan.session_id.as_deref().unwrap_or_default();
+    let elsewhere = survey.session(orphan.agent, id);
     let (severity, why) = match elsewhere {
         None => (Severity::Warning, "whose transcript is gone".to_owned()),
         Some(session) => {
@@ -66,25 +66,25 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
     };
     let evidence = format!(
         "{} belonged to the {} session {id}, {why}. It holds {}.",
-        stray.path.display(),
-        stray.agent,
-        stray.holds
+        orphan.path.display(),
+        orphan.agent,
+        orphan.holds
     );
     let finding = Finding::new(Code::OrphanBelongings, severity, evidence)
-        .id(stray.agent, id)
-        .path(&stray.path)
+        .id(orphan.agent, id)
+        .path(&orphan.path)
         .measured("no transcript beside it", "a transcript beside it");
-    let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&stray.path));
+    let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&orphan.path));
     Some(match (elsewhere, conversation) {
         // The messages of a sub-agent may be all that is left of the session.
         (None, Some(subagent)) => finding
             .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
-        (None, None) => finding.repaired_by(trash(&stray.path, "files")),
+        (None, None) => finding.repaired_by(trash(&orphan.path, "files")),
         (Some(session), _) => {
             let copy = &session.copy().place.path;
             let into = copy.parent().unwrap_or(copy);
             finding.remedy(
-                format!("mv -n {} {}", word(&stray.path), word(&into.join(""))),
+                format!("mv -n {} {}", word(&orphan.path), word(&into.join(""))),
                 "moves it beside the transcript",
             )
         }
@@ -93,11 +93,11 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
 
 /// Finds sub-agents' sessions outside a session directory whose session is gone.
 fn orphans(survey: &Survey) -> Vec<Finding> {
-    let strays: BTreeSet<&Path> = survey
-        .strays
+    let orphans: BTreeSet<&Path> = survey
+        .orphans
         .iter()
-        .filter(|stray| stray.kind == StrayKind::Belongings)
-        .map(|stray| stray.path.as_path())
+        .filter(|orphan| orphan.kind == OrphanKind::Belongings)
+        .map(|orphan| orphan.path.as_path())
         .collect();
     let mut by_parent: BTreeMap<(AgentKind, &str), Vec<&Session>> = BTreeMap::new();
     for session in survey.scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent) {
@@ -105,7 +105,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
         let is_gone = |parent: &&str| survey.session(session.agent, parent).is_none() && !is_unread(survey, parent);
         let Some(parent) = copy.parent_id.as_deref().filter(is_gone) else { continue };
         // Sub-agents in a stray directory are reported with the directory.
-        let is_covered = copy.place.path.ancestors().any(|dir| strays.contains(dir));
+        let is_covered = copy.place.path.ancestors().any(|dir| orphans.contains(dir));
         if !is_covered && copy.liveness == Liveness::Idle {
             by_parent.entry((session.agent, parent)).or_default().push(session);
         }
@@ -124,20 +124,20 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
     by_parent.into_iter().map(finding).collect()
 }
 
-fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
-    let session = stray.session_id.as_deref().and_then(|id| survey.session(stray.agent, id));
+fn temporary(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
+    let session = orphan.session_id.as_deref().and_then(|id| survey.session(orphan.agent, id));
     let is_busy = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
-    if is_busy || survey.held.contains(&stray.path) || !is_older(stray, WRITERS_TIME, survey) {
+    if is_busy || survey.held.contains(&orphan.path) || !is_older(orphan, WRITERS_TIME, survey) {
         return None;
     }
     let evidence = format!(
         "{} ({}) is a temporary file of a program that died before it finished; no process has it open.",
-        stray.path.display(),
-        stray.holds
+        orphan.path.display(),
+        orphan.holds
     );
-    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(stray.agent).path(&stray.path);
+    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(orphan.agent).path(&orphan.path);
     let finding = session.into_iter().fold(finding, Finding::session);
-    Some(finding.measured(stray.holds.clone(), "no file").repaired_by(trash(&stray.path, "a temporary file")))
+    Some(finding.measured(orphan.holds.clone(), "no file").repaired_by(trash(&orphan.path, "a temporary file")))
 }
 
 /// Reports the logs of a directory from which no session is read.
@@ -155,11 +155,11 @@ fn unread(agent: AgentKind, dir: &Path, files: &[PathBuf]) -> Finding {
     files.iter().fold(finding, |finding, path| finding.path(path))
 }
 
-fn registration(stray: &Stray) -> Finding {
-    let evidence = format!("{} registers {}, so the session is not in use.", stray.path.display(), stray.holds);
-    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(stray.agent).path(&stray.path);
-    let finding = stray.session_id.iter().fold(finding, |finding, id| finding.id(stray.agent, id));
-    finding.measured("no such process", "a process that runs").repaired_by(trash(&stray.path, "a process record"))
+fn registration(orphan: &Orphan) -> Finding {
+    let evidence = format!("{} registers {}, so the session is not in use.", orphan.path.display(), orphan.holds);
+    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(orphan.agent).path(&orphan.path);
+    let finding = orphan.session_id.iter().fold(finding, |finding, id| finding.id(orphan.agent, id));
+    finding.measured("no such process", "a process that runs").repaired_by(trash(&orphan.path, "a process record"))
 }
 
 fn dangling(pointer: &Pointer) -> Finding {
@@ -250,8 +250,8 @@ mod tests {
     use crate::doctor::check::tests::survey;
     use crate::session::tests::{copy, session};
 
-    fn stray(kind: StrayKind, minutes_ago: i64, survey: &Survey) -> Stray {
-        Stray {
+    fn orphan(kind: OrphanKind, minutes_ago: i64, survey: &Survey) -> Orphan {
+        Orphan {
             agent: AgentKind::Claude,
             kind,
             session_id: Some("a".to_owned()),
@@ -279,9 +279,9 @@ mod tests {
                 session.copies[0].liveness = Liveness::Live { pid: 7 };
             }
             let mut survey = survey(vec![session]);
-            let stray = stray(StrayKind::Temporary, minutes, &survey);
-            survey.held.extend(is_held.then(|| stray.path.clone()));
-            survey.strays.push(stray);
+            let orphan = orphan(OrphanKind::Temporary, minutes, &survey);
+            survey.held.extend(is_held.then(|| orphan.path.clone()));
+            survey.orphans.push(orphan);
             let expected = if is_reported { vec![(Code::LeftoverTemp, Severity::Info, true)] } else { Vec::new() };
             assert_eq!(codes(&survey), expected, "{minutes} {is_held} {is_busy}");
         }
@@ -290,13 +290,13 @@ mod tests {
     #[test]
     fn belongings_are_orphans_only_when_their_transcript_is_nowhere() {
         let mut gone = survey(Vec::new());
-        gone.strays.push(stray(StrayKind::Belongings, 25 * 60, &gone));
+        gone.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &gone));
         assert_eq!(codes(&gone), [(Code::OrphanBelongings, Severity::Warning, true)]);
         let mut elsewhere = survey(vec![session(vec![copy("a")])]);
-        elsewhere.strays.push(stray(StrayKind::Belongings, 25 * 60, &elsewhere));
+        elsewhere.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &elsewhere));
         assert_eq!(codes(&elsewhere), [(Code::OrphanBelongings, Severity::Info, false)]);
         let mut new = survey(Vec::new());
-        new.strays.push(stray(StrayKind::Belongings, 23 * 60, &new));
+        new.orphans.push(orphan(OrphanKind::Belongings, 23 * 60, &new));
         assert_eq!(codes(&new), []);
     }
 
@@ -319,7 +319,7 @@ mod tests {
         child.place.path = Path::new("/s/projects/-p/a/subagents/agent-1.jsonl").into();
         let mut survey = survey(vec![session(vec![child])]);
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
-        survey.strays.push(stray(StrayKind::Belongings, 25 * 60, &survey));
+        survey.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &survey));
         // Its messages may be all that is left of the session, so it is not repaired automatically.
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, false)]);
     }

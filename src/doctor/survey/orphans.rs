@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use foldhash::{HashMap, HashSet};
 
-use crate::agent::upkeep::{CwdRecord, CwdRecords, Stray, is_own_temporary, temporary, temporary_in};
+use crate::agent::upkeep::{CwdRecord, CwdRecords, Orphan, is_own_temporary, temporary, temporary_in};
 use crate::agent::{self, Found};
 use crate::scan::Scan;
 use crate::session::{AgentKind, Problem, Store};
@@ -32,33 +32,33 @@ impl ExistingDirs {
 }
 
 /// Finds everything that belongs to no session, and the problems of reading it.
-pub(super) fn strays(scan: &Scan, stores: &[Store], existing: &ExistingDirs, env: &Env) -> (Vec<Stray>, Vec<Problem>) {
-    let (mut strays, mut problems) = (own_temporaries(existing, env), Vec::new());
+pub(super) fn find(scan: &Scan, stores: &[Store], existing: &ExistingDirs, env: &Env) -> (Vec<Orphan>, Vec<Problem>) {
+    let (mut orphans, mut problems) = (own_temporaries(existing, env), Vec::new());
     for store in stores {
         let Some(agent) = agent::by_kind(store.agent) else { continue };
-        let mut found = agent.strays(store, env);
-        strays.append(&mut found.strays);
+        let mut found = agent.orphans(store, env);
+        orphans.append(&mut found.orphans);
         problems.append(&mut found.problems);
     }
     let copies = scan.sessions.iter().flat_map(|session| &session.copies);
     let temporary = copies.flat_map(|copy| {
-        copy.temporary.iter().map(|path| Stray {
+        copy.temporary.iter().map(|path| Orphan {
             session_id: Some(copy.place.id.clone()),
             ..temporary(copy.place.agent(), path.clone())
         })
     });
-    strays.extend(temporary);
-    strays.sort_by(|a, b| a.path.cmp(&b.path));
-    (strays, problems)
+    orphans.extend(temporary);
+    orphans.sort_by(|a, b| a.path.cmp(&b.path));
+    (orphans, problems)
 }
 
 /// Finds temporary files of a killed `save` or `hook` in directories outside the stores: those of projects and of apps.
-fn own_temporaries(existing: &ExistingDirs, env: &Env) -> Vec<Stray> {
+fn own_temporaries(existing: &ExistingDirs, env: &Env) -> Vec<Orphan> {
     // Other checks report directories that cannot be read.
     let mut found = Found::default();
-    let mut strays = Vec::new();
+    let mut orphans = Vec::new();
     let mut look = |agent, dirs: &[PathBuf], found: &mut Found| {
-        strays.extend(found.in_each(dirs, &|dir, found| temporary_in(dir, agent, found, is_own_temporary)));
+        orphans.extend(found.in_each(dirs, &|dir, found| temporary_in(dir, agent, found, is_own_temporary)));
     };
     for (agent, kept) in keepers_of_records() {
         let dirs: Vec<PathBuf> = existing.of_agent(agent).iter().map(|dir| kept.dir_in(dir)).collect();
@@ -69,7 +69,7 @@ fn own_temporaries(existing: &ExistingDirs, env: &Env) -> Vec<Stray> {
         let dirs = writer.dirs(env, &mut known.iter().map(PathBuf::as_path), &mut found);
         look(writer.kind(), &dirs, &mut found);
     }
-    strays
+    orphans
 }
 
 /// Finds the records of directories that sessions were working in, each with a flag that is set if the directory

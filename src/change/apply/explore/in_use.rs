@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::change::apply::explore::start::{at, place};
+use crate::change::apply::explore::setup::{at, place};
 use crate::change::apply::scenarios::{Files, Place};
 use crate::system::disk::memory::{Actor, Memory};
 

@@ -11,7 +11,7 @@ use crate::session::{Located, Store};
 
 /// The commands of an agent for the sessions in its database.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct AgentManaged {
     /// The rows that belong to a session.
     pub owned: Owned,
     /// The command that removes a session, whose id is appended.
@@ -35,7 +35,7 @@ pub(crate) struct Import {
     pub write: fn(&Located, &mut dyn Write) -> Result<(), PathError>,
 }
 
-impl Keeper {
+impl AgentManaged {
     /// Creates the description of an agent with one table `sessions` and without an import.
     pub(super) const fn of_sessions(removal: &'static [&'static str], removes_unasked: bool) -> Self {
         let owned = Owned { sessions: &["sessions"], names: &["session_id"], through: &[] };

@@ -11,7 +11,7 @@ use crate::system::disk::{self, Access, At, Disk, Handle, Times};
 use crate::system::fsio::{self, Look};
 
 /// The place of a step; its directory is held open, so that it stays the same.
-pub(super) struct Spot<'p> {
+pub(super) struct StepDir<'p> {
     pub(super) dir: Handle,
     /// Metadata of the directory when it was opened.
     pub(super) look: Look,
@@ -19,7 +19,7 @@ pub(super) struct Spot<'p> {
     pub(super) path: &'p Path,
 }
 
-impl<'p> Spot<'p> {
+impl<'p> StepDir<'p> {
     pub(super) fn of(disk: &dyn Disk, path: &'p Path) -> io::Result<Self> {
         let (dir, name) = disk::open_parent(disk, path)?;
         let look = disk.look_at(&dir)?;
@@ -30,14 +30,14 @@ impl<'p> Spot<'p> {
         (&self.dir, &self.name)
     }
 
-    pub(super) fn beside<'a>(&'a self, name: &'a str) -> At<'a> {
+    pub(super) fn next_to<'a>(&'a self, name: &'a str) -> At<'a> {
         (&self.dir, OsStr::new(name))
     }
 
     /// Syncs the directory and restores its times: agents order and clean up by them.
     pub(super) fn settle(&self, disk: &dyn Disk) -> io::Result<()> {
         disk.sync(&self.dir)?;
-        disk.set_times(self.beside("."), (self.look.accessed, self.look.modified))
+        disk.set_times(self.next_to("."), (self.look.accessed, self.look.modified))
     }
 }
 
@@ -55,22 +55,22 @@ impl StepContext<'_> {
     }
 
     /// Opens the place of a step; fails if a part of the path has become a link since it was recorded.
-    pub(super) fn spot<'p>(&self, path: &'p Path) -> io::Result<Spot<'p>> {
+    pub(super) fn step_dir<'p>(&self, path: &'p Path) -> io::Result<StepDir<'p>> {
         if self.has_links {
-            return Spot::of(self.disk, path);
+            return StepDir::of(self.disk, path);
         }
         let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::Error::other("it has no directory"));
         };
         let dir = self.disk.open_real_dir(dir)?;
         let look = self.disk.look_at(&dir)?;
-        Ok(Spot { dir, look, name: name.to_owned(), path })
+        Ok(StepDir { dir, look, name: name.to_owned(), path })
     }
 
-    /// Like [`Self::spot`]; `None` if the directory does not exist.
-    pub(super) fn spot_if_present<'p>(&self, path: &'p Path) -> io::Result<Option<Spot<'p>>> {
-        match self.spot(path) {
-            Ok(spot) => Ok(Some(spot)),
+    /// Like [`Self::step_dir`]; `None` if the directory does not exist.
+    pub(super) fn step_dir_if_present<'p>(&self, path: &'p Path) -> io::Result<Option<StepDir<'p>>> {
+        match self.step_dir(path) {
+            Ok(step_dir) => Ok(Some(step_dir)),
             Err(error) if fsio::is_absent(error.kind()) => Ok(None),
             Err(error) => Err(error),
         }
@@ -84,7 +84,7 @@ impl StepContext<'_> {
 
     /// Returns the times of the directory that a step changes; `None` if it cannot be opened.
     pub(in crate::change::apply) fn dir_times(&self, path: &Path) -> Option<Times> {
-        let look = self.spot(path).ok()?.look;
+        let look = self.step_dir(path).ok()?.look;
         Some((look.accessed, look.modified))
     }
 
@@ -101,9 +101,10 @@ impl StepContext<'_> {
     }
 
     fn restore_times_of_dir(&self, path: &Path, times: Times) -> Result<(), StepError> {
-        let spot = self.spot_if_present(path);
+        let step_dir = self.step_dir_if_present(path);
         // The directory may be gone, and its times with it.
-        let restored = spot.and_then(|spot| spot.map_or(Ok(()), |spot| self.disk.set_times(spot.beside("."), times)));
+        let restored = step_dir
+            .and_then(|step_dir| step_dir.map_or(Ok(()), |step_dir| self.disk.set_times(step_dir.next_to("."), times)));
         restored.map_err(failed("cannot restore the times of the directory of", path))
     }
 }

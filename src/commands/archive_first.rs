@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::subagents::inner;
 use crate::archive::write::ArchiveOptions;
-use crate::archive::{Archive, held, write as apply};
+use crate::archive::{Archive, coverage, write as apply};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::plan::change::Seen;
 use crate::change::plan::retention::Family;
@@ -29,7 +29,7 @@ pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Arc
     let places = going().flat_map(|family| &family.members).flat_map(|at| summaries.copies(*at));
     let scan = read(places.map(|copy| Located::clone(&copy.place)).collect(), env);
     let sessions = outer(&scan.sessions);
-    let known = held::held(&sessions, archive);
+    let known = coverage::held(&sessions, archive);
     let missing: BTreeSet<Key> = sessions.into_iter().map(key).filter(|key| !known.contains(key)).collect();
     let is_whole = |family: &&Family| !family.members.iter().any(|at| missing.contains(&summaries.owned_key(*at)));
     let whole = going().filter(is_whole).map(|family| summaries.owned_key(family.root()));

@@ -21,7 +21,7 @@ const MOST_SAID: u64 = 64 * 1024;
 
 /// A command and its store.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Errand<'a> {
+pub(crate) struct AgentCommand<'a> {
     /// The program and its arguments; nothing passes through a shell.
     pub argv: &'a [String],
     /// The directory to start in.
@@ -32,7 +32,7 @@ pub(crate) struct Errand<'a> {
 
 /// The reason why an errand failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ErrandError {
+pub(crate) enum AgentCommandError {
     /// There is no such program.
     #[error("{0} is not on PATH")]
     NoProgram(String),
@@ -41,15 +41,16 @@ pub(crate) enum ErrandError {
     Failed(String),
 }
 
-impl Errand<'_> {
+impl AgentCommand<'_> {
     /// Runs the program; its output is only used if it fails.
-    pub(crate) fn run(&self, env: &Env) -> Result<(), ErrandError> {
+    pub(crate) fn run(&self, env: &Env) -> Result<(), AgentCommandError> {
         let name = self.argv.first().map_or("", String::as_str);
         let Program::Found(program) = env.find_program(name) else {
-            return Err(ErrandError::NoProgram(name.to_owned()));
+            return Err(AgentCommandError::NoProgram(name.to_owned()));
         };
-        let fail =
-            |error: &io::Error| ErrandError::Failed(format!("cannot run {name}: {}", crate::error::reason(error)));
+        let fail = |error: &io::Error| {
+            AgentCommandError::Failed(format!("cannot run {name}: {}", crate::error::reason(error)))
+        };
         let mut said = tempfile::tempfile().map_err(|error| fail(&error))?;
         let mut command = Command::new(std::path::absolute(&program).unwrap_or(program));
         command.arg0(name).args(&self.argv[1..]).current_dir(self.dir).env("PWD", self.dir);
@@ -72,11 +73,12 @@ impl Errand<'_> {
             Some(status) if status.success() => Ok(()),
             Some(status) => {
                 let last = last_line(&mut said).unwrap_or_else(|| "it said nothing".to_owned());
-                Err(ErrandError::Failed(format!("{name} ended with {}: {last}", in_words(status))))
+                Err(AgentCommandError::Failed(format!("{name} ended with {}: {last}", in_words(status))))
             }
-            None => {
-                Err(ErrandError::Failed(format!("{name} had not ended after {}", humantime::format_duration(LIMIT))))
-            }
+            None => Err(AgentCommandError::Failed(format!(
+                "{name} had not ended after {}",
+                humantime::format_duration(LIMIT)
+            ))),
         }
     }
 }
@@ -126,7 +128,9 @@ mod tests {
     fn run(script: &str) -> Result<(), String> {
         let argv = ["/bin/sh", "-c", script].map(str::to_owned);
         let store = Store::usual(AgentKind::OpenCode, "/x");
-        Errand { argv: &argv, dir: Path::new("/usr"), store: &store }.run(&fixed()).map_err(|error| error.to_string())
+        AgentCommand { argv: &argv, dir: Path::new("/usr"), store: &store }
+            .run(&fixed())
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -137,8 +141,8 @@ mod tests {
         assert!(run("kill -TERM $$").expect_err("a failure").contains("signal 15"));
         let argv = ["no-such-program".to_owned()];
         let store = Store::usual(AgentKind::OpenCode, "/x");
-        let missing = Errand { argv: &argv, dir: Path::new("/"), store: &store }.run(&fixed());
-        assert!(matches!(missing, Err(ErrandError::NoProgram(_))));
+        let missing = AgentCommand { argv: &argv, dir: Path::new("/"), store: &store }.run(&fixed());
+        assert!(matches!(missing, Err(AgentCommandError::NoProgram(_))));
     }
 
     #[test]
