@@ -9,7 +9,7 @@ use crate::agent::upkeep::{CwdRecords, Fold, HalfLine};
 use crate::agent::version;
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
-use crate::session::{Copy, Store};
+use crate::session::{SessionCopy, Store};
 use crate::system::env::Env;
 
 /// A function that finds the package of an installed program.
@@ -69,11 +69,11 @@ pub(crate) struct About {
     /// comment names another one.
     pub new_session: NewSession,
     /// Adapts a command to the installed version of the program, if versions differ.
-    pub fit_command: fn(&mut Command, &Copy, FindPackage<'_>),
+    pub fit_command: fn(&mut Command, &SessionCopy, FindPackage<'_>),
     /// Checks whether the agent, started in a directory with one prompt, would answer it there and end.
-    pub check_prompt: fn(&Copy, &Path) -> Result<(), String>,
+    pub check_prompt: fn(&SessionCopy, &Path) -> Result<(), String>,
     /// Returns whether the agent's own resume joins the process that uses the session, so that nothing is taken over.
-    pub joins: fn(&Copy) -> bool,
+    pub joins: fn(&SessionCopy) -> bool,
     /// Returns the command that makes an agent rebuild its list of a store's sessions, if it finds them by its list
     /// only.
     pub list_anew: fn(&Path) -> Option<String>,

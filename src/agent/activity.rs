@@ -8,13 +8,13 @@ use jiff::SignedDuration;
 use super::Agent;
 use super::upkeep::modified_at;
 use crate::format::times;
-use crate::session::{Copy, FILE_TIME_STEP, Fact};
+use crate::session::{FILE_TIME_STEP, Fact, SessionCopy};
 
 /// A file that was changed this much later than its last record is examined more closely.
 const LATE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Raises the activity of a copy to the newest time near the end of its log, if the time of the file allows it.
-pub(super) fn check_activity(agent: &dyn Agent, copy: &mut Copy) {
+pub(super) fn check_activity(agent: &dyn Agent, copy: &mut SessionCopy) {
     let Some((active, source)) = copy.active_at.as_ref().map(|at| (at.value, at.source)) else { return };
     let Some(path) = agent.transcript(&copy.place) else { return };
     let changed = copy.modified_at.or_else(|| modified_at(&path));

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::tree_size;
 use crate::format::jsonl::Jsonl;
 use crate::session::process::State;
-use crate::session::{AgentKind, Copy, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem};
+use crate::session::{AgentKind, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem, SessionCopy};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
@@ -72,7 +72,7 @@ impl ReadContext<'_> {
     }
 
     /// Limits the activity of a copy in comparisons to the last change of its file, unless the clock was set.
-    pub(super) fn bound_activity(&self, copy: &mut Copy, changed: Option<Timestamp>) {
+    pub(super) fn bound_activity(&self, copy: &mut SessionCopy, changed: Option<Timestamp>) {
         if !self.env.clock.is_set {
             copy.bound_activity(changed);
         }
@@ -101,7 +101,7 @@ pub(crate) struct StoreNotes {
     /// Liveness of sessions by session id, from a source other than a process of this machine.
     pub locked: HashMap<String, Liveness>,
     /// Requested copies in a file that contains many sessions: by file, and in the order of their ids.
-    pub copies: HashMap<PathBuf, Vec<Copy>>,
+    pub copies: HashMap<PathBuf, Vec<SessionCopy>>,
     /// Files that could not be read.
     pub problems: Vec<Problem>,
 }

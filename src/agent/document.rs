@@ -19,7 +19,7 @@ use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
 use crate::session::evidence;
-use crate::session::{Comparison, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{Comparison, Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::fsio;
 
 /// A file up to this size is read whole for a list; only the beginning of a larger one is read.
@@ -33,7 +33,7 @@ pub(super) fn compact(json: &str) -> String {
 }
 
 /// Sets the title of a copy to that of its document, unless it is only the beginning of the first prompt.
-pub(super) fn set_title(copy: &mut Copy, title: Option<&str>) {
+pub(super) fn set_title(copy: &mut SessionCopy, title: Option<&str>) {
     let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
     let title = title.filter(|title| !is_beginning_of(title, prompt));
     copy.title = title.map(|title| Fact::new(title, "session"));
@@ -47,7 +47,7 @@ pub(super) struct Documents {
     pub is_id: fn(&str) -> bool,
     pub document: Document,
     /// Fills in a copy from the members of its document.
-    pub fill: fn(&mut Copy, &Sum, &ReadContext<'_>) -> Result<(), PathError>,
+    pub fill: fn(&mut SessionCopy, &Sum, &ReadContext<'_>) -> Result<(), PathError>,
 }
 
 impl Engine for Documents {
@@ -59,9 +59,9 @@ impl Engine for Documents {
         found
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let sum = self.document.glance(&place.path)?;
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         copy.size_bytes = sum.bytes;
         sum.fill(&mut copy);
         (self.fill)(&mut copy, &sum, context)?;
@@ -75,12 +75,12 @@ impl Engine for Documents {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         self.document.whole(&copy.place.path)?.fill_counts(copy);
         Ok(())
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.document.messages(&copy.place.path, see)
     }
 
@@ -88,7 +88,7 @@ impl Engine for Documents {
         vec![place.path.to_path_buf()]
     }
 
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         self.document.compare(&a.place.path, &b.place.path)
     }
 }
@@ -155,7 +155,7 @@ impl Sum {
     }
 
     /// Fills in the fields of a copy that a list shows.
-    pub(super) fn fill(&self, copy: &mut Copy) {
+    pub(super) fn fill(&self, copy: &mut SessionCopy) {
         copy.transcript_bytes = self.bytes;
         let transcript = |text: &String| Fact::<Arc<str>>::new(text.as_str(), "transcript");
         copy.first_prompt = copy.first_prompt.take().or_else(|| self.first_prompt.as_ref().map(transcript));
@@ -165,13 +165,13 @@ impl Sum {
     }
 
     /// Fills in the counts of a copy.
-    pub(super) fn fill_counts(&self, copy: &mut Copy) {
+    pub(super) fn fill_counts(&self, copy: &mut SessionCopy) {
         (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
         copy.note_bad_lines(self.has_bad_messages);
         self.fill(copy);
     }
 
-    fn judge_emptiness(&self, copy: &mut Copy) {
+    fn judge_emptiness(&self, copy: &mut SessionCopy) {
         let is_empty = self.is_whole && copy.first_prompt.is_none() && self.prompts + self.replies == 0;
         if is_empty {
             copy.health.insert(Health::EmptySession);

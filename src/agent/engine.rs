@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{AgentManaged, Found, ReadContext, StoreNotes};
 use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::{Comparison, Copy, Located, Message, Store};
+use crate::session::{Comparison, Located, Message, SessionCopy, Store};
 use crate::system::env::Env;
 
 const MISSING: &str = "its agent has neither an engine nor this method";
@@ -26,13 +26,13 @@ pub(crate) trait Engine: Sync {
     }
 
     /// Implements [`super::Agent::read`].
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError>;
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError>;
 
     /// Implements [`super::Agent::count`].
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError>;
 
     /// Implements [`super::Agent::messages`].
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
     /// Returns whether [`Engine::branches`] can find more than one.
     fn has_branches(&self) -> bool {
@@ -40,14 +40,14 @@ pub(crate) trait Engine: Sync {
     }
 
     /// Implements [`super::Agent::branches`].
-    fn branches(&self, _copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, _copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(Branches::default())
     }
 
     /// Implements [`super::Agent::messages_on`] if there are branches.
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         _wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -55,7 +55,7 @@ pub(crate) trait Engine: Sync {
     }
 
     /// Implements [`super::Agent::last_messages`].
-    fn last_messages(&self, _copy: &Copy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
+    fn last_messages(&self, _copy: &SessionCopy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
         Ok(None)
     }
 
@@ -70,7 +70,7 @@ pub(crate) trait Engine: Sync {
     }
 
     /// Implements [`super::Agent::compare`] for copies without lines.
-    fn compare(&self, _a: &Copy, _b: &Copy) -> Option<Comparison> {
+    fn compare(&self, _a: &SessionCopy, _b: &SessionCopy) -> Option<Comparison> {
         None
     }
 
@@ -101,15 +101,15 @@ impl Engine for Missing {
         found
     }
 
-    fn read(&self, place: Located, _context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, _context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         Err(Self::error(&place))
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         Err(Self::error(&copy.place))
     }
 
-    fn messages(&self, copy: &Copy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         Err(Self::error(&copy.place))
     }
 
@@ -129,7 +129,7 @@ mod tests {
     fn missing(agent: &dyn Agent) -> Vec<&'static str> {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Arc::new(Store::usual(agent.kind(), dir.path()));
-        let mut copy = Copy::new(Located::new(&store, "id", dir.path().join("missing")));
+        let mut copy = SessionCopy::new(Located::new(&store, "id", dir.path().join("missing")));
         let (env, notes, inspector) = (fixed(), StoreNotes::default(), Inspector::default());
         let context =
             ReadContext { env: &env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
@@ -158,7 +158,7 @@ mod tests {
             Vec::new()
         }
 
-        fn command(&self, _copy: &Copy, _prompt: Option<&str>) -> Result<Command, String> {
+        fn command(&self, _copy: &SessionCopy, _prompt: Option<&str>) -> Result<Command, String> {
             Err(String::new())
         }
     }

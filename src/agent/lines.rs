@@ -16,7 +16,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
 use crate::session::branches::{ACTIVE, BranchFilter, Branches};
-use crate::session::{Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
 
 /// Number of records near the end that are read for the newest time: not all logs are ordered by time.
 const LAST_RECORDS: u32 = 6;
@@ -67,15 +67,15 @@ pub(super) trait Log: Sync + 'static {
     }
 
     /// Returns whether a record is part of the conversation, and not of a sub-agent's conversation in the same log.
-    fn is_own(_record: &Self::Record<'_>, _copy: &Copy) -> bool {
+    fn is_own(_record: &Self::Record<'_>, _copy: &SessionCopy) -> bool {
         true
     }
 
     /// Stores the facts of a record. Records are passed from the first line on, which has the number 0.
-    fn see_from_start(_record: &Self::Record<'_>, _number: usize, _copy: &mut Copy, _facts: &mut Self::Facts) {}
+    fn see_from_start(_record: &Self::Record<'_>, _number: usize, _copy: &mut SessionCopy, _facts: &mut Self::Facts) {}
 
     /// Returns whether all facts of the first records are known, apart from the first prompt.
-    fn knows_start(_copy: &Copy, _facts: &Self::Facts) -> bool {
+    fn knows_start(_copy: &SessionCopy, _facts: &Self::Facts) -> bool {
         true
     }
 
@@ -85,27 +85,27 @@ pub(super) trait Log: Sync + 'static {
     }
 
     /// Stores the facts of a record that are not known yet. Records are passed from the last one backwards.
-    fn see_from_end(_record: &Self::Record<'_>, _copy: &mut Copy, _facts: &mut Self::Facts) {}
+    fn see_from_end(_record: &Self::Record<'_>, _copy: &mut SessionCopy, _facts: &mut Self::Facts) {}
 
     /// Returns whether all facts of the last records are known, apart from the time.
-    fn knows_end(_copy: &Copy, _facts: &Self::Facts) -> bool {
+    fn knows_end(_copy: &SessionCopy, _facts: &Self::Facts) -> bool {
         true
     }
 
     /// Returns whether a line may contain a fact for [`Log::see_from_end`].
-    fn matters_at_end(_line: &[u8], _copy: &Copy, _facts: &Self::Facts) -> bool {
+    fn matters_at_end(_line: &[u8], _copy: &SessionCopy, _facts: &Self::Facts) -> bool {
         true
     }
 
     /// Returns the size in bytes of all files of a copy, or of its log alone if sizes are not needed.
-    fn size(copy: &Copy, context: &ReadContext<'_>) -> u64 {
+    fn size(copy: &SessionCopy, context: &ReadContext<'_>) -> u64 {
         let beside = context.tree_size(copy.place.side_dir.as_deref());
         if Self::FILE.is_some() { context.tree_size(Some(&copy.place.path)) } else { copy.transcript_bytes + beside }
     }
 
     /// Completes a copy with the facts in its other files.
     fn finish(
-        _copy: &mut Copy,
+        _copy: &mut SessionCopy,
         _ends: &Ends,
         _facts: Self::Facts,
         _context: &ReadContext<'_>,
@@ -114,7 +114,7 @@ pub(super) trait Log: Sync + 'static {
     }
 
     /// Stores the facts of a record during a count of all records.
-    fn see_counted(_record: &Self::Record<'_>, _copy: &mut Copy) {}
+    fn see_counted(_record: &Self::Record<'_>, _copy: &mut SessionCopy) {}
 
     /// The way to reach other branches in the agent itself, for a note.
     const WAY_TO_BRANCHES: Option<&'static str> = None;
@@ -174,7 +174,7 @@ impl Ends {
     fn read<L: Log>(
         &mut self,
         mut file: Jsonl,
-        copy: &mut Copy,
+        copy: &mut SessionCopy,
         facts: &mut L::Facts,
         context: &ReadContext<'_>,
     ) -> Result<(), PathError> {
@@ -221,7 +221,7 @@ impl Ends {
         })
     }
 
-    fn fill<L: Log>(&self, copy: &mut Copy, now: Timestamp) {
+    fn fill<L: Log>(&self, copy: &mut SessionCopy, now: Timestamp) {
         let fact = |at: Option<Timestamp>| at.map(|at| Fact::new(at, L::SOURCE));
         copy.created_at = copy.created_at.take().or_else(|| fact(self.created));
         copy.active_at = fact(self.newest);
@@ -239,7 +239,7 @@ impl Ends {
     }
 }
 
-fn be_empty(copy: &mut Copy) {
+fn be_empty(copy: &mut SessionCopy) {
     copy.health.insert(Health::EmptySession);
     if copy.kind != SessionKind::Subagent {
         copy.kind = SessionKind::Empty;
@@ -261,8 +261,8 @@ impl<L: Log> Engine for Lines<L> {
         L::locate(store, only)
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        let mut copy = SessionCopy::new(place);
         let (log, mut ends, mut facts) = (Self::log(&copy.place), Ends::default(), L::Facts::default());
         let file = if L::FILE.is_some() { Jsonl::open_if_present(&log)? } else { Some(Jsonl::open(&log)?) };
         match file {
@@ -278,7 +278,7 @@ impl<L: Log> Engine for Lines<L> {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let log = Self::log(&copy.place);
         let branches = L::branches(&log)?;
         let (mut prompts, mut replies, mut hidden, mut number, mut has_bad_lines) = (0, 0, 0, 0, false);
@@ -317,7 +317,7 @@ impl<L: Log> Engine for Lines<L> {
         Ok(())
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
@@ -325,13 +325,13 @@ impl<L: Log> Engine for Lines<L> {
         L::HAS_BRANCHES
     }
 
-    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         L::branches(&Self::log(&copy.place))
     }
 
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -352,7 +352,7 @@ impl<L: Log> Engine for Lines<L> {
         })
     }
 
-    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+    fn last_messages(&self, copy: &SessionCopy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let messages = |line: &[u8]| messages::<L>(line, copy);
         if L::HAS_BRANCHES { Ok(None) } else { last_messages(&Self::log(&copy.place), count, messages) }
     }
@@ -362,7 +362,7 @@ impl<L: Log> Engine for Lines<L> {
     }
 }
 
-fn messages<L: Log>(line: &[u8], copy: &Copy) -> Option<Vec<Message>> {
+fn messages<L: Log>(line: &[u8], copy: &SessionCopy) -> Option<Vec<Message>> {
     let record = L::parse(line)?;
     Some(if L::is_own(&record, copy) { record.messages() } else { Vec::new() })
 }

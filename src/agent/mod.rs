@@ -21,7 +21,7 @@ use crate::session::evidence;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
 use crate::session::usage::Usage;
-use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
+use crate::session::{Belongings, Comparison, Located, Message, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 use about::About;
@@ -165,7 +165,7 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Reads a copy from the two ends of its files.
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         self.engine_of(&place).read(place, context)
     }
 
@@ -176,12 +176,12 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Returns the facts about the git repository in which a copy was started, to find its current location.
-    fn repository(&self, _copy: &Copy) -> Repository {
+    fn repository(&self, _copy: &SessionCopy) -> Repository {
         Repository::default()
     }
 
     /// Reads a copy's whole transcript to count prompts and replies and to find bad lines.
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         self.engine_of(&copy.place).count(copy)
     }
 
@@ -191,7 +191,7 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Compares the records of two copies of one session; `None` if they cannot be compared.
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         let of_lines = || compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok();
         self.engine_of(&a.place).compare(a, b).or_else(of_lines)
     }
@@ -247,7 +247,7 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns the causes of the last error of a stuck conversation; empty if its transcript does not show them, or
     /// contains an unknown record.
-    fn stuck_causes(&self, _copy: &Copy) -> Result<Vec<causes::CauseLine>, PathError> {
+    fn stuck_causes(&self, _copy: &SessionCopy) -> Result<Vec<causes::CauseLine>, PathError> {
         Ok(Vec::new())
     }
 
@@ -257,12 +257,12 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Streams the messages of a copy in order to `see` until it breaks.
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.engine_of(&copy.place).messages(copy, see)
     }
 
     /// Returns the branches of a copy's conversation.
-    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         self.engine_of(&copy.place).branches(copy)
     }
 
@@ -270,7 +270,7 @@ pub(crate) trait Agent: Listed + Sync {
     /// shows the active branch.
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -279,7 +279,7 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Returns the last messages of a copy, or `None` if they depend on earlier messages.
-    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+    fn last_messages(&self, copy: &SessionCopy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         self.engine_of(&copy.place).last_messages(copy, count)
     }
 
@@ -287,7 +287,7 @@ pub(crate) trait Agent: Listed + Sync {
     /// them, as decided from their bytes.
     fn messages_with(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         _interest: &dyn Fn(&[u8]) -> Interest,
         see: &mut dyn FnMut(Said) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -295,13 +295,13 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Sums up the tokens and the cost of a copy's replies, as far as its agent records them.
-    fn usage(&self, _copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, _copy: &SessionCopy) -> Result<Usage, PathError> {
         Ok(Usage::default())
     }
 
     /// Counts the messages of a copy like [`Agent::count`], adds the days on which they were written, and returns the
     /// value of [`Agent::usage`].
-    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
+    fn measure(&self, copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
         self.count(copy)?;
         self.messages_on(copy, BranchFilter::All, &mut |message| {
             message.at.into_iter().for_each(|at| days.add(at));
@@ -324,7 +324,7 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.
-    fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), String> {
         Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", self.kind()))
     }
 
@@ -334,43 +334,43 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Decides the launch directory again after evidence was added.
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |_| true);
     }
 
     /// Returns the command that resumes a copy, optionally with one prompt to answer without a terminal, or the reason
     /// why there is none.
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String>;
 
     /// Checks right before the launch whether the agent, started in a directory, would continue this very copy; the
     /// error describes what the agent would do instead.
-    fn check_start(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, _copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
         Ok(())
     }
 
     /// Checks whether the installed program can resume a copy, if programs with the same name differ in that. Returns a
     /// warning if their files do not show which one it is.
-    fn check_program(&self, _copy: &Copy, _env: &Env) -> Result<Option<String>, Unable> {
+    fn check_program(&self, _copy: &SessionCopy, _env: &Env) -> Result<Option<String>, Unable> {
         Ok(None)
     }
 
     /// Returns a warning about an unexpected effect of the agent's own resume on a session.
-    fn warning(&self, _copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, _copy: &SessionCopy, _env: &Env) -> Option<String> {
         None
     }
 
     /// Returns the command that fixes one copy that is marked as unlisted, and its effect; the notes of the copy
     /// contain the reason. `None` if only [`Agent::list_anew`] helps, for the whole store.
-    fn help_unlisted(&self, _copy: &Copy) -> Option<(String, &'static str)> {
+    fn help_unlisted(&self, _copy: &SessionCopy) -> Option<(String, &'static str)> {
         None
     }
 
     /// Checks facts that are too slow for a list, such as the process that has a file open, and records the result in
     /// the copy.
-    fn verify(&self, _copy: &mut Copy, _env: &Env) {}
+    fn verify(&self, _copy: &mut SessionCopy, _env: &Env) {}
 
     /// Like [`Agent::verify`] for many copies, which may share slow operations.
-    fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
+    fn verify_all(&self, copies: &mut [&mut SessionCopy], env: &Env) {
         copies.iter_mut().for_each(|copy| self.verify(copy, env));
     }
 

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::session::{Copy, Liveness};
+use crate::session::{Liveness, SessionCopy};
 use crate::system::process;
 
 /// Marks the copies whose file a process has open for writing, including those that were written just now and so may be
 /// in use. If the system does not show open files, no copy is known to be idle.
-pub(super) fn mark_writers(copies: &mut [&mut Copy]) {
+pub(super) fn mark_writers(copies: &mut [&mut SessionCopy]) {
     let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
     let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<&Path>>());
     for copy in copies.iter_mut().filter(|copy| !matches!(copy.liveness, Liveness::Live { .. })) {

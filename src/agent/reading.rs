@@ -6,7 +6,7 @@ use std::path::Path;
 use super::registry::by_kind;
 use super::{Agent, ReadContext, activity, unknown_format};
 use crate::error::PathError;
-use crate::session::{AgentKind, Belongings, Copy, Located};
+use crate::session::{AgentKind, Belongings, Located, SessionCopy};
 
 /// A function that finds the files of a copy, like [`Agent::belongings`].
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
@@ -27,7 +27,7 @@ pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> Fi
 /// # Errors
 ///
 /// A file of the copy cannot be read.
-pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
     let mut copy = agent.read(place, context)?;
     unknown_format::check_emptiness(agent, &mut copy);
     activity::check_activity(agent, &mut copy);
@@ -39,7 +39,7 @@ pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>)
 /// # Errors
 ///
 /// A file of the copy cannot be read.
-pub(crate) fn count(agent: &dyn Agent, copy: &mut Copy) -> Result<(), PathError> {
+pub(crate) fn count(agent: &dyn Agent, copy: &mut SessionCopy) -> Result<(), PathError> {
     agent.count(copy)?;
     unknown_format::check_emptiness(agent, copy);
     Ok(())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::format::edit::Edit;
 use crate::session::mapping::Mapping;
-use crate::session::{Copy, Store};
+use crate::session::{SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -79,7 +79,7 @@ impl Moved {
 }
 
 /// Returns the changes for a copy that moves to a directory, or the reason why it cannot move.
-pub(crate) type MoveCopy<'a> = Box<dyn Fn(&Copy, &Path) -> Result<Moved, String> + Sync + 'a>;
+pub(crate) type MoveCopy<'a> = Box<dyn Fn(&SessionCopy, &Path) -> Result<Moved, String> + Sync + 'a>;
 
 /// The changes for the sessions of one store.
 pub(crate) struct Relocation<'a> {
@@ -96,7 +96,7 @@ impl<'a> Relocation<'a> {
     }
 
     /// Creates changes for each session only.
-    pub(crate) fn of_each(each: impl Fn(&Copy, &Path) -> Result<Moved, String> + Sync + 'a) -> Self {
+    pub(crate) fn of_each(each: impl Fn(&SessionCopy, &Path) -> Result<Moved, String> + Sync + 'a) -> Self {
         Self { once: Vec::new(), each: Box::new(each) }
     }
 }

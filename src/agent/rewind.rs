@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::PathError;
-use crate::session::Copy;
+use crate::session::SessionCopy;
 use crate::session::branches::BranchFilter;
 
 /// The point up to which messages are copied.
@@ -26,5 +26,5 @@ pub(crate) struct Rewound {
 /// Writes rewound copies in the format of the agent's own fork.
 pub(crate) trait Rewind: Sync {
     /// Creates a session with a new id from the messages of a copy. Fails if the copy is unreadable or too large.
-    fn rewound(&self, copy: &Copy, cut: Cut, id: &str) -> Result<Rewound, PathError>;
+    fn rewound(&self, copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound, PathError>;
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
-use crate::session::Copy;
+use crate::session::SessionCopy;
 use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, Part};
 
 /// A record of a tree.
@@ -81,7 +81,7 @@ impl Turns {
 }
 
 /// Adds a note with the number of messages on other branches, and the agent's own way to reach them.
-pub(super) fn note_branches(copy: &mut Copy, branches: &Branches, hidden: u64, way: Option<&str>) {
+pub(super) fn note_branches(copy: &mut SessionCopy, branches: &Branches, hidden: u64, way: Option<&str>) {
     let are = if hidden == 1 { "message is" } else { "messages are" };
     let on = match branches.count() {
         1 => return,

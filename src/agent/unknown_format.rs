@@ -15,7 +15,7 @@ use super::upkeep::is_object;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::format::text::count;
-use crate::session::{Copy, Health, SessionKind};
+use crate::session::{Health, SessionCopy, SessionKind};
 use crate::system::fsio;
 use crate::system::links;
 
@@ -30,7 +30,7 @@ const MAX_NAME: usize = 40;
 
 /// Corrects the emptiness of a copy that [`Agent::read`] or [`Agent::count`] found empty: checks every record of its
 /// files again.
-pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
+pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut SessionCopy) {
     if copy.kind != SessionKind::Empty && !copy.health.contains(Health::EmptySession) {
         return;
     }
@@ -51,7 +51,7 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
 }
 
 /// Marks a copy as written in an unknown format.
-pub(super) fn mark(copy: &mut Copy, note: String) {
+pub(super) fn mark(copy: &mut SessionCopy, note: String) {
     copy.health.remove(Health::EmptySession);
     copy.health.insert(Health::UnknownFormat);
     // Reading and counting may each add the same note.
@@ -61,7 +61,7 @@ pub(super) fn mark(copy: &mut Copy, note: String) {
     be_listed(copy);
 }
 
-fn be_listed(copy: &mut Copy) {
+fn be_listed(copy: &mut SessionCopy) {
     if copy.kind == SessionKind::Empty {
         copy.kind = SessionKind::Main;
     }

@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use super::Found;
 use crate::format::json::{Text, whole_record};
 use crate::format::skim;
-use crate::session::{AgentKind, Copy, Problem};
+use crate::session::{AgentKind, Problem, SessionCopy};
 use crate::system::reach;
 
 /// A file or directory in a store that belongs to no session there.
@@ -79,7 +79,7 @@ pub(crate) struct Retention {
 
 impl Retention {
     /// Returns the time from which the agent deletes a copy, if it is known.
-    pub(crate) fn expiry(&self, copy: &Copy) -> Option<Timestamp> {
+    pub(crate) fn expiry(&self, copy: &SessionCopy) -> Option<Timestamp> {
         copy.modified_at?.checked_add(self.period).ok()
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Agent;
 use crate::format::jsonl::Jsonl;
-use crate::session::Copy;
+use crate::session::SessionCopy;
 
 /// Maximum length of a version.
 const MAX_LENGTH: usize = 40;
@@ -16,7 +16,7 @@ pub(crate) fn parts(version: &str) -> Option<Vec<u64>> {
 }
 
 /// Returns the version in the newest records of a copy, or else in the first ones.
-pub(crate) fn of(agent: &dyn Agent, copy: &Copy) -> Option<String> {
+pub(crate) fn of(agent: &dyn Agent, copy: &SessionCopy) -> Option<String> {
     let at = agent.about().version_at?;
     let path = agent.transcript(&copy.place)?;
     let find = |line: &[u8]| {

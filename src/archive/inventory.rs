@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
 use crate::archive::manifest::{CopyAt, Role};
-use crate::session::{Belongings, Copy, Located, Session};
+use crate::session::{Belongings, Located, Session, SessionCopy};
 use crate::system::links;
 use crate::system::stamp::modified;
 
@@ -172,7 +172,7 @@ fn is_below(path: &Path, dir: &Path) -> bool {
 }
 
 /// Returns the last activity of a session, in seconds since 1970 and nanoseconds.
-fn active_at(copy: &Copy) -> (i64, i64) {
+fn active_at(copy: &SessionCopy) -> (i64, i64) {
     copy.active_at.as_ref().map_or((0, 0), |at| (at.value.as_second(), at.value.subsec_nanosecond().into()))
 }
 

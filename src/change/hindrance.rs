@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::session::{Copy, Liveness, Located, Store};
+use crate::session::{Liveness, Located, SessionCopy, Store};
 use crate::system::links;
 
 /// Returns the reason to leave a copy alone: it is behind a link out of its store, or a process holds it, or may.
-pub(crate) fn left_alone(copy: &Copy) -> Option<String> {
+pub(crate) fn left_alone(copy: &SessionCopy) -> Option<String> {
     out_of_store(&copy.place).or_else(|| in_use(copy))
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn behind_link(store: &Store, path: &Path) -> Option<String> {
 }
 
 /// Returns a reason if a process holds a copy, or may.
-pub(crate) fn in_use(copy: &Copy) -> Option<String> {
+pub(crate) fn in_use(copy: &SessionCopy) -> Option<String> {
     match &copy.liveness {
         Liveness::Live { pid } => Some(format!("it is in use by process {pid}")),
         Liveness::Maybe { why } => Some(format!("it may be in use: {why}")),

@@ -6,13 +6,13 @@ use crate::agent;
 use crate::error::PathError;
 use crate::scan::off_branch::OffBranch;
 use crate::session::branches::{ACTIVE, Branch, BranchFilter};
-use crate::session::{Copy, Message};
+use crate::session::{Message, SessionCopy};
 
 /// Maximum branches whose fork is searched for; each takes one more pass over the transcript.
 const MOST_FORKS: usize = 50;
 
 /// Returns every branch with the counts of its messages, the active one first.
-pub(super) fn all(copy: &Copy) -> Result<Vec<Branch>, PathError> {
+pub(super) fn all(copy: &SessionCopy) -> Result<Vec<Branch>, PathError> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(Vec::new()) };
     let count = agent.branches(copy)?.count();
     let mut branches: Vec<Branch> = (ACTIVE..=count).map(Branch::new).collect();
@@ -40,7 +40,7 @@ pub(super) fn all(copy: &Copy) -> Result<Vec<Branch>, PathError> {
 }
 
 /// Returns a note if a conversation has branches that are not shown.
-pub(super) fn note(copy: &Copy, wanted: BranchFilter) -> Option<String> {
+pub(super) fn note(copy: &SessionCopy, wanted: BranchFilter) -> Option<String> {
     let OffBranch { messages, branches, .. } =
         Some(copy).filter(|_| wanted == BranchFilter::Active).and_then(OffBranch::of)?;
     let said = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };

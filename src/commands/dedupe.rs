@@ -13,7 +13,7 @@ use crate::format::command_line;
 use crate::format::text::{count, one_line, truncated};
 use crate::scan::Wanted;
 use crate::scan::missing::{Missing, missing};
-use crate::session::{Comparison, Copy, Message, Session};
+use crate::session::{Comparison, Message, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
@@ -89,7 +89,7 @@ fn ask(session: &Session, described: &HashMap<String, String>, env: &Env, ui: &m
     if others.iter().all(is_contained) && files.iter().all(Option::is_none) {
         return Ok(());
     }
-    let name = |copy: &Copy| described.get(&*copy.place.path.to_string_lossy()).cloned().unwrap_or_default();
+    let name = |copy: &SessionCopy| described.get(&*copy.place.path.to_string_lossy()).cloned().unwrap_or_default();
     let mut about = vec![format!("keep    {}", name(kept))];
     for (copy, file) in others.iter().zip(files) {
         about.push(format!("remove  {}", name(copy)));

@@ -13,7 +13,7 @@ use crate::cli::ShowArgs;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::session::branches::BranchFilter;
-use crate::session::{Copy, Message};
+use crate::session::{Message, SessionCopy};
 use crate::view::render::answer::{write_line, write_summary};
 use crate::view::ui::Ui;
 
@@ -37,7 +37,7 @@ impl Messages {
     }
 
     /// Refuses a branch that a conversation does not have.
-    pub(super) fn check(&self, copy: &Copy) -> anyhow::Result<()> {
+    pub(super) fn check(&self, copy: &SessionCopy) -> anyhow::Result<()> {
         match self {
             Self::None => Ok(()),
             Self::Last(_, branch) | Self::All(branch) => check_branch(copy, *branch),
@@ -46,7 +46,7 @@ impl Messages {
 }
 
 /// Refuses a branch that a conversation does not have.
-pub(super) fn check_branch(copy: &Copy, branch: BranchFilter) -> anyhow::Result<()> {
+pub(super) fn check_branch(copy: &SessionCopy, branch: BranchFilter) -> anyhow::Result<()> {
     let BranchFilter::Number(number) = branch else { return Ok(()) };
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
     let count = agent.branches(copy)?.count();
@@ -88,7 +88,7 @@ impl LeftOut {
 /// Passes the wanted messages to `see`, whose error ends the stream. Fails if nothing can be read; the reason for
 /// messages that are left out is noted.
 pub(super) fn each<E: From<PathError>>(
-    copy: &Copy,
+    copy: &SessionCopy,
     wants: &Messages,
     left_out: &LeftOut,
     mut see: impl FnMut(&Message) -> Result<(), E>,
@@ -131,7 +131,7 @@ pub(super) fn each<E: From<PathError>>(
 
 /// Writes the wanted messages, one per line, and a summary.
 pub(super) fn write_ndjson(
-    copy: &Copy,
+    copy: &SessionCopy,
     wants: &Messages,
     left_out: &LeftOut,
     out: &mut impl Write,
@@ -149,7 +149,7 @@ pub(super) fn write_ndjson(
 }
 
 /// The wanted messages as a JSON array, or `null` if none are wanted.
-pub(super) struct Stream<'a>(pub(super) &'a Copy, pub(super) &'a Messages, pub(super) &'a LeftOut);
+pub(super) struct Stream<'a>(pub(super) &'a SessionCopy, pub(super) &'a Messages, pub(super) &'a LeftOut);
 
 impl Serialize for Stream<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -14,7 +14,7 @@ use crate::format::{shell, text};
 use crate::scan::Wanted;
 use crate::session::branches::BranchFilter;
 use crate::session::stuck::Watch;
-use crate::session::{Copy, Session};
+use crate::session::{Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::ui::Ui;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 
 /// Returns the number of messages that are kept, and that of the branch: up to the last good reply, unless a number is
 /// given.
-fn cut(copy: &Copy, branch: BranchFilter, to: Option<u64>) -> anyhow::Result<(Option<u64>, u64)> {
+fn cut(copy: &SessionCopy, branch: BranchFilter, to: Option<u64>) -> anyhow::Result<(Option<u64>, u64)> {
     let (mut watch, mut total, mut last_reply) = (Watch::default(), 0_u64, None);
     if let Some(agent) = agent::by_kind(copy.place.agent()) {
         agent.messages_on(copy, branch, &mut |message| {

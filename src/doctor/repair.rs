@@ -13,7 +13,7 @@ use crate::doctor::check::{Finding, Repair};
 use crate::doctor::survey::Survey;
 use crate::format::edit::Edit;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Health, Session};
+use crate::session::{Health, Session, SessionCopy};
 use crate::system::stamp;
 
 /// The log by which a stray directory of Amplifier is folded.
@@ -74,7 +74,7 @@ impl Taken {
 }
 
 /// The copies of the sessions to repair, by id and path, each with its number.
-struct Copies<'s>(HashMap<(&'s str, &'s Path), (usize, &'s Copy)>);
+struct Copies<'s>(HashMap<(&'s str, &'s Path), (usize, &'s SessionCopy)>);
 
 impl<'s> Copies<'s> {
     fn of(findings: &[Finding], survey: &'s Survey) -> Self {
@@ -85,7 +85,7 @@ impl<'s> Copies<'s> {
         Self(copies.map(|(number, copy)| ((&*copy.place.id, &*copy.place.path), (number, copy))).collect())
     }
 
-    fn at(&self, session: &Session, path: &Path) -> Option<(usize, &'s Copy)> {
+    fn at(&self, session: &Session, path: &Path) -> Option<(usize, &'s SessionCopy)> {
         self.0.get(&(session.id(), path)).copied()
     }
 }
@@ -192,7 +192,7 @@ fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
 /// Fails with the reason if a copy cannot be moved: it is in use, or only its agent can remove it.
 pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
     let kept = session.copy();
-    let item = |copy: &Copy| {
+    let item = |copy: &SessionCopy| {
         let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;
         if copy.health.contains(Health::UnknownFormat) {
             let path = copy.place.path.display();

@@ -14,7 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::session::process::Process;
 use crate::session::select::{Rank, SortKey};
 use crate::session::{
-    AgentKind, Choice, Copy, Fact, Health, HealthSet, Liveness, Located, Session, SessionKind, Store,
+    AgentKind, Choice, Fact, Health, HealthSet, Liveness, Located, Session, SessionCopy, SessionKind, Store,
 };
 
 /// Evidence source for facts reported by a remote host.
@@ -137,9 +137,9 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         is_subagent: row.kind == SessionKind::Subagent,
         ..Located::new(&store, row.id.clone(), path)
     };
-    let mut copies: Vec<Copy> = row.copies.iter().map(|copy| Copy::new(place(&copy.path))).collect();
+    let mut copies: Vec<SessionCopy> = row.copies.iter().map(|copy| SessionCopy::new(place(&copy.path))).collect();
     if copies.is_empty() {
-        copies.push(Copy::new(place(Path::new(""))));
+        copies.push(SessionCopy::new(place(Path::new(""))));
     }
     let fact = |value: Option<String>| value.map(|value| Fact::<Arc<str>>::new(value, SOURCE));
     let health = |code: &Cow<'_, str>| serde_json::from_value::<Health>((&**code).into()).ok();

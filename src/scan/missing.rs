@@ -9,7 +9,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use crate::agent;
 use crate::error::PathError;
 use crate::session::branches::BranchFilter;
-use crate::session::{Copy, Message};
+use crate::session::{Message, SessionCopy};
 
 /// Messages that only one copy has.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Missing {
 }
 
 /// Reads both copies and returns the messages of `copy` that `kept` lacks. A text that `copy` has more often counts, too.
-pub(crate) fn missing(kept: &Copy, copy: &Copy) -> Result<Missing, PathError> {
+pub(crate) fn missing(kept: &SessionCopy, copy: &SessionCopy) -> Result<Missing, PathError> {
     let mut known: HashMap<u64, u64> = HashMap::new();
     read(kept, &mut |message| *known.entry(digest(&message)).or_default() += 1)?;
     let mut missing = Missing::default();
@@ -38,7 +38,7 @@ pub(crate) fn missing(kept: &Copy, copy: &Copy) -> Result<Missing, PathError> {
     Ok(missing)
 }
 
-fn read(copy: &Copy, see: &mut dyn FnMut(Message)) -> Result<(), PathError> {
+fn read(copy: &SessionCopy, see: &mut dyn FnMut(Message)) -> Result<(), PathError> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
     // A message is lost with its copy, whatever branch it is on.
     agent.messages_on(copy, BranchFilter::All, &mut |message| {

@@ -40,7 +40,7 @@ use rayon::slice::ParallelSliceMut as _;
 use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, Copy, HealthSet, Located, Pointer, Problem, Session, Store};
+use crate::session::{AgentKind, HealthSet, Located, Pointer, Problem, Session, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::system::watch::Watcher;
@@ -208,7 +208,7 @@ impl Places {
         self,
         env: &Env,
         wanted: Wanted,
-        digest: impl Fn(Copy) -> T + Sync,
+        digest: impl Fn(SessionCopy) -> T + Sync,
     ) -> (Vec<T>, Vec<Problem>) {
         let Self { places, mut problems, watcher, inspector, .. } = self;
         watcher.begin(places.len());
@@ -252,8 +252,8 @@ fn read(
 }
 
 /// Merges the copies of one id, in order of agent and id.
-fn group(mut copies: Vec<Vec<Copy>>, wanted: Wanted) -> Vec<Session> {
-    fn name(copies: &[Copy]) -> (AgentKind, &str) {
+fn group(mut copies: Vec<Vec<SessionCopy>>, wanted: Wanted) -> Vec<Session> {
+    fn name(copies: &[SessionCopy]) -> (AgentKind, &str) {
         (copies[0].place.agent(), &copies[0].place.id)
     }
     copies.par_sort_by(|a, b| name(a).cmp(&name(b)));
@@ -268,7 +268,7 @@ fn group(mut copies: Vec<Vec<Copy>>, wanted: Wanted) -> Vec<Session> {
     copies.into_par_iter().map(|copies| session(copies, wanted)).collect()
 }
 
-fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
+fn session(mut copies: Vec<SessionCopy>, wanted: Wanted) -> Session {
     let agent = copies[0].place.agent();
     let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
     if let Some(reader) = reader {

@@ -11,7 +11,7 @@ use super::ranked::{Tally, rank, weight_of};
 use super::sieve::Sieve;
 use crate::agent::{self, Interest, Said};
 use crate::format::nearly::slips;
-use crate::session::Copy;
+use crate::session::SessionCopy;
 use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::stem;
 
@@ -57,7 +57,7 @@ pub(crate) fn meant(
     sieve: &Sieve<'_>,
     missing: &[usize],
     mut tallies: Vec<Tally>,
-    copies: &[&Copy],
+    copies: &[&SessionCopy],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
@@ -93,9 +93,14 @@ fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Opt
 
 /// Returns the words in the messages of these copies that are near to one that none of them has, the nearest first. Forms of
 /// one word are counted together.
-fn nearest(sieve: &Sieve<'_>, term: usize, copies: &[&Copy], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Near> {
+fn nearest(
+    sieve: &Sieve<'_>,
+    term: usize,
+    copies: &[&SessionCopy],
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Vec<Near> {
     let word = sieve.words.terms[term].word().unwrap_or_default();
-    let of_copy = |copy: &&Copy| words_near(sieve, term, copy, is_wanted);
+    let of_copy = |copy: &&SessionCopy| words_near(sieve, term, copy, is_wanted);
     let mut found: BTreeMap<String, Near> = BTreeMap::new();
     for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
         for (text, count) in near {
@@ -129,7 +134,7 @@ impl Near {
 fn words_near(
     sieve: &Sieve<'_>,
     term: usize,
-    copy: &Copy,
+    copy: &SessionCopy,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> BTreeMap<String, f32> {
     let (word, place) = (sieve.words.terms[term].word().unwrap_or_default(), &copy.place);

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::agent;
 use crate::session::branches::BranchFilter;
-use crate::session::{Copy, Role};
+use crate::session::{Role, SessionCopy};
 
 /// The messages on other branches than the one that a resume continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct OffBranch {
 
 impl OffBranch {
     /// Reads a conversation; `None` if it has one branch, or cannot be read.
-    pub(crate) fn of(copy: &Copy) -> Option<Self> {
+    pub(crate) fn of(copy: &SessionCopy) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
         let branches = agent.branches(copy).ok()?.count().checked_sub(1).filter(|others| *others > 0)?;
         let mut found = Self { branches, ..Self::default() };

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::agent;
 use crate::scan::LONG_TO_COUNT;
 use crate::session::process::{Process, State};
-use crate::session::{Copy, Liveness, Message, Session};
+use crate::session::{Liveness, Message, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::process;
 
@@ -13,7 +13,7 @@ use crate::system::process;
 pub(crate) fn verify(sessions: &mut [Session], env: &Env) {
     for agent in agent::all() {
         let own = sessions.iter_mut().filter(|session| session.agent == agent.kind());
-        let mut copies: Vec<&mut Copy> = own.flat_map(|session| &mut session.copies).collect();
+        let mut copies: Vec<&mut SessionCopy> = own.flat_map(|session| &mut session.copies).collect();
         if !copies.is_empty() {
             agent.verify_all(&mut copies, env);
         }
@@ -28,7 +28,7 @@ pub(crate) fn note(sessions: &mut [Session]) {
     }
 }
 
-fn process_of(copy: &Copy) -> Process {
+fn process_of(copy: &SessionCopy) -> Process {
     let pid = match copy.liveness {
         Liveness::Live { pid } => Some(pid),
         Liveness::Maybe { .. } | Liveness::Idle => None,
@@ -39,7 +39,7 @@ fn process_of(copy: &Copy) -> Process {
 }
 
 /// Returns the last message of a copy. A transcript that cannot be read, or is too long to read for that, has none.
-fn last_message(copy: &Copy) -> Option<Message> {
+fn last_message(copy: &SessionCopy) -> Option<Message> {
     let agent = agent::by_kind(copy.place.agent())?;
     if let Some(mut last) = agent.last_messages(copy, 1).ok()? {
         return last.pop();

@@ -12,7 +12,7 @@ use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around};
 use super::sieve::Sieve;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::session::terms::{Place, Words};
-use crate::session::{AgentKind, Copy, Message, Problem, Role};
+use crate::session::{AgentKind, Message, Problem, Role, SessionCopy};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
 const SATURATION: f64 = 1.2;
@@ -51,12 +51,17 @@ pub(crate) struct Ranking {
 
 impl Tally {
     /// Counts the words in a copy, and keeps the best messages.
-    pub(crate) fn of(copy: &Copy, sieve: &Sieve<'_>, wish: Wish<'_>) -> Self {
+    pub(crate) fn of(copy: &SessionCopy, sieve: &Sieve<'_>, wish: Wish<'_>) -> Self {
         Self::while_wanted(copy, sieve, wish, &|| true)
     }
 
     /// Like [`Tally::of`], but stops as soon as `is_wanted` returns false.
-    pub(crate) fn while_wanted(copy: &Copy, sieve: &Sieve<'_>, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) -> Self {
+    pub(crate) fn while_wanted(
+        copy: &SessionCopy,
+        sieve: &Sieve<'_>,
+        wish: Wish<'_>,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Self {
         let (words, kind) = (sieve.words, copy.place.agent());
         let mut tally = Self { bytes: copy.transcript_bytes, agent: Some(kind), ..Self::without(words) };
         let Some(agent) = agent::by_kind(kind).filter(|_| is_wanted()) else { return tally };
@@ -89,7 +94,7 @@ impl Tally {
         tally
     }
 
-    fn see_names(&mut self, copy: &Copy, words: &Words) {
+    fn see_names(&mut self, copy: &SessionCopy, words: &Words) {
         let label = copy.title.as_ref().or(copy.first_prompt.as_ref()).map_or("", |label| &*label.value);
         let mut in_title = vec![false; words.terms.len()];
         words.each_place(label, &mut |place| {
@@ -116,7 +121,7 @@ impl Tally {
     fn see_messages(
         &mut self,
         agent: &dyn Agent,
-        copy: &Copy,
+        copy: &SessionCopy,
         sieve: &Sieve<'_>,
         wish: Wish<'_>,
         is_wanted: &dyn Fn() -> bool,
@@ -295,7 +300,7 @@ mod tests {
     fn bytes_exclude_no_session_that_has_a_word() {
         let wish = Wish { roles: &[], most: 3, lines: None, has_numbers: true, names_branches: false, enough: None };
         let sessions = sample();
-        let copies: Vec<&Copy> = sessions.iter().flat_map(|session| &session.copies).collect();
+        let copies: Vec<&SessionCopy> = sessions.iter().flat_map(|session| &session.copies).collect();
         let (mut texts, mut unread) = (BTreeSet::from(["relays".to_owned(), "Cafe".to_owned()]), 0);
         for copy in &copies {
             let agent = agent::by_kind(copy.place.agent()).expect("an agent");

@@ -11,7 +11,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, Paral
 use super::Wanted;
 use super::relocated::Relocated;
 use crate::agent::{self, Inspector, ReadContext, StoreNotes};
-use crate::session::{Copy, Located, Problem, Store};
+use crate::session::{Located, Problem, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
@@ -90,7 +90,7 @@ impl Notes {
         inspector: &Inspector,
         problems: &mut Vec<Problem>,
         watcher: &Watcher,
-        digest: impl Fn(Copy) -> T + Sync,
+        digest: impl Fn(SessionCopy) -> T + Sync,
     ) -> Vec<T> {
         let held: Vec<Located> = places.extract_if(.., |place| self.hold(place)).collect();
         let reader = Reader { env, notes: self, wanted, inspector };
@@ -119,7 +119,7 @@ impl Reader<'_> {
         places: Vec<Located>,
         problems: &mut Vec<Problem>,
         watcher: &Watcher,
-    ) -> Vec<Vec<Copy>> {
+    ) -> Vec<Vec<SessionCopy>> {
         self.digests(places, problems, watcher, |copy| vec![copy])
     }
 
@@ -129,7 +129,7 @@ impl Reader<'_> {
         mut places: Vec<Located>,
         problems: &mut Vec<Problem>,
         watcher: &Watcher,
-        digest: impl Fn(Copy) -> T + Sync,
+        digest: impl Fn(SessionCopy) -> T + Sync,
     ) -> Vec<T> {
         let mut digests = Vec::with_capacity(places.len());
         // In parts, so that the memory of places is freed before the last one is read.
@@ -145,7 +145,7 @@ impl Reader<'_> {
         digests
     }
 
-    fn copy(&self, place: Located) -> Result<Copy, Problem> {
+    fn copy(&self, place: Located) -> Result<SessionCopy, Problem> {
         let Self { env, notes, wanted, inspector } = self;
         let path = Arc::clone(&place.path);
         let store = notes.stores.get(place.store.root.as_os_str()).unwrap_or(&notes.nothing);

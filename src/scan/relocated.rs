@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::format::path_text;
-use crate::session::{AgentKind, Copy, Evidence, Problem};
+use crate::session::{AgentKind, Evidence, Problem, SessionCopy};
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -129,7 +129,7 @@ impl Relocated {
     }
 
     /// Sets the launch directory of a copy to the new one, as long as the agent's own files name the old one.
-    pub(crate) fn apply(&self, copy: &mut Copy) {
+    pub(crate) fn apply(&self, copy: &mut SessionCopy) {
         if self.sessions.is_empty() {
             return;
         }

@@ -14,7 +14,7 @@ use super::{Places, Scan, Wanted};
 use crate::agent::{self, Agent, Interest, Said};
 use crate::session::branches::BranchFilter;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, Copy, Located, Problem, Role};
+use crate::session::{AgentKind, Located, Problem, Role, SessionCopy};
 use crate::system::env::Env;
 
 /// Number of characters shown before and after a match.
@@ -105,7 +105,7 @@ impl Places {
 }
 
 /// Searches every readable message of a copy, streamed.
-pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
+pub(crate) fn look(copy: &SessionCopy, pattern: &Pattern, wish: Wish<'_>) -> Found {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
     let found = Found { in_title, ..Found::default() };
     let agent = agent::by_kind(copy.place.agent());
@@ -117,14 +117,14 @@ pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
 }
 
 /// Returns whether the title of a copy matches, or its first prompt if there is no title.
-pub(crate) fn is_named(copy: &Copy, pattern: &Pattern) -> bool {
+pub(crate) fn is_named(copy: &SessionCopy, pattern: &Pattern) -> bool {
     let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
     label.is_some_and(|label| pattern.find(&label.value).is_some())
 }
 
 fn look_through(
     agent: &dyn Agent,
-    copy: &Copy,
+    copy: &SessionCopy,
     pattern: &Pattern,
     probes: &Probes,
     wish: Wish<'_>,
@@ -175,7 +175,7 @@ fn look_through(
 }
 
 /// Notes which of these messages of a copy are on another branch than the one that a resume continues.
-pub(crate) fn mark_branches(copy: &Copy, hits: &mut [Hit]) {
+pub(crate) fn mark_branches(copy: &SessionCopy, hits: &mut [Hit]) {
     let Some(agent) = agent::by_kind(copy.place.agent()).filter(|_| !hits.is_empty()) else { return };
     if agent.branches(copy).map_or(1, |branches| branches.count()) == 1 {
         return;

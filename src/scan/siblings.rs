@@ -10,20 +10,20 @@ use super::reader::{Notes, Reader};
 use super::{Wanted, locate};
 use crate::agent::{self, Depth, Inspector};
 use crate::session::evidence::ProjectDirs;
-use crate::session::{AgentKind, Copy, Evidence, Located};
+use crate::session::{AgentKind, Evidence, Located, SessionCopy};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
 /// Lets sessions that record no usable directory take it from the others of their project.
 pub(super) fn add_project_evidence(
     env: &Env,
-    copies: &mut [Vec<Copy>],
+    copies: &mut [Vec<SessionCopy>],
     others: &[Located],
     notes: &Notes,
     wanted: Wanted,
     watcher: &Watcher,
 ) {
-    let lacks = |copy: &Copy| wanted.depth == Depth::Thorough || copy.launch_dir.is_none();
+    let lacks = |copy: &SessionCopy| wanted.depth == Depth::Thorough || copy.launch_dir.is_none();
     if !copies.iter().flatten().any(lacks) {
         return;
     }
@@ -64,8 +64,8 @@ pub(super) fn add_project_evidence(
 }
 
 /// Finds the directory of a session whose project is named after a hash, by hashing the known directories.
-pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<Copy>], watcher: &Watcher) {
-    let hashed = |copy: &Copy| {
+pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<SessionCopy>], watcher: &Watcher) {
+    let hashed = |copy: &SessionCopy| {
         let agent = agent::by_kind(copy.place.agent()).filter(|_| copy.launch_dir.is_none())?;
         copy.place.project.clone().filter(|project| (agent.about().is_hash)(project)).map(|project| (agent, project))
     };
@@ -85,7 +85,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<Copy>], watcher: 
         watcher,
     );
     // Another session may have worked further down.
-    let recorded = copies.iter().chain(&others).flatten().flat_map(Copy::directories);
+    let recorded = copies.iter().chain(&others).flatten().flat_map(SessionCopy::directories);
     let dirs: BTreeSet<PathBuf> = recorded.flat_map(Path::ancestors).map(Path::to_owned).collect();
     // Hashing every directory once per project is enough.
     let mut found: HashMap<(AgentKind, Arc<str>), Option<&PathBuf>> = HashMap::new();

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
-use crate::session::{Choice, Comparison, Copy, Health, SessionKind};
+use crate::session::{Choice, Comparison, Health, SessionCopy, SessionKind};
 
 /// The choices for a single copy, shared by nearly all sessions: the second one if it is filed right.
 static OF_ONE: LazyLock<[Arc<Choice>; 2]> = LazyLock::new(|| {
@@ -19,7 +19,10 @@ static OF_ONE: LazyLock<[Arc<Choice>; 2]> = LazyLock::new(|| {
 ///
 /// `compare` compares the first copy with the second; `None` if they were not compared. File times are not used,
 /// because copying a file changes them.
-pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Option<Comparison>) -> Arc<Choice> {
+pub(crate) fn choose(
+    copies: &mut [SessionCopy],
+    compare: impl Fn(&SessionCopy, &SessionCopy) -> Option<Comparison>,
+) -> Arc<Choice> {
     // Paths only make the order of equal copies deterministic; they decide nothing.
     copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
     if let [only] = copies {
@@ -108,7 +111,7 @@ impl Why {
 
 /// Returns the criteria that a copy meets by itself, the strongest first: its agent has registered it, it has a
 /// conversation, it is not archived, its agent's list names it, and it is filed under its launch directory.
-fn standing(copy: &Copy) -> [(bool, Why); 5] {
+fn standing(copy: &SessionCopy) -> [(bool, Why); 5] {
     let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;
     [
         (!copy.is_planted(), Why::Registered),
@@ -119,15 +122,15 @@ fn standing(copy: &Copy) -> [(bool, Why); 5] {
     ]
 }
 
-fn active_at(copy: &Copy) -> Option<Timestamp> {
+fn active_at(copy: &SessionCopy) -> Option<Timestamp> {
     copy.active_at.as_ref().filter(|at| at.source != "mtime" && copy.is_dated()).map(|at| at.value)
 }
 
-fn launch_dir(copy: &Copy) -> Option<&Path> {
+fn launch_dir(copy: &SessionCopy) -> Option<&Path> {
     copy.launch_dir.as_ref().map(|dir| &*dir.value)
 }
 
-fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
+fn judge(a: &SessionCopy, b: &SessionCopy, comparison: Option<Comparison>) -> Judgement {
     // Unknown records may be the conversation that the other copy lacks.
     let is_unknown = [a, b].iter().any(|copy| copy.health.contains(Health::UnknownFormat));
     if is_unknown && comparison != Some(Comparison::Identical) {
@@ -147,7 +150,7 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
         // Two conversations with one id: neither can replace the other.
         Some(Comparison::Diverged { record: 1 }) => Judgement::Open,
         Some(Comparison::Diverged { .. }) => {
-            let messages = |copy: &Copy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
+            let messages = |copy: &SessionCopy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
             match (active_at(a).cmp(&active_at(b)), messages(a).cmp(&messages(b))) {
                 // The newer copy with fewer messages may be the stub that a wrong resume left.
                 (newer, more) if newer.is_gt() && more.is_ge() => Judgement::Better(Why::NewerAndLarger),
@@ -165,7 +168,7 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
 }
 
 /// Prefers the agent's default store to a backup or the store of another account.
-fn usual_or(a: &Copy, b: &Copy, otherwise: Judgement) -> Judgement {
+fn usual_or(a: &SessionCopy, b: &SessionCopy, otherwise: Judgement) -> Judgement {
     match (a.place.store.is_default, b.place.store.is_default) {
         (true, false) => Judgement::Better(Why::UsualStore),
         (false, true) => Judgement::Worse,
@@ -181,7 +184,7 @@ mod tests {
     use crate::session::Fact;
     use crate::session::tests::copy as bare;
 
-    fn copy(path: &str, is_filed_right: bool, minute: u8, messages: u64) -> Copy {
+    fn copy(path: &str, is_filed_right: bool, minute: u8, messages: u64) -> SessionCopy {
         let mut copy = bare("a");
         copy.place.path = Path::new(path).into();
         copy.is_filed_right = is_filed_right;
@@ -193,10 +196,11 @@ mod tests {
         copy
     }
 
-    fn chosen(mut copies: Vec<Copy>, comparison: Comparison) -> (Option<String>, String) {
+    fn chosen(mut copies: Vec<SessionCopy>, comparison: Comparison) -> (Option<String>, String) {
         // The comparison applies to the copies in the order of their paths.
-        let compare =
-            |a: &Copy, b: &Copy| Some(if a.place.path < b.place.path { comparison } else { comparison.reversed() });
+        let compare = |a: &SessionCopy, b: &SessionCopy| {
+            Some(if a.place.path < b.place.path { comparison } else { comparison.reversed() })
+        };
         let choice = choose(&mut copies, compare);
         (choice.is_decided.then(|| copies[0].place.path.display().to_string()), choice.why.clone().into())
     }
@@ -255,7 +259,7 @@ mod tests {
     fn the_best_of_many_copies_is_found_with_few_comparisons() {
         let many = |count: u32| (0..count).map(|n| copy(&format!("/{n:04}"), true, 1, u64::from(n * 7 % 1000)));
         let compared = std::cell::Cell::new(0);
-        let compare = |a: &Copy, b: &Copy| {
+        let compare = |a: &SessionCopy, b: &SessionCopy| {
             compared.set(compared.get() + 1);
             Some(match a.prompts.cmp(&b.prompts) {
                 std::cmp::Ordering::Greater => Comparison::Longer { common: 1 },
@@ -263,7 +267,7 @@ mod tests {
                 std::cmp::Ordering::Equal => Comparison::Identical,
             })
         };
-        let mut copies: Vec<Copy> = many(3000).collect();
+        let mut copies: Vec<SessionCopy> = many(3000).collect();
         let choice = choose(&mut copies, compare);
         assert!(choice.is_decided && copies[0].prompts == Some(999));
         assert!(compared.get() <= 3 * 3000, "{} comparisons", compared.get());
@@ -321,7 +325,7 @@ mod tests {
     }
 
     prop_compose! {
-        fn any_copy()(number in 0_u32..1000, right in any::<bool>(), minute in 0_u8..4, messages in 0_u64..4, empty in any::<bool>()) -> Copy {
+        fn any_copy()(number in 0_u32..1000, right in any::<bool>(), minute in 0_u8..4, messages in 0_u64..4, empty in any::<bool>()) -> SessionCopy {
             let mut copy = copy(&format!("/{number}"), right, minute, messages);
             if empty {
                 copy.kind = SessionKind::Empty;
@@ -337,7 +341,7 @@ mod tests {
             seed in any::<u64>(),
             compares in any::<bool>(),
         ) {
-            let compare = |a: &Copy, b: &Copy| {
+            let compare = |a: &SessionCopy, b: &SessionCopy| {
                 let order = a.prompts.cmp(&b.prompts);
                 compares.then_some(match (order, (a.prompts.unwrap_or(0) + b.prompts.unwrap_or(0)) % 2) {
                     (std::cmp::Ordering::Equal, _) => Comparison::Identical,

@@ -18,7 +18,7 @@ pub(crate) const FILE_TIME_STEP: SignedDuration = SignedDuration::from_secs(2);
 
 /// The data of one copy.
 #[derive(Clone, Debug)]
-pub(crate) struct Copy {
+pub(crate) struct SessionCopy {
     /// Its location.
     pub place: Located,
     /// The kind of session that its content shows.
@@ -74,7 +74,7 @@ pub(crate) struct Copy {
     pub notes: Vec<String>,
 }
 
-impl Copy {
+impl SessionCopy {
     /// Creates a copy with its location only.
     pub(crate) fn new(place: Located) -> Self {
         Self {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::session::{Copy, Evidence, Fact, Health};
+use crate::session::{Evidence, Fact, Health, SessionCopy};
 
 /// The source of evidence from other sessions of the same project.
 pub(crate) const FROM_PROJECT: &str = "project";
@@ -15,7 +15,7 @@ pub(crate) const FROM_PROJECT: &str = "project";
 ///
 /// The strongest evidence that counts wins. If none counts, the first evidence that `is_statement` accepts as the
 /// session's own record is used, and the copy is not filed right.
-pub(crate) fn decide(copy: &mut Copy, is_statement: impl Fn(&Evidence) -> bool) {
+pub(crate) fn decide(copy: &mut SessionCopy, is_statement: impl Fn(&Evidence) -> bool) {
     let own = copy.evidence.iter().find(|evidence| evidence.counts && evidence.source != FROM_PROJECT);
     let counting = own.or_else(|| the_projects(&copy.evidence));
     copy.is_filed_right = counting.is_some();
@@ -30,7 +30,7 @@ pub(crate) fn decide(copy: &mut Copy, is_statement: impl Fn(&Evidence) -> bool) 
 
 /// Decides the launch directory like [`decide`], and marks a copy as misfiled if its agent looks for it in another
 /// project.
-pub(crate) fn decide_in_project(copy: &mut Copy) {
+pub(crate) fn decide_in_project(copy: &mut SessionCopy) {
     decide(copy, |_| true);
     copy.health.remove(Health::MisfiledSession);
     copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
@@ -52,7 +52,7 @@ pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), IdsByDir>);
 
 impl ProjectDirs {
     /// Adds the directories that a copy records itself.
-    pub(crate) fn note(&mut self, copy: &Copy) {
+    pub(crate) fn note(&mut self, copy: &SessionCopy) {
         let Some(project) = &copy.place.project else { return };
         let key = (copy.place.store.root.clone(), Arc::clone(project));
         for evidence in copy.evidence.iter().filter(|evidence| evidence.counts && evidence.source != FROM_PROJECT) {

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
 pub(crate) use choice::{Choice, Comparison};
-pub(crate) use copy::{Copy, FILE_TIME_STEP};
+pub(crate) use copy::{FILE_TIME_STEP, SessionCopy};
 pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role};
 pub(crate) use origin::Origin;
@@ -182,7 +182,7 @@ pub(crate) struct Session {
     /// The agent that it belongs to.
     pub agent: AgentKind,
     /// Every copy, the chosen one first; never empty.
-    pub copies: Vec<Copy>,
+    pub copies: Vec<SessionCopy>,
     /// The reason why the first copy was chosen, and whether evidence decided it.
     pub choice: Arc<Choice>,
     /// The files elsewhere that name it.
@@ -214,12 +214,12 @@ pub(crate) enum Kin {
 
 impl Session {
     /// Returns the chosen copy.
-    pub(crate) fn copy(&self) -> &Copy {
+    pub(crate) fn copy(&self) -> &SessionCopy {
         &self.copies[0]
     }
 
     /// Returns the copy that a process uses, or else one that a process may use; `None` if the session is idle.
-    pub(crate) fn copy_in_use(&self) -> Option<&Copy> {
+    pub(crate) fn copy_in_use(&self) -> Option<&SessionCopy> {
         let live = self.copies.iter().find(|copy| matches!(copy.liveness, Liveness::Live { .. }));
         live.or_else(|| self.copies.iter().find(|copy| copy.liveness != Liveness::Idle))
     }
@@ -309,14 +309,14 @@ pub(crate) mod tests {
     use super::*;
 
     /// A copy for unit tests with its id only.
-    pub(crate) fn copy(id: &str) -> Copy {
+    pub(crate) fn copy(id: &str) -> SessionCopy {
         let store = Arc::new(Store::usual(AgentKind::Claude, "/s"));
         let path = PathBuf::from(format!("/s/projects/-p/{id}.jsonl"));
-        Copy::new(Located { project: Some("-p".into()), ..Located::new(&store, id, path) })
+        SessionCopy::new(Located { project: Some("-p".into()), ..Located::new(&store, id, path) })
     }
 
     /// A session with these copies, the first of which is the chosen one.
-    pub(crate) fn session(copies: Vec<Copy>) -> Session {
+    pub(crate) fn session(copies: Vec<SessionCopy>) -> Session {
         Session {
             agent: copies[0].place.agent(),
             choice: Choice::new("it is the only copy", true).into(),

@@ -26,7 +26,9 @@ use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
 use crate::session::evidence;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
+use crate::session::{
+    AgentKind, Belongings, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store,
+};
 use crate::system::env::Env;
 use crate::system::reach;
 use records::{History, Piece};
@@ -79,9 +81,9 @@ impl Agent for Aider {
         found
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let file = Jsonl::open(&place.path)?.with_tail(TAIL);
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         let modified = file.modified();
         let inputs = reach::symlink_metadata(&copy.place.store.root.join(INPUTS));
         copy.transcript_bytes = file.len();
@@ -121,7 +123,7 @@ impl Agent for Aider {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut prompts, mut replies) = (0, 0);
         each_piece(&copy.place.path, &mut |piece| {
             prompts += u64::from(matches!(piece, Piece::Prompt(_)));
@@ -146,7 +148,7 @@ impl Agent for Aider {
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place.path)
     }
 
@@ -154,7 +156,7 @@ impl Agent for Aider {
         line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         each_piece(&copy.place.path, &mut |piece| {
             let (role, text) = match piece {
                 Piece::Prompt(text) => (Role::User, text),
@@ -171,17 +173,17 @@ impl Agent for Aider {
         Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |_| true);
         // The directory of the start inside the project is not recorded.
         copy.start_dir = None;
     }
 
-    fn command(&self, _copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, _copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         Ok(Command::new(&["aider", "--restore-chat-history"], as_option(prompt, "--message", "--message")))
     }
 
-    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
         let own = &copy.place.store.root;
         let is_own = own == dir
             || reach::canonicalize(own).is_ok_and(|own| reach::canonicalize(dir).is_ok_and(|dir| own == dir));

@@ -27,7 +27,7 @@ use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
 use crate::session::recorded;
-use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
+use crate::session::{AgentKind, Evidence, Located, Message, Problem, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -123,7 +123,7 @@ impl Agent for Amplifier {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let mut reader = Reader::open(place, context)?;
         reader.read_metadata();
         reader.read_transcript()?;
@@ -132,7 +132,7 @@ impl Agent for Amplifier {
         Ok(reader.finish())
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
         if let Some(path) = transcript_path(&copy.place.path) {
             each_line(&path, &mut |line| {
@@ -183,7 +183,7 @@ impl Agent for Amplifier {
         written.chain(["transcript.jsonl.backup"].map(|name| place.path.join(name))).collect()
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
             return each_message(&path, see, |line| json::record::<Entry<'_>>(line).map(|entry| entry.messages()));
         }
@@ -207,11 +207,11 @@ impl Agent for Amplifier {
         is_filed_under(project, dir)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |evidence| evidence.source == "session-info");
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
             return Err("it is a sub-session; resume its parent session".to_owned());
         }

@@ -13,14 +13,14 @@ use crate::agent::{Agent as _, Depth, ReadContext};
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Evidence, Fact, Health, Located, SessionKind};
+use crate::session::{Evidence, Fact, Health, Located, SessionCopy, SessionKind};
 use crate::system::fsio;
 use crate::system::links;
 use crate::system::reach;
 
 /// Collects the facts in the files of one session directory.
 pub(super) struct Reader<'a> {
-    copy: Copy,
+    copy: SessionCopy,
     context: &'a ReadContext<'a>,
     /// The regular files by name, with the sizes of those that were opened: reading the metadata of each file takes
     /// time.
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         copy.size_bytes = size_bytes;
         Ok(Self { copy, context, files, created: Vec::new(), is_empty: true })
     }
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Copy {
+    pub(super) fn finish(mut self) -> SessionCopy {
         let pointers = self.context.notes.dirs.get(&self.copy.place.id).cloned().unwrap_or_default();
         for mut evidence in pointers {
             evidence.counts = self.counts(&evidence.dir);

@@ -11,7 +11,7 @@ use crate::agent::relocation::{Act, Moved, Relocation, small, text};
 use crate::format::edit::{self, json_string};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
-use crate::session::{Copy, SessionKind, Store};
+use crate::session::{SessionCopy, SessionKind, Store};
 
 pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
     Relocation::of_each(move |copy, to| {
@@ -40,7 +40,7 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
 }
 
 /// Returns the write of session-info.json, which sub-sessions have only if a server created it.
-fn info(copy: &Copy, to: &Path, dir: &Path) -> Result<Option<Act>, String> {
+fn info(copy: &SessionCopy, to: &Path, dir: &Path) -> Result<Option<Act>, String> {
     let old = small(&copy.place.path.join(session_info::FILE_NAME), session_info::MAX_BYTES)?;
     if old.is_none() && copy.kind == SessionKind::Subagent {
         return Ok(None);

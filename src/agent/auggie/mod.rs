@@ -19,7 +19,7 @@ use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Located, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{DOCUMENT, Names, member_of_names, workspace};
@@ -59,7 +59,7 @@ impl Agent for Auggie {
         Box::new(move |place| Ok(belongings(place, &listings.of(&place.store.root.join("sessions")))))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         let argv = ["auggie", "--resume", &copy.place.id].map(str::to_owned).to_vec();
         // `--print` takes no value; the text is the value of another option.
         let mut last = as_option(prompt, "-i", "--instruction");
@@ -69,7 +69,7 @@ impl Agent for Auggie {
 }
 
 /// Fills in a copy from a document.
-fn fill(copy: &mut Copy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
+fn fill(copy: &mut SessionCopy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
     let behind = if sum.is_whole { String::new() } else { members_behind(&copy.place.path)? };
     let behind: Names<'_> = serde_json::from_str(&behind).unwrap_or_default();
     let text = |key: &str, behind: &Text<'_>| sum.text(key).filled().or(behind.filled()).map(str::to_owned);

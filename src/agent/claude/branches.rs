@@ -14,10 +14,10 @@ use crate::error::PathError;
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
 use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, hash};
-use crate::session::{Copy, SessionKind};
+use crate::session::{SessionCopy, SessionKind};
 
 /// Reads the branches of a copy's conversation.
-pub(in crate::agent) fn read(copy: &Copy) -> Result<Branches, PathError> {
+pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> {
     if is_chain(&copy.place.path)? {
         return Ok(Branches::default());
     }

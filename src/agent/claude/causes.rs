@@ -14,7 +14,7 @@ use crate::format::jsonl::Jsonl;
 use crate::format::skim::Raw;
 use crate::session::branches::{BranchFilter, Part as BranchPart};
 use crate::session::causes::{Cause, CauseLine, MAX_IMAGE, Part, Suspects};
-use crate::session::{Copy, SessionKind};
+use crate::session::{SessionCopy, SessionKind};
 
 /// Maximum length of a line that is read: a request may have at most 32 MB.
 const MAX_LINE: usize = 32 * 1024 * 1024;
@@ -45,7 +45,10 @@ const HARMLESS: [&str; 7] = [
 ];
 
 /// Reads the causes of the last error of a copy. `is_silent` identifies the records that carry no conversation.
-pub(in crate::agent) fn read(copy: &Copy, is_silent: impl Fn(&[u8]) -> bool) -> Result<Vec<CauseLine>, PathError> {
+pub(in crate::agent) fn read(
+    copy: &SessionCopy,
+    is_silent: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<CauseLine>, PathError> {
     let branches = branches::read(copy)?;
     let shows_sidechains = copy.kind == SessionKind::Subagent;
     let Some(file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(Vec::new()) };

@@ -15,10 +15,10 @@ use crate::format::jsonl::each_line;
 use crate::session::branches::{BranchFilter, Id, hash};
 use crate::session::stats::Days;
 use crate::session::usage::Usage;
-use crate::session::{Copy, SessionKind};
+use crate::session::{SessionCopy, SessionKind};
 
 /// Reads a whole transcript and counts its messages.
-pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
+pub(in crate::agent) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
     let mut count = Count::of(copy);
     each_line(&copy.place.path, &mut |line| {
         count.see(line);
@@ -29,7 +29,7 @@ pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
 }
 
 /// Reads a whole transcript once for its messages, their days, their tokens and their cost.
-pub(super) fn measure(copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
+pub(super) fn measure(copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
     let (mut count, mut usages) = (Count::of(copy), Usages::of(&copy.place));
     each_line(&copy.place.path, &mut |line| {
         line.into_iter().for_each(|line| usages.see(line));
@@ -59,7 +59,7 @@ struct Count {
 }
 
 impl Count {
-    fn of(copy: &Copy) -> Self {
+    fn of(copy: &SessionCopy) -> Self {
         let counts_sidechains = copy.kind == SessionKind::Subagent;
         let (prompts, replies, whole) = Default::default();
         let tree = Tree::new(counts_sidechains);
@@ -85,7 +85,7 @@ impl Count {
         Some(record)
     }
 
-    fn finish(self, copy: &mut Copy) {
+    fn finish(self, copy: &mut SessionCopy) {
         let Self { prompts, replies, tree, whole, has_bad_lines, .. } = self;
         let branches = tree.branches();
         let counted = |is_counted: &dyn Fn(usize) -> bool| {

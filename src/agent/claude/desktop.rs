@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::agent::Found;
 use crate::agent::ids::is_uuid;
-use crate::session::{Copy, Fact, Store};
+use crate::session::{Fact, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links};
 
@@ -51,7 +51,7 @@ pub(super) fn is_in(store: &Store) -> bool {
 }
 
 /// Sets the title of a copy to that of its task, unless the transcript contains one.
-pub(super) fn entitle(copy: &mut Copy) {
+pub(super) fn entitle(copy: &mut SessionCopy) {
     let Some(task) = copy.place.store.root.parent().filter(|_| copy.title.is_none() && is_in(&copy.place.store)) else {
         return;
     };

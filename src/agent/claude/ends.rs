@@ -14,7 +14,7 @@ use crate::agent::claude::records::Record;
 use crate::format::json::last_object;
 use crate::format::skim::{self, Raw};
 use crate::session::recorded;
-use crate::session::{Copy, Fact, Health, SessionKind};
+use crate::session::{Fact, Health, SessionCopy, SessionKind};
 
 /// Number of bytes at the end that are searched for titles. The client's own picker reads the same amount (SDK: 64
 /// KiB).
@@ -185,7 +185,7 @@ impl Ends {
     }
 
     /// Fills in the copy. Returns the directory that the session was moved to, if it was.
-    pub(super) fn fill(self, copy: &mut Copy) -> Option<String> {
+    pub(super) fn fill(self, copy: &mut SessionCopy) -> Option<String> {
         let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
         copy.mark_if(is_empty, Health::EmptySession);
         let lead = self.team.as_deref().and_then(|team| places::lead(&copy.place, team));

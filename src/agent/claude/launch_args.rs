@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::agent::command::{Plan, Request};
 use crate::agent::ids::is_uuid;
 use crate::agent::{Command, as_last_argument};
-use crate::session::{Copy, SessionKind};
+use crate::session::{SessionCopy, SessionKind};
 use crate::system::env::Env;
 
 /// Variables that a client must not inherit from another one: with them it keeps no transcript, or takes itself for the
@@ -22,7 +22,7 @@ pub(super) const NESTED: &[&str] = &[
 ];
 
 /// Returns the command that continues a session, or the reason why there is none.
-pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
     match copy.kind {
         SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
         SessionKind::Empty => {

@@ -45,7 +45,7 @@ use crate::session::causes::CauseLine;
 use crate::session::evidence;
 use crate::session::stats::Days;
 use crate::session::usage::Usage;
-use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
+use crate::session::{Belongings, Evidence, Health, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
 pub(super) use count::count;
@@ -89,7 +89,7 @@ impl Agent for Claude {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (mut copy, relocated) = read_transcript(place, context)?;
         desktop::entitle(&mut copy);
         decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
@@ -101,11 +101,11 @@ impl Agent for Claude {
         last_activity(&place.path)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         count(copy)
     }
 
-    fn measure(&self, copy: &mut Copy, days: &mut Days) -> Result<Usage, PathError> {
+    fn measure(&self, copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
         count::measure(copy, days)
     }
 
@@ -117,7 +117,7 @@ impl Agent for Claude {
         belongings::finder(roots)
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
     }
 
@@ -125,24 +125,24 @@ impl Agent for Claude {
         is_silent(record)
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         show(copy, BranchFilter::Active, see)
     }
 
-    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         branches::read(copy)
     }
 
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
         show(copy, wanted, see)
     }
 
-    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+    fn last_messages(&self, copy: &SessionCopy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         let mut end = branches::End::default();
         let last = last_messages(&copy.place.path, count, |line| {
@@ -161,7 +161,7 @@ impl Agent for Claude {
 
     fn messages_with(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         interest: &dyn Fn(&[u8]) -> Interest,
         see: &mut dyn FnMut(Said) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -182,7 +182,7 @@ impl Agent for Claude {
         })
     }
 
-    fn stuck_causes(&self, copy: &Copy) -> Result<Vec<CauseLine>, PathError> {
+    fn stuck_causes(&self, copy: &SessionCopy) -> Result<Vec<CauseLine>, PathError> {
         causes::read(copy, is_silent)
     }
 
@@ -198,7 +198,7 @@ impl Agent for Claude {
         Ok(relocation::relocation(moving.store, moving.moves, moving.mapping))
     }
 
-    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
         title::retitle(copy, title)
     }
 
@@ -212,7 +212,7 @@ impl Agent for Claude {
         names::is_either(dir, encodes)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |_| true);
         if copy.is_filed_right {
             // Evidence that was added after the read has corrected it.
@@ -220,7 +220,7 @@ impl Agent for Claude {
         }
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         launch_args::command(copy, prompt)
     }
 
@@ -233,7 +233,7 @@ impl Agent for Claude {
         if desktop::is_in(store) { None } else { upkeep::retention(store, env) }
     }
 
-    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         desktop::warning(&copy.place.store)
     }
 
@@ -256,9 +256,12 @@ impl Repeats {
 
 /// Reads the two ends of a transcript. Returns the copy without a launch directory, and the directory of its last
 /// `relocated` record.
-pub(super) fn read_transcript(place: Located, context: &ReadContext<'_>) -> Result<(Copy, Option<String>), PathError> {
+pub(super) fn read_transcript(
+    place: Located,
+    context: &ReadContext<'_>,
+) -> Result<(SessionCopy, Option<String>), PathError> {
     let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
-    let mut copy = Copy::new(place);
+    let mut copy = SessionCopy::new(place);
     copy.transcript_bytes = file.len();
     copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
     copy.modified_at = file.modified();
@@ -286,7 +289,7 @@ pub(super) fn read_transcript(place: Located, context: &ReadContext<'_>) -> Resu
 
 /// Calls `see` with the messages of some branches of a transcript until it breaks, each once.
 pub(super) fn show(
-    copy: &Copy,
+    copy: &SessionCopy,
     wanted: BranchFilter,
     see: &mut dyn FnMut(Message) -> ControlFlow<()>,
 ) -> Result<(), PathError> {
@@ -323,12 +326,12 @@ fn is_exec(entrypoint: &str) -> bool {
 
 /// Chooses the first recorded directory that encodes to the project, or else the start directory.
 pub(super) fn decide_launch_dir(
-    copy: &mut Copy,
+    copy: &mut SessionCopy,
     relocated: Option<String>,
     is_filed_under: impl Fn(&str, &Path) -> bool,
 ) {
     let relocated: Option<Arc<Path>> = relocated.map(|dir| Arc::from(Path::new(&dir)));
-    let Copy { evidence, start_dir, last_dir, place, .. } = copy;
+    let SessionCopy { evidence, start_dir, last_dir, place, .. } = copy;
     let project = place.project.as_deref().unwrap_or_default();
     let relocated = relocated.as_ref().map(|dir| (dir, "relocated"));
     let start = start_dir.as_ref().map(|fact| (&fact.value, "transcript"));

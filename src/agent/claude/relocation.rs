@@ -15,7 +15,7 @@ use crate::format::edit::{Edit, json_string, json_value};
 use crate::format::json_text::members;
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
-use crate::session::{Copy, Store};
+use crate::session::{SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::{names, reach};
 
@@ -25,7 +25,7 @@ const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
 const MAX_RECORD: u64 = 64 * 1024;
 
 pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a Mapping) -> Relocation<'a> {
-    let each = move |copy: &Copy, to: &Path| {
+    let each = move |copy: &SessionCopy, to: &Path| {
         let (place, to) = (&copy.place, text(to)?);
         // A project that the user named keeps its name.
         let is_of_windows = |project: &str| {

@@ -16,7 +16,7 @@ use super::{Claude, Repeats, branches, messages};
 use crate::agent::rewind::{Cut, Rewind, Rewound};
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
-use crate::session::{Copy, SessionKind};
+use crate::session::{SessionCopy, SessionKind};
 
 /// Maximum size in bytes of a transcript that is copied.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 const TITLES: [&str; 2] = ["custom-title", "ai-title"];
 
 impl Rewind for Claude {
-    fn rewound(&self, copy: &Copy, cut: Cut, id: &str) -> Result<Rewound, PathError> {
+    fn rewound(&self, copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound, PathError> {
         let path = &copy.place.path;
         let fail = |why: &str| PathError::new("copy", path, io::Error::other(why.to_owned()));
         if copy.transcript_bytes > MAX_BYTES {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::agent::relocation::added_line;
 use crate::format::edit::Edit;
-use crate::session::Copy;
+use crate::session::SessionCopy;
 
-pub(super) fn retitle(copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+pub(super) fn retitle(copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
     let place = &copy.place;
     if place.is_subagent {
         return Err("it is a sub-agent, and Claude Code shows no title of one".to_owned());

@@ -23,7 +23,7 @@ use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Usage;
 use crate::session::{
-    AgentKind, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind, Store,
+    AgentKind, Comparison, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionCopy, SessionKind, Store,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -60,7 +60,7 @@ impl Agent for Cline {
         tasks::notes(store)
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let cost = match () {
             () if tasks::is_in(&copy.place) => tasks::cost(&copy.place)?,
             // The session's total includes the cost of its sub-agents, whose files have no costs.
@@ -78,7 +78,7 @@ impl Agent for Cline {
         tasks::is_silent(record) || Meta::parse(record).is_some_and(|meta| meta.names_prompt())
     }
 
-    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
         if tasks::is_in(&copy.place) {
             return Err("a task of Cline's extension has no title but its first prompt".to_owned());
         }
@@ -89,11 +89,11 @@ impl Agent for Cline {
         ))
     }
 
-    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         tasks::is_in(&copy.place).then(|| tasks::warning(copy))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if tasks::is_in(&copy.place) {
             return tasks::command(copy, prompt);
         }
@@ -107,7 +107,7 @@ impl Agent for Cline {
         Ok(Command::new(&["cline", "--id", &copy.place.id], Vec::new()))
     }
 
-    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
         if tasks::is_in(&copy.place) {
             return Ok(());
         }
@@ -152,8 +152,8 @@ impl Engine for Sessions {
         found
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        let mut copy = SessionCopy::new(place);
         let bytes = match fsio::read_if_present(&meta_path(&copy.place), MAX_META) {
             Ok(bytes) => bytes.unwrap_or_default(),
             Err(error) => {
@@ -179,7 +179,7 @@ impl Engine for Sessions {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let mut sum = unless_gone(document(&copy.place).whole(&messages_path(&copy.place)))?;
         // A prompt was typed, although only the other file contains it.
         let is_only_announced = sum.prompts + sum.replies == 0 && copy.first_prompt.is_some();
@@ -188,7 +188,7 @@ impl Engine for Sessions {
         Ok(())
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let mut has_any = false;
         document(&copy.place).messages(&messages_path(&copy.place), &mut |message| {
             has_any = true;
@@ -206,7 +206,7 @@ impl Engine for Sessions {
         vec![messages_path(place), meta_path(place)]
     }
 
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         document(&a.place).compare(&messages_path(&a.place), &messages_path(&b.place))
     }
 }
@@ -228,7 +228,7 @@ fn locate_id(store: &Arc<Store>, id: &str) -> Found {
 }
 
 /// Fills in a copy from the first file.
-fn fill(copy: &mut Copy, meta: &Meta<'_>) {
+fn fill(copy: &mut SessionCopy, meta: &Meta<'_>) {
     let of_session = |text: String| Fact::<Arc<str>>::new(text, "session");
     if !copy.place.is_subagent {
         if let Some(id) = meta.session_id.filled().filter(|id| *id != copy.place.id) {

@@ -25,7 +25,7 @@ use crate::format::turn::Turn;
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Cost;
-use crate::session::{AgentKind, Comparison, Copy, Evidence, Fact, Located, Message, Role, Store};
+use crate::session::{AgentKind, Comparison, Evidence, Fact, Located, Message, Role, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links};
 
@@ -90,7 +90,7 @@ pub(super) fn notes(store: &Store) -> StoreNotes {
 }
 
 /// Returns the command that opens the folder of a task in its editor.
-pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
     if prompt.is_some() {
         return Err("Cline's extension answers prompts in the editor only; resume the task without --prompt".to_owned());
     }
@@ -102,7 +102,7 @@ pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, Stri
 }
 
 /// Returns the way to open the task in the editor: no option does that.
-pub(super) fn warning(copy: &Copy) -> String {
+pub(super) fn warning(copy: &SessionCopy) -> String {
     let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
     let prompt = text::truncated(prompt, 60);
     format!(
@@ -155,10 +155,10 @@ impl Engine for Tasks {
         found
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let [shown, history] = files(&place);
         let sum = super::unless_gone(DOCUMENT.glance(&shown))?;
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         sum.fill(&mut copy);
         // The id is the time in milliseconds.
@@ -180,12 +180,12 @@ impl Engine for Tasks {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         super::unless_gone(DOCUMENT.whole(&files(&copy.place)[0]))?.fill_counts(copy);
         Ok(())
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         DOCUMENT.messages(&files(&copy.place)[0], see)
     }
 
@@ -193,7 +193,7 @@ impl Engine for Tasks {
         files(place).into()
     }
 
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         DOCUMENT.compare(&files(&a.place)[0], &files(&b.place)[0])
     }
 }

@@ -9,7 +9,7 @@ use super::threads::THREADS;
 use crate::agent::codex::meta::{Meta, Source};
 use crate::agent::codex::records::{Prompt, Record, Turn};
 use crate::session::recorded;
-use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
+use crate::session::{Evidence, Fact, Health, SessionCopy, SessionKind};
 
 /// Number of records near the end that are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 4;
@@ -108,7 +108,7 @@ impl Ends {
     }
 
     /// Fills in the copy.
-    pub(super) fn fill(self, copy: &mut Copy, is_archived: bool) {
+    pub(super) fn fill(self, copy: &mut SessionCopy, is_archived: bool) {
         let prompt = self.typed.or(self.sent);
         let is_empty = self.is_whole && prompt.is_none() && !self.has_reply;
         let has_meta = self.meta.as_ref().is_some_and(|meta| meta.has_envelope);

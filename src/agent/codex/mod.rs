@@ -37,7 +37,8 @@ use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
 use crate::session::usage::Usage;
 use crate::session::{
-    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
+    AgentKind, Belongings, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionCopy, SessionKind,
+    Store,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -114,12 +115,12 @@ impl Agent for Codex {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         // The beginning of a fork belongs to the other thread, and a list does not need it.
         let thread = if is_segment(&place.path) { Some(Thread::chain(&place)?) } else { None };
         let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
         let path = place.path.clone();
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         copy.transcript_bytes = file.len();
         copy.size_bytes =
             file.len() + packed_twin(&path).and_then(|twin| twin.metadata().ok()).map_or(0, |twin| twin.len());
@@ -193,12 +194,12 @@ impl Agent for Codex {
         last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
-    fn repository(&self, copy: &Copy) -> Repository {
+    fn repository(&self, copy: &SessionCopy) -> Repository {
         let start = Thread::of(&copy.place).and_then(|thread| read_start(&mut Jsonl::open(thread.root())?));
         start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut typed, mut sent, mut replies, mut has_bad_lines) = (0_u64, 0_u64, 0_u64, false);
         let (mut number, mut hidden) = (0, 0_u64);
         let thread = Thread::of(&copy.place)?;
@@ -256,7 +257,7 @@ impl Agent for Codex {
         parts.into_iter().filter(|part| part.is_foreign).map(|part| part.path).collect()
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
     }
 
@@ -264,17 +265,17 @@ impl Agent for Codex {
         Record::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
-    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         rollbacks::branches(&Thread::of(&copy.place)?)
     }
 
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -297,7 +298,7 @@ impl Agent for Codex {
         })
     }
 
-    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+    fn last_messages(&self, copy: &SessionCopy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(None) };
         let start = read_start(&mut file)?;
         if start.meta.as_ref().is_some_and(|meta| meta.base.is_some()) {
@@ -313,11 +314,11 @@ impl Agent for Codex {
         Ok(last.filter(|last| !has_rollback && !last.contains(&too_long())))
     }
 
-    fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), String> {
         Err("codex keeps titles in a database, which rejoin never writes; use /rename there".to_owned())
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         let id = &copy.place.id;
         if !is_uuid(id) {
             return Err("its id is not a UUID".to_owned());
@@ -343,11 +344,11 @@ impl Agent for Codex {
         Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
-    fn verify(&self, copy: &mut Copy, env: &Env) {
+    fn verify(&self, copy: &mut SessionCopy, env: &Env) {
         self.verify_all(&mut [copy], env);
     }
 
-    fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
+    fn verify_all(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
         // Older versions take no lock; the only evidence is that they have the file open.
         mark_writers(copies);
     }
@@ -445,7 +446,7 @@ fn list_anew(root: &Path) -> Option<String> {
 }
 
 /// Implements [`About::joins`](super::about::About::joins).
-fn joins(copy: &Copy) -> bool {
+fn joins(copy: &SessionCopy) -> bool {
     let Liveness::Live { pid } = copy.liveness else { return false };
     // The daemon keeps sessions open after their terminals are closed.
     let path = copy.place.store.root.join("app-server-daemon/daemon.pid");

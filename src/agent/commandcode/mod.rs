@@ -25,7 +25,7 @@ use crate::format::json::{dollars, member, texts_in};
 use crate::format::jsonl::each_line_with;
 use crate::session::evidence;
 use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Store};
+use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, links, names};
 
@@ -46,7 +46,7 @@ impl Agent for CommandCode {
         &Lines(Tree(Self))
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let mut copy = self.engine().read(place, context)?;
         if context.sizes {
             let sizes = sidecars(&copy.place.path).filter_map(|path| Some(links::metadata(&path).ok()?.len()));
@@ -63,7 +63,7 @@ impl Agent for CommandCode {
         Ok(copy)
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let mut cost = None;
         each_line_with(&copy.place.path, b"\"costUsd\"", &mut |line| {
             let line: Option<&RawValue> = serde_json::from_slice(line).ok();
@@ -100,11 +100,11 @@ impl Agent for CommandCode {
         names::is_either(dir, encodes)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         Ok(Command::new(&["command-code", "--resume", &copy.place.id], as_option(prompt, "-p", "--print")))
     }
 }

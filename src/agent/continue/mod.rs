@@ -17,7 +17,7 @@ use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::shell;
-use crate::session::{AgentKind, Copy, Fact, Health, Located, Store};
+use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -73,7 +73,7 @@ impl Agent for Continue {
         is_one_of(record, "/message/role", &["system"])
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_else(|| "its file is damaged".to_owned()));
         }
@@ -84,7 +84,7 @@ impl Agent for Continue {
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
 
-    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
         let place = &copy.place;
         let own = changed_at(&place.path);
         let newer = Found::default().entries(&place.store.root).into_iter().find(|(entry, kind)| {
@@ -106,7 +106,7 @@ impl Agent for Continue {
 }
 
 /// Fills in a copy from a document, which contains no times.
-fn fill(copy: &mut Copy, sum: &Sum, context: &ReadContext<'_>) -> Result<(), PathError> {
+fn fill(copy: &mut SessionCopy, sum: &Sum, context: &ReadContext<'_>) -> Result<(), PathError> {
     if let Some(id) = sum.text("sessionId").filled().filter(|id| *id != copy.place.id) {
         copy.health.insert(Health::InvalidContent);
         copy.notes.push(format!("its file says that its id is {id}, and Continue CLI would go on in that one's file"));

@@ -11,7 +11,7 @@ use crate::agent::lines::{Ends, Log};
 use crate::agent::{Agent, ReadContext};
 use crate::error::PathError;
 use crate::format::json::record;
-use crate::session::{Copy, Evidence, Fact};
+use crate::session::{Evidence, Fact, SessionCopy};
 
 /// Number of events near the end that are searched for the model: a session without an answer has none.
 const MAX_EVENTS: u32 = 40;
@@ -45,34 +45,34 @@ impl Log for Copilot {
         record(line)
     }
 
-    fn see_from_start(event: &Event<'_>, _number: usize, _copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_start(event: &Event<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut Facts) {
         facts.first = facts.first.take().or_else(|| event.context());
     }
 
-    fn knows_start(_copy: &Copy, facts: &Facts) -> bool {
+    fn knows_start(_copy: &SessionCopy, facts: &Facts) -> bool {
         facts.first.is_some()
     }
 
-    fn see_from_end(event: &Event<'_>, copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_end(event: &Event<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
         facts.events_from_end += 1;
         facts.last = facts.last.take().or_else(|| event.context());
         copy.model = copy.model.take().or_else(|| Some(Fact::new(event.model()?, "events")));
     }
 
-    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
         facts.last.is_some() && (copy.model.is_some() || facts.events_from_end >= MAX_EVENTS)
     }
 
-    fn matters_at_end(line: &[u8], copy: &Copy, facts: &Facts) -> bool {
+    fn matters_at_end(line: &[u8], copy: &SessionCopy, facts: &Facts) -> bool {
         may_have_context(line) || copy.model.is_none() && facts.events_from_end < MAX_EVENTS
     }
 
     /// The size comes from [`super::survey`], which lists the folder anyway to find the processes that use the session.
-    fn size(_copy: &Copy, _context: &ReadContext<'_>) -> u64 {
+    fn size(_copy: &SessionCopy, _context: &ReadContext<'_>) -> u64 {
         0
     }
 
-    fn finish(copy: &mut Copy, ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
         let (size_bytes, users) = survey(&copy.place.path, context);
         copy.size_bytes = size_bytes;
         copy.liveness = liveness(&copy.place.path, &users);
@@ -89,7 +89,7 @@ impl Log for Copilot {
         Ok(())
     }
 
-    fn see_counted(event: &Event<'_>, copy: &mut Copy) {
+    fn see_counted(event: &Event<'_>, copy: &mut SessionCopy) {
         // A long session may have been resumed elsewhere before the part that was read.
         let Some(context) = event.context() else { return };
         let dir = Arc::<Path>::from(PathBuf::from(context.cwd));
@@ -104,7 +104,7 @@ impl Log for Copilot {
 }
 
 /// Adds the directories and branches from the events and from `workspace.yaml`.
-fn note_places(copy: &mut Copy, facts: Facts, workspace: Workspace) {
+fn note_places(copy: &mut SessionCopy, facts: Facts, workspace: Workspace) {
     let (first, last) = (facts.first, facts.last);
     let branches = [last.as_ref(), first.as_ref()].into_iter().flatten().find_map(|context| context.branch.clone());
     copy.git_branch = branches

@@ -21,7 +21,7 @@ use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
-use crate::session::{AgentKind, Belongings, Copy, Liveness, Located, Store};
+use crate::session::{AgentKind, Belongings, Liveness, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::process;
 use crate::system::reach;
@@ -75,7 +75,7 @@ impl Agent for Copilot {
         Ok(relocation::relocation(moving.mapping))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         // The client also accepts a prefix of an id, and a name: only a whole id is unambiguous.
         if !is_uuid(&copy.place.id) {
             return Err("its id is not a UUID".to_owned());

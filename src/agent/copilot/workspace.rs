@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::agent::copilot::flat_yaml;
 use crate::format::json::instant;
-use crate::session::Copy;
+use crate::session::SessionCopy;
 use crate::session::recorded;
 use crate::system::fsio;
 
@@ -26,7 +26,7 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    pub(super) fn read(copy: &mut Copy) -> Self {
+    pub(super) fn read(copy: &mut SessionCopy) -> Self {
         let bytes = match fsio::read_if_present(&copy.place.path.join("workspace.yaml"), MAX_WORKSPACE) {
             Ok(bytes) => bytes.unwrap_or_default(),
             Err(error) => {

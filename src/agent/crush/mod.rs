@@ -22,7 +22,7 @@ use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
 use crate::format::turn::{Turn, instant};
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
+use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -72,7 +72,7 @@ impl Schema for Sessions {
         }))
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
         copy.title = row.filled(2).map(|title| Fact::new(title, "title"));
         copy.created_at = row.int(3).and_then(instant).map(|at| Fact::new(at, "created_at"));
         copy.active_at = row.int(4).and_then(instant).map(|at| Fact::new(at, "updated_at"));
@@ -154,14 +154,14 @@ impl Agent for Crush {
         Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         // The cost of a sub-agent is added to that of its parent at its end.
         let is_own = copy.kind != SessionKind::Subagent;
         let cost = if is_own { database::cost(&copy.place, "sessions", &["cost"])? } else { None };
         Ok(Usage::from_cost(cost))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         let mut argv = vec!["crush".to_owned()];
         argv.extend(prompt.map(|_| "run".to_owned()));
         argv.extend(["--session".to_owned(), copy.place.id.clone()]);

@@ -21,7 +21,7 @@ use crate::format::turn::Turn;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::Cost;
-use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
 pub(super) use reader::{Older, Queries, Table, TableSql};
@@ -45,7 +45,7 @@ pub(super) trait Schema: Sync {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError>;
 
     /// Fills a copy from its row.
-    fn fill(&self, row: &Row<'_>, copy: &mut Copy);
+    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy);
 
     /// Begins a message with its first row, or adds to it what a further one says.
     fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>);
@@ -73,7 +73,7 @@ impl Engine for Database {
     }
 
     /// Returns the copy in the notes.
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let copies = context.notes.copies.get(&*place.path).map_or(&[][..], Vec::as_slice);
         let at = copies.binary_search_by(|copy| copy.place.id.cmp(&place.id));
         at.map(|at| copies[at].clone()).map_err(|_| {
@@ -82,7 +82,7 @@ impl Engine for Database {
         })
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
@@ -90,14 +90,14 @@ impl Engine for Database {
         true
     }
 
-    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         sqlite::read(&copy.place.path, |db| Ok(self.session(db, &copy.place.id)?.branches))
     }
 
     /// Shows the messages that can be read, in batches; the error says that there are others.
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -148,7 +148,7 @@ impl Engine for Database {
     }
 
     /// Counts prompts and replies, unless that was done when the session was read.
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         if copy.prompts.is_some() {
             return Ok(());
         }
@@ -301,7 +301,7 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
     places.iter().for_each(|place| by_file.entry(&place.path).or_default().push(place));
     for (path, places) in by_file {
         let share = places.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_SHARE);
-        let read: Result<Vec<(Vec<Copy>, bool)>, PathError> = places
+        let read: Result<Vec<(Vec<SessionCopy>, bool)>, PathError> = places
             .par_chunks(share)
             .map(|places| sqlite::read(path, |db| copies(schema, Reader::new(schema, db)?, places, counts)))
             .collect();
@@ -332,11 +332,11 @@ fn copies(
     mut reader: Reader<'_>,
     places: &[&Located],
     counts: bool,
-) -> Result<(Vec<Copy>, bool), QueryError> {
+) -> Result<(Vec<SessionCopy>, bool), QueryError> {
     let mut copies = Vec::with_capacity(places.len());
     let mut is_damaged = false;
     for place in places {
-        let mut copy = Copy { is_size_known: false, ..Copy::new((*place).clone()) };
+        let mut copy = SessionCopy { is_size_known: false, ..SessionCopy::new((*place).clone()) };
         let Some(table) = reader.session(&place.id, true, &mut |row| schema.fill(row, &mut copy))? else { continue };
         is_damaged |= std::mem::take(&mut reader.is_damaged);
         if let Some(newest) = reader.last_use(table, &place.id)? {
@@ -358,7 +358,7 @@ fn copies(
 }
 
 /// Finds the first prompt among the first messages, and marks a session without messages as empty.
-fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Copy) -> Result<(), QueryError> {
+fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut SessionCopy) -> Result<(), QueryError> {
     // The prompt is nearly always the very first message.
     let mut done = 0;
     for limit in [1, 40] {
@@ -422,7 +422,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn note_in(self, copy: &mut Copy) {
+    pub(super) fn note_in(self, copy: &mut SessionCopy) {
         (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
         copy.size_bytes = copy.size_bytes.max(self.bytes);
         copy.is_size_known = true;
@@ -443,13 +443,13 @@ impl Tally {
 }
 
 /// Says whether a session may be in use, by when it was last written to.
-pub(super) fn judge_liveness(copy: &mut Copy, now: Timestamp) {
+pub(super) fn judge_liveness(copy: &mut SessionCopy, now: Timestamp) {
     let (last, agent) = (copy.active_at.as_ref().map(|at| at.value), copy.place.agent());
     copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and {agent} keeps no lock"));
 }
 
 /// Says that nothing was said in a session.
-pub(super) fn be_empty(copy: &mut Copy) {
+pub(super) fn be_empty(copy: &mut SessionCopy) {
     copy.health.insert(Health::EmptySession);
     if copy.kind.is_listed() {
         copy.kind = SessionKind::Empty;

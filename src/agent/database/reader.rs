@@ -9,7 +9,7 @@ use super::Schema;
 use crate::format::sqlite::{Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::branches::Branches;
-use crate::session::{Copy, Fact};
+use crate::session::{Fact, SessionCopy};
 
 /// Maximum number of ranges that are searched for rows between damaged pages.
 const MAX_PROBES: usize = 4096;
@@ -43,7 +43,7 @@ pub(in crate::agent) struct Older<'db> {
     /// The rows of the messages that it added to the session `?1` after the import.
     pub(in crate::agent) later: Query<'db>,
     /// Marks a session, given the number of its table, and the number of prompts and replies that were added later.
-    pub(in crate::agent) judge: fn(&mut Copy, usize, u64),
+    pub(in crate::agent) judge: fn(&mut SessionCopy, usize, u64),
 }
 
 /// The names that the queries of a table of sessions are built from.
@@ -354,7 +354,7 @@ impl<'db> Reader<'db> {
     }
 
     /// Compares a session with what an older version has of it.
-    pub(super) fn judge(&mut self, table: usize, copy: &mut Copy) -> Result<(), QueryError> {
+    pub(super) fn judge(&mut self, table: usize, copy: &mut SessionCopy) -> Result<(), QueryError> {
         let Some(judge) = self.queries.older.as_ref().map(|older| older.judge) else { return Ok(()) };
         let mut added = 0;
         for key in self.later(table, &copy.place.id)? {

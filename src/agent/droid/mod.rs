@@ -17,7 +17,7 @@ use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::json::record;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Located, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -53,7 +53,7 @@ impl Agent for Droid {
         is_one_of(record, "/type", &["session_start"])
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         let words: &[&str] = if prompt.is_some() { &["droid", "exec", "--session-id"] } else { &["droid", "--resume"] };
         Ok(Command::new(&[words, &[copy.place.id.as_str()]].concat(), as_last_argument(prompt)))
     }
@@ -66,7 +66,7 @@ impl Agent for Droid {
         }))
     }
 
-    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
         goes_on_in(copy, dir)
     }
 }
@@ -92,20 +92,20 @@ impl Log for Droid {
         record(line)
     }
 
-    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
         record.describe(copy);
     }
 
-    fn see_from_end(record: &Record<'_>, copy: &mut Copy, (): &mut ()) {
+    fn see_from_end(record: &Record<'_>, copy: &mut SessionCopy, (): &mut ()) {
         let model = || record.model().map(|model| Fact::new(model, "transcript"));
         copy.model = copy.model.take().or_else(model);
     }
 
-    fn knows_end(copy: &Copy, (): &()) -> bool {
+    fn knows_end(copy: &SessionCopy, (): &()) -> bool {
         copy.model.is_some()
     }
 
-    fn finish(copy: &mut Copy, ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
         // Until there is a better title, Droid uses the beginning of the first prompt.
         let prompt = ends.prompt.as_deref().unwrap_or_default();
         copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
@@ -120,7 +120,7 @@ impl Log for Droid {
 }
 
 /// Returns an error if a session does not continue in a directory, because its own one is another existing directory.
-fn goes_on_in(copy: &Copy, dir: &Path) -> Result<(), String> {
+fn goes_on_in(copy: &SessionCopy, dir: &Path) -> Result<(), String> {
     let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
     match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
         Some(own) => Err(format!(
@@ -138,7 +138,7 @@ fn settings(path: &Path) -> PathBuf {
 }
 
 /// Sets the kind of a non-empty session from its settings.
-fn judge_kind(copy: &mut Copy, bytes: &[u8]) {
+fn judge_kind(copy: &mut SessionCopy, bytes: &[u8]) {
     let settings: Settings<'_> = serde_json::from_slice(bytes).unwrap_or_default();
     copy.kind = match copy.kind {
         SessionKind::Empty => SessionKind::Empty,

@@ -12,7 +12,7 @@ use crate::format::content::{Block, blocks};
 use crate::format::json::{Flag, Text, list, text_in};
 use crate::format::turn::Turn;
 use crate::session::recorded;
-use crate::session::{Copy, Evidence, Fact, Role, SessionKind};
+use crate::session::{Evidence, Fact, Role, SessionCopy, SessionKind};
 
 /// Titles of a session that neither the user nor a model has named.
 const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];
@@ -72,7 +72,7 @@ impl<'a> Record<'a> {
     }
 
     /// Fills in a copy from the first record.
-    pub(super) fn describe(&self, copy: &mut Copy) {
+    pub(super) fn describe(&self, copy: &mut SessionCopy) {
         if self.kind.get() != Some("session_start") {
             return;
         }

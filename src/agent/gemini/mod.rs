@@ -39,7 +39,7 @@ use crate::format::shell;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Comparison, Fact, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
@@ -100,8 +100,8 @@ impl Agent for Gemini {
         StoreNotes::default()
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        let mut copy = SessionCopy::new(place);
         let modified = if is_document(&copy.place) { read_document(&mut copy)? } else { read_lines(&mut copy)? };
         copy.size_bytes = copy.transcript_bytes + context.tree_size(copy.place.side_dir.as_deref());
         if saved::is_in(&copy.place) {
@@ -123,7 +123,7 @@ impl Agent for Gemini {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let sum = whole(&copy.place)?;
         copy.prompts = Some(sum.prompts());
         copy.replies = Some(sum.replies());
@@ -137,7 +137,7 @@ impl Agent for Gemini {
         (!is_document(place)).then(|| place.path.to_path_buf())
     }
 
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         // The generations differ in form, and a resume rewrites the history, so the messages are compared, not the
         // lines.
         Some(compare_lists(&whole(&a.place).ok()?.said(), &whole(&b.place).ok()?.said()))
@@ -165,7 +165,7 @@ impl Agent for Gemini {
         ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
     }
 
@@ -173,17 +173,17 @@ impl Agent for Gemini {
         record(line).is_some_and(|record| record.is_silent())
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
-    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(whole(&copy.place)?.branches())
     }
 
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -221,13 +221,13 @@ impl Agent for Gemini {
         })
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |_| false);
         // A session never leaves its directory.
         copy.last_dir = copy.start_dir.clone();
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
             SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             SessionKind::Empty => {
@@ -249,7 +249,7 @@ impl Agent for Gemini {
         Ok(Command::new(&["gemini", "--resume", id], as_prompt_option(prompt)))
     }
 
-    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         // Measured on 0.61.0: a resume leaves a second file of the same id, and the next start deletes the real one.
         (!saved::is_in(&copy.place)).then(|| {
             format!(

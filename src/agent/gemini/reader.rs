@@ -13,7 +13,7 @@ use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::json::{Text, inner};
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
+use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind};
 use crate::system::fsio;
 
 /// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
@@ -22,7 +22,7 @@ const SMALL: u64 = 64 * 1024;
 const MAX_HEAD: u64 = 1024 * 1024;
 
 /// Reads what a list needs of a file of lines, and returns when the file was changed.
-pub(super) fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
+pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, PathError> {
     let path = copy.place.path.clone();
     let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(SMALL).unwrap_or(usize::MAX));
     let (length, modified) = (file.len(), file.modified());
@@ -55,7 +55,7 @@ pub(super) fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError
 }
 
 /// Reads what a list needs of a document, and returns when the file was changed.
-pub(super) fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
+pub(super) fn read_document(copy: &mut SessionCopy) -> Result<Option<Timestamp>, PathError> {
     let path = copy.place.path.clone();
     let (file, metadata) = fsio::open_regular(&path)?;
     copy.transcript_bytes = metadata.len();
@@ -163,7 +163,7 @@ pub(super) fn show(
 }
 
 /// Fills the copy with the facts of a file. If the whole file was read, a missing fact is known to be missing.
-pub(super) fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
+pub(super) fn fill(copy: &mut SessionCopy, sum: &Conversation, is_whole: bool) {
     // Messages that were taken back are still in the file.
     let is_empty = sum.prompts() + sum.replies() == 0 && !sum.has_spoken;
     copy.kind = if copy.place.is_subagent || sum.is_subagent {

@@ -15,7 +15,7 @@ use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
 use crate::agent::{Agent as _, is_there};
 use crate::format::edit::{self, json_member, json_value};
 use crate::format::json_text::{decoded, members};
-use crate::session::{Copy, Store};
+use crate::session::{SessionCopy, Store};
 use crate::system::reach;
 
 /// The directories that hold one for each project, each with a note of whose it is.
@@ -50,7 +50,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
     if old.as_ref() != Some(&registry) && !of.is_empty() {
         once.push(Act::Write { path, contents: registry.into_bytes() });
     }
-    let each = move |copy: &Copy, to: &Path| {
+    let each = move |copy: &SessionCopy, to: &Path| {
         let place = &copy.place;
         let project = place.project.as_deref().unwrap_or_default();
         if whole.contains(project) {

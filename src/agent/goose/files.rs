@@ -18,7 +18,7 @@ use crate::agent::{Found, ReadContext, is_there};
 use crate::error::PathError;
 use crate::format::json::{self, Text};
 use crate::format::turn::{Turn, instant};
-use crate::session::{Copy, Fact, Health, Located, Store};
+use crate::session::{Fact, Health, Located, SessionCopy, Store};
 
 /// A line: the metadata, or a message.
 #[derive(Debug, Default, Deserialize)]
@@ -92,14 +92,14 @@ impl Log for Files {
         json::record(line)
     }
 
-    fn see_from_start(line: &Line<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+    fn see_from_start(line: &Line<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
         if line.is_metadata() && copy.start_dir.is_none() {
             copy.title = line.description.filled().map(|title| Fact::new(title.to_owned(), "description"));
             copy.set_dir(line.working_dir.get(), "working_dir in its file");
         }
     }
 
-    fn finish(copy: &mut Copy, _ends: &Ends, (): (), _context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, _ends: &Ends, (): (), _context: &ReadContext<'_>) -> Result<(), PathError> {
         if is_there(&path_in(&copy.place.store)) {
             copy.health.insert(Health::Unlisted);
             copy.notes.push(

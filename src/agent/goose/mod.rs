@@ -22,7 +22,7 @@ use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Copy, Fact, Health, Located, SessionKind, Store};
+use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use files::Files;
 
@@ -76,7 +76,7 @@ impl Schema for Sessions {
         Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
         copy.title = row.filled(2).map(|name| Fact::new(name, "name"));
         if copy.title.is_none() {
             copy.title = row.filled(3).map(|text| Fact::new(text, "description"));
@@ -119,7 +119,7 @@ impl Agent for Goose {
         files::is_in(place).then_some(&Lines(Files))
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let is_row = !files::is_in(&copy.place);
         let cost = if is_row { database::cost(&copy.place, "sessions", &["accumulated_cost"])? } else { None };
         Ok(Usage::from_cost(cost))
@@ -129,7 +129,7 @@ impl Agent for Goose {
         files::is_metadata(record)
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.health.contains(Health::Unlisted) {
             return Err(
                 "Goose imports the files of versions before 1.10 only when it creates sessions.db, and that does not hold this one"
@@ -143,14 +143,14 @@ impl Agent for Goose {
         ))
     }
 
-    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         files::is_in(&copy.place).then(|| {
             "only Goose 1.10 or later knows this command; at its first start it imports the files of older versions"
                 .to_owned()
         })
     }
 
-    fn help_unlisted(&self, copy: &Copy) -> Option<(String, &'static str)> {
+    fn help_unlisted(&self, copy: &SessionCopy) -> Option<(String, &'static str)> {
         let name = shell::word(&format!("{}:{}", AgentKind::Goose, copy.place.id)).into_owned();
         Some((format!("rejoin export {name}"), "writes the conversation as a page, to go on with in a new session"))
     }

@@ -22,7 +22,7 @@ use crate::format::json::{dollars, member, record};
 use crate::format::jsonl::each_line_with;
 use crate::format::shell;
 use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Copy, Fact, Liveness, Located, SessionKind, Store};
+use crate::session::{AgentKind, Fact, Liveness, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::{self, Lock, Locks};
@@ -84,7 +84,7 @@ impl Agent for Gptme {
         notes
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let mut cost = None;
         each_line_with(&Lines::<Self>::log(&copy.place), b"\"cost\"", &mut |line| {
             // A model without a price has no cost.
@@ -102,7 +102,7 @@ impl Agent for Gptme {
         self.transcript(place)
     }
 
-    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
         Err(format!(
             "its agent does that: `gptme-util chats rename {} {}`",
             shell::word(&copy.place.id),
@@ -110,7 +110,7 @@ impl Agent for Gptme {
         ))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         let id = &copy.place.id;
         if id.starts_with('-') {
             return Err("its id could be taken for an option".to_owned());
@@ -134,7 +134,7 @@ impl Agent for Gptme {
         Ok(relocation::relocation(moving.mapping))
     }
 
-    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
         let Some(own) = copy.last_dir.as_ref().filter(|own| own.source != "system-prompt") else { return Ok(()) };
         let path = own.value.display();
         if own.source == "workspace" {
@@ -173,11 +173,11 @@ impl Log for Gptme {
         record(line)
     }
 
-    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
         copy.start_dir = copy.start_dir.take().or_else(|| Some(Fact::new(record.dir()?, "system-prompt")));
     }
 
-    fn finish(copy: &mut Copy, _ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, _ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
         reader::read_config(copy, context.env);
         reader::read_meta(copy);
         copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
@@ -186,7 +186,7 @@ impl Log for Gptme {
 }
 
 /// Returns the workspace in its settings; a fork takes the directory in which it is first resumed.
-fn workspace(copy: &Copy) -> Option<&Path> {
+fn workspace(copy: &SessionCopy) -> Option<&Path> {
     copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| &*dir.value)
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::gptme::records::{Config, parent};
 use crate::session::recorded;
-use crate::session::{Copy, Evidence, Fact, SessionKind};
+use crate::session::{Evidence, Fact, SessionCopy, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -25,7 +25,7 @@ pub(super) fn settings(dir: &Path) -> PathBuf {
 }
 
 /// Reads the metadata of a sub-agent; only its folder has the file.
-pub(super) fn read_meta(copy: &mut Copy) {
+pub(super) fn read_meta(copy: &mut SessionCopy) {
     if copy.place.id.starts_with("subagent-")
         && let Ok(Some(meta)) = fsio::read_if_present(&copy.place.path.join("subagent-meta.json"), MAX_META)
     {
@@ -35,7 +35,7 @@ pub(super) fn read_meta(copy: &mut Copy) {
 }
 
 /// Reads the settings, and adds the directories in them and in the conversation as evidence.
-pub(super) fn read_config(copy: &mut Copy, env: &Env) {
+pub(super) fn read_config(copy: &mut SessionCopy, env: &Env) {
     apply_config(copy, env);
     let dirs = [(&copy.last_dir, "config.toml"), (&copy.start_dir, "conversation.jsonl")];
     let evidence = dirs.map(|(dir, file)| {
@@ -47,7 +47,7 @@ pub(super) fn read_config(copy: &mut Copy, env: &Env) {
 }
 
 /// A fork has no settings until it is resumed for the first time.
-fn apply_config(copy: &mut Copy, env: &Env) {
+fn apply_config(copy: &mut SessionCopy, env: &Env) {
     let bytes = match fsio::read_if_present(&settings(&copy.place.path), MAX_CONFIG) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return,

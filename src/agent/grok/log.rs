@@ -22,7 +22,7 @@ use crate::format::json::{Text, epoch, inner, list, member, members, record, tex
 use crate::format::jsonl::each_line;
 use crate::format::turn::Turn;
 use crate::session::branches::Branches;
-use crate::session::{Copy, Fact, Health, Liveness, Role, SessionKind, Store};
+use crate::session::{Fact, Health, Liveness, Role, SessionCopy, SessionKind, Store};
 use crate::system::fsio;
 
 /// The texts of `summary.json` that are read.
@@ -145,7 +145,7 @@ impl Log for Updates {
         Ok(turns.branches(at))
     }
 
-    fn finish(copy: &mut Copy, _ends: &Ends, _facts: (), context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, _ends: &Ends, _facts: (), context: &ReadContext<'_>) -> Result<(), PathError> {
         let registered = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         if registered != Liveness::Idle {
             copy.liveness = registered;
@@ -164,7 +164,7 @@ impl Log for Updates {
 }
 
 /// Fills in a copy from `summary.json`.
-fn fill(copy: &mut Copy, summary: &RawValue) {
+fn fill(copy: &mut SessionCopy, summary: &RawValue) {
     let [title, first_title, created, active, model, branch, parent, kind] = texts_in(Some(summary), OF_SUMMARY);
     let [info, hidden] = members(Some(summary), ["info", "hidden"]);
     let fact = |text: &Text<'_>| text.filled().map(|text| Fact::<Arc<str>>::new(text, "session"));

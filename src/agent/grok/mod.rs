@@ -20,7 +20,7 @@ use crate::agent::relocation::{Act, Moved, Moving, Relocation, small, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::format::edit::{self, json_string};
 use crate::session::evidence;
-use crate::session::{AgentKind, Copy, Health, Located, SessionKind, Store};
+use crate::session::{AgentKind, Health, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 use log::Updates;
@@ -98,11 +98,11 @@ impl Agent for Grok {
         names::is_either(dir, encodes)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
             return Err("it is a sub-agent's session; resume its parent session".to_owned());
         }

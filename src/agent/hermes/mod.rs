@@ -18,7 +18,7 @@ use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Copy, Fact, SessionKind, Store};
+use crate::session::{AgentKind, Fact, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -82,7 +82,7 @@ impl Schema for Sessions {
         Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
         copy.set_dir(row.text(2).as_deref(), "cwd in the database");
         copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
         copy.model = row.filled(4).map(|model| Fact::new(model, "session"));
@@ -129,13 +129,13 @@ impl Agent for Hermes {
         &DATABASE
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         // The billed cost, if it is known, or else the estimate by the prices of the model.
         let columns = ["actual_cost_usd", "estimated_cost_usd"];
         Ok(Usage::from_cost(database::cost(&copy.place, "sessions", &columns)?))
     }
 
-    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
         Err(format!(
             "its agent does that: `hermes sessions rename {} {}`",
             shell::word(&copy.place.id),
@@ -143,13 +143,13 @@ impl Agent for Hermes {
         ))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         // With `-z`, Hermes would ignore the id and start a new session.
         let words: &[&str] = if prompt.is_some() { &["hermes", "chat", "-Q"] } else { &["hermes"] };
         Ok(Command::new(&[words, &["--resume", &copy.place.id]].concat(), as_option(prompt, "-q", "--query")))
     }
 
-    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
         match other_profile(&copy.place.store) {
             Ok(None) => Ok(()),
             Ok(Some(profile)) => Err(format!(
@@ -159,7 +159,7 @@ impl Agent for Hermes {
         }
     }
 
-    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         let is_archived = copy.kind == SessionKind::Archived;
         is_archived.then(|| "it stays archived, so Hermes goes on leaving it out of its own list".to_owned())
     }

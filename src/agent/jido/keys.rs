@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::records::LoadError;
 use super::signature::{APP_SALTS, Key, SignatureCheck, check, derive_key};
 use super::{machine_secret, short_name};
-use crate::session::{Copy, Health};
+use crate::session::{Health, SessionCopy};
 use crate::system::env::Env;
 
 /// The derived keys of one store by salt, in the order of [`APP_SALTS`].
@@ -46,7 +46,7 @@ pub(super) fn all(root: &Path, env: &Env) -> Vec<Key> {
 }
 
 /// Checks the signature of a file, if there is one, and records the result in the copy.
-pub(super) fn check_signature(bytes: &[u8], copy: &mut Copy, env: &Env) {
+pub(super) fn check_signature(bytes: &[u8], copy: &mut SessionCopy, env: &Env) {
     let root = copy.place.store.root.clone();
     let mut checked = check(bytes, &[]);
     for salt in 0..APP_SALTS.len() {

@@ -26,7 +26,7 @@ use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::Text;
-use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
+use crate::session::{AgentKind, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
@@ -62,9 +62,9 @@ impl Agent for Jido {
         locate(store, Some(id))
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (file, metadata) = fsio::open_regular(&place.path)?;
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         (copy.size_bytes, copy.transcript_bytes) = (metadata.len(), metadata.len());
         if metadata.len() > MAX_FILE_BYTES {
             refuse(&mut copy, &LoadError::FileTooLarge);
@@ -91,7 +91,7 @@ impl Agent for Jido {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut prompts, mut replies) = (0, 0);
         self.messages(copy, &mut |message| {
             match message.role {
@@ -111,7 +111,7 @@ impl Agent for Jido {
             || is_one_of(record, "/status", &["pending", "in_progress", "completed"])
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if copy.transcript_bytes > MAX_FILE_BYTES {
             return Ok(());
         }
@@ -137,7 +137,7 @@ impl Agent for Jido {
         Ok(Self::move_sessions(moving.store, moving.env))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(**refused)) {
             return Err(copy.notes.first().cloned().unwrap_or_else(|| refused.meaning().to_owned()));
         }
@@ -231,7 +231,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn fill(&self, copy: &mut Copy, env: &Env) {
+    fn fill(&self, copy: &mut SessionCopy, env: &Env) {
         copy.title = self.name.map(|name| Fact::new(name.to_owned(), "name"));
         if let Some(path) = self.project_path {
             let dir = env.expand(Path::new(path));
@@ -254,7 +254,7 @@ impl<'a> Known<'a> {
     }
 }
 
-fn fill(copy: &mut Copy, session: &JidoSession) {
+fn fill(copy: &mut SessionCopy, session: &JidoSession) {
     let prompt = session.messages.iter().find(|message| message.role == JidoRole::User);
     copy.first_prompt = prompt.map(|message| Fact::new(message.content.clone(), "conversation"));
     copy.model = session.model.clone().map(|model| Fact::new(model, "config"));
@@ -267,7 +267,7 @@ fn fill(copy: &mut Copy, session: &JidoSession) {
 }
 
 /// Records JidoCode's own reason for not loading a session.
-fn refuse(copy: &mut Copy, error: &LoadError) {
+fn refuse(copy: &mut SessionCopy, error: &LoadError) {
     copy.health.insert(match error {
         LoadError::FileTooLarge => Health::Oversize,
         LoadError::MissingFields(_) => Health::MissingFields,

@@ -15,7 +15,7 @@ use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::session::repository::Repository;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Copy, Store};
+use crate::session::{AgentKind, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -40,11 +40,11 @@ impl Agent for Kilo {
         &DATABASE
     }
 
-    fn repository(&self, copy: &Copy) -> Repository {
+    fn repository(&self, copy: &SessionCopy) -> Repository {
         Program::repository(&copy.place)
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         Program::usage(&copy.place)
     }
 
@@ -55,11 +55,11 @@ impl Agent for Kilo {
         }))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         Ok(PROGRAM.command(copy, prompt))
     }
 
-    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
         // If that directory is gone, this is only a warning, because Kilo does continue.
         if let Some(own) = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
             return Err(format!(
@@ -71,7 +71,7 @@ impl Agent for Kilo {
         Ok(())
     }
 
-    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         let gone = recorded(copy).filter(|own| reach::exists(own) == Some(false))?;
         Some(format!(
             "Kilo goes on in {}, which is gone, wherever it is started; {}",
@@ -81,6 +81,6 @@ impl Agent for Kilo {
     }
 }
 
-fn recorded(copy: &Copy) -> Option<&Path> {
+fn recorded(copy: &SessionCopy) -> Option<&Path> {
     copy.start_dir.as_ref().map(|dir| &*dir.value)
 }

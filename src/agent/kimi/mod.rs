@@ -33,7 +33,7 @@ use crate::format::jsonl::{each_line, each_message};
 use crate::format::{shell, text};
 use crate::session::evidence;
 use crate::session::recorded;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Evidence, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::{Env, Program};
 use crate::system::links;
 use crate::system::names;
@@ -104,9 +104,9 @@ impl Agent for Kimi {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let files = Files::of(&place);
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         // A path that is not a directory adds 0.
         copy.size_bytes = context.tree_size(Some(&copy.place.path))
             + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
@@ -134,7 +134,7 @@ impl Agent for Kimi {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut prompts, mut has_bad_lines) = (0, false);
         let mut replies = Replies::default();
         let files = Files::of(&copy.place);
@@ -202,7 +202,7 @@ impl Agent for Kimi {
             || records::is_command_record(record)
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let files = Files::of(&copy.place);
         let mut has_any = false;
         each_message(&files.wire, see, |line| {
@@ -222,7 +222,7 @@ impl Agent for Kimi {
         relocation::relocation(moving.store, moving.moves)
     }
 
-    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
         reader::retitle(&copy.place, title)
     }
 
@@ -232,7 +232,7 @@ impl Agent for Kimi {
         names::is_either(dir, is_project)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         // In a directory that does not hash to the project, Kimi would start a new session.
         evidence::decide(copy, |_| false);
         if copy.last_dir.is_none() {
@@ -240,7 +240,7 @@ impl Agent for Kimi {
         }
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         let id = &copy.place.id;
         if id.starts_with('-') || id.chars().any(char::is_control) {
             return Err("its id could be taken for an option".to_owned());
@@ -252,11 +252,11 @@ impl Agent for Kimi {
         Ok(Command::new(&[words, &[id.as_str()]].concat(), super::as_prompt_option(prompt)))
     }
 
-    fn warning(&self, copy: &Copy, env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, env: &Env) -> Option<String> {
         imports_in_words(copy, env)
     }
 
-    fn check_program(&self, copy: &Copy, env: &Env) -> Result<Option<String>, Unable> {
+    fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
         if env.find_program("kimi") == Program::Missing {
             return Ok(None);
         }
@@ -296,7 +296,7 @@ impl Agent for Kimi {
         Err(Unable { why, hint })
     }
 
-    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
         let project = copy.place.project.as_deref().unwrap_or_default();
         let dir = reach::canonicalize(dir).map_err(|error| crate::error::reason(&error))?;
         if hash(dir.as_os_str().as_encoded_bytes()) != project {
@@ -321,7 +321,7 @@ impl Agent for Kimi {
 }
 
 /// Describes the sessions that Kimi Code imported from a copy, which are independent of it.
-fn imports_in_words(copy: &Copy, env: &Env) -> Option<String> {
+fn imports_in_words(copy: &SessionCopy, env: &Env) -> Option<String> {
     let imports = kimicode::imports_of(&copy.place, env);
     let first = imports.first()?;
     Some(format!("Kimi Code has imported it as {}; `{}` goes on with that", first.id, resume_import(first)))

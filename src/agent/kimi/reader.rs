@@ -11,7 +11,7 @@ use crate::format::content::is_beginning_of;
 use crate::format::edit::{Edit, json_string};
 use crate::format::json;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Fact, Health, Located, Problem, SessionKind};
+use crate::session::{Fact, Health, Located, Problem, SessionCopy, SessionKind};
 use crate::system::fsio;
 use crate::system::links;
 
@@ -67,7 +67,7 @@ pub(super) fn listed_dirs(root: &Path) -> Result<Vec<WorkDir>, Problem> {
 }
 
 /// Reads the two ends of the log. Returns whether it contains a prompt.
-pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<bool, PathError> {
+pub(super) fn read_wire(copy: &mut SessionCopy, path: &Path, now: Timestamp) -> Result<bool, PathError> {
     copy.kind = SessionKind::Empty;
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(false) };
     copy.transcript_bytes = file.len();
@@ -108,7 +108,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
 }
 
 /// Reads the start of the context: the first prompt, if the log has none. Returns the directory.
-pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Result<Option<String>, PathError> {
+pub(super) fn read_context(copy: &mut SessionCopy, path: &Path, has_prompt: bool) -> Result<Option<String>, PathError> {
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(None) };
     let (modified, length) = (file.modified(), file.len());
     let (mut prompt, mut has_reply, mut dir) = (None, false, None);
@@ -133,7 +133,7 @@ pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Re
 }
 
 /// Reads the title, and whether the session was archived; the second file is that of older versions.
-pub(super) fn read_state(copy: &mut Copy, files: &Files) {
+pub(super) fn read_state(copy: &mut SessionCopy, files: &Files) {
     for path in &files.state {
         let read = fsio::read_if_present(path, MAX_STATE).map_err(|error| error.reason()).and_then(|bytes| {
             let Some(bytes) = bytes else { return Ok(()) };

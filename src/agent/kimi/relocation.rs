@@ -14,10 +14,10 @@ use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
 use crate::format::edit::{self, json_element, json_value};
 use crate::format::json::text_in;
 use crate::format::json_text::elements;
-use crate::session::{Copy, Store};
+use crate::session::{SessionCopy, Store};
 
 pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, String> {
-    let each = |copy: &Copy, to: &Path| {
+    let each = |copy: &SessionCopy, to: &Path| {
         let place = &copy.place;
         if place.project.as_deref().is_some_and(|project| remote_kaos(project).is_some()) {
             return Err("it ran on another machine".to_owned());

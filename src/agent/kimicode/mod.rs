@@ -20,7 +20,7 @@ use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::json_string;
 use crate::format::json::record;
-use crate::session::{AgentKind, Copy, Fact, Located, SessionKind, Store};
+use crate::session::{AgentKind, Fact, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -73,11 +73,11 @@ impl Agent for KimiCode {
         }))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         Ok(Command::new(&["kimi", "--session", &copy.place.id], super::as_prompt_option(prompt)))
     }
 
-    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
         let Some(own) = copy.start_dir.as_ref().map(|own| &*own.value) else { return Ok(()) };
         if reach::canonicalize(own).unwrap_or_else(|_| own.to_owned()) == reach::canonicalize(dir).unwrap_or_default() {
             Ok(())
@@ -86,7 +86,7 @@ impl Agent for KimiCode {
         }
     }
 
-    fn check_program(&self, copy: &Copy, env: &Env) -> Result<Option<String>, Unable> {
+    fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
         match Package::of("kimi", env) {
             Some(package) if package.is(PACKAGE.0, PACKAGE.1) => Ok(None),
             Some(package) if package.is(OLDER.0, OLDER.1) => Err(Unable {
@@ -127,7 +127,7 @@ impl Log for KimiCode {
         record(line)
     }
 
-    fn finish(copy: &mut Copy, _ends: &Ends, (): (), _context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, _ends: &Ends, (): (), _context: &ReadContext<'_>) -> Result<(), PathError> {
         read_state(copy);
         Ok(())
     }
@@ -147,7 +147,7 @@ pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
 }
 
 /// Reads the title and the directory, and whether the session was archived.
-fn read_state(copy: &mut Copy) {
+fn read_state(copy: &mut SessionCopy) {
     let path = copy.place.path.join("state.json");
     let bytes = match fsio::read_if_present(&path, MAX_STATE) {
         Ok(Some(bytes)) => bytes,

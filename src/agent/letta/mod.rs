@@ -23,7 +23,7 @@ use crate::format::jsonl::{Jsonl, each_line_with};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Evidence, Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use base64::Engine as _;
@@ -57,7 +57,7 @@ impl Agent for Letta {
         &Lines(Self)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         // Some messages of an unknown format may look like known ones; a number would claim to count all of them.
         if copy.health.contains(Health::UnsupportedVersion) { Ok(()) } else { self.engine().count(copy) }
     }
@@ -76,7 +76,7 @@ impl Agent for Letta {
         agent_path(place).ok().flatten().into_iter().filter(|path| is_there(path)).collect()
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         // A message that is written again counts once.
         let (mut costs, mut nameless) = (HashMap::new(), Vec::new());
         each_line_with(&messages_path(&copy.place), b"\"usage\"", &mut |line| match Line::parse(line)
@@ -93,7 +93,7 @@ impl Agent for Letta {
         is_one_of(record, "/type", &["session"])
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         self.engine().messages(copy, see)?;
         unknown_format_of(&copy.place).map_or(Ok(()), |format| {
             let why = format!("{}, so messages may be missing", unknown_format(&format));
@@ -103,7 +103,7 @@ impl Agent for Letta {
 
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         _wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
@@ -111,11 +111,11 @@ impl Agent for Letta {
         self.messages(copy, see)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |evidence| evidence.counts);
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         let argv = ["letta", "--backend", "local", "--conversation", &copy.place.id].map(str::to_owned).to_vec();
         // A text that looks like an option would be taken as one.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
@@ -123,7 +123,7 @@ impl Agent for Letta {
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
 
-    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
         let agent =
             agent_path(&copy.place).map_err(|error| format!("which agent it belongs to cannot be told: {error}"))?;
         if let Some(gone) = agent.filter(|path| !is_there(path)) {
@@ -175,26 +175,31 @@ impl Log for Letta {
         Ok(Branches::without(&replaced(log)?))
     }
 
-    fn see_from_start(line: &Line<'_>, _number: usize, _copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_start(line: &Line<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut Facts) {
         facts.header_dir = facts.header_dir.take().or_else(|| line.header_dir());
         facts.has_older |= line.is_older();
         facts.first = facts.first.take().or_else(|| line.start());
     }
 
-    fn knows_start(_copy: &Copy, facts: &Facts) -> bool {
+    fn knows_start(_copy: &SessionCopy, facts: &Facts) -> bool {
         facts.first.is_some()
     }
 
-    fn see_from_end(line: &Line<'_>, copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_end(line: &Line<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
         facts.last = facts.last.take().or_else(|| line.start());
         copy.model = copy.model.take().or_else(|| line.model().map(|model| Fact::new(model.to_owned(), "transcript")));
     }
 
-    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
         facts.last.is_some() && copy.model.is_some()
     }
 
-    fn finish(copy: &mut Copy, ends: &Ends, mut facts: Facts, _context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(
+        copy: &mut SessionCopy,
+        ends: &Ends,
+        mut facts: Facts,
+        _context: &ReadContext<'_>,
+    ) -> Result<(), PathError> {
         if ends.is_missing {
             copy.health.insert(Health::InvalidContent);
             copy.notes.push("its messages.jsonl is gone".to_owned());
@@ -219,7 +224,7 @@ impl Log for Letta {
 }
 
 /// Records that messages are in an older or in an unknown format. Such a session must not count as empty.
-fn note_formats(copy: &mut Copy, has_older: bool, unknown: Option<String>) {
+fn note_formats(copy: &mut SessionCopy, has_older: bool, unknown: Option<String>) {
     if has_older {
         copy.health.insert(Health::InvalidContent);
         copy.notes.push(
@@ -240,7 +245,7 @@ fn note_formats(copy: &mut Copy, has_older: bool, unknown: Option<String>) {
     }
 }
 
-fn note_dirs(copy: &mut Copy, facts: Facts, is_migrated: bool) {
+fn note_dirs(copy: &mut SessionCopy, facts: Facts, is_migrated: bool) {
     let first = facts.first.or_else(|| facts.last.clone());
     let last = facts.last.or_else(|| first.clone());
     copy.start_dir = first.map(|start| Fact::new(start.dir, "transcript"));
@@ -272,7 +277,7 @@ fn unknown_format(format: &str) -> String {
 }
 
 /// Reads a small file of a session. An error becomes a note.
-fn beside(copy: &mut Copy, name: &str) -> Option<Vec<u8>> {
+fn beside(copy: &mut SessionCopy, name: &str) -> Option<Vec<u8>> {
     match fsio::read_if_present(&copy.place.path.join(name), MAX_META) {
         Ok(bytes) => bytes,
         Err(error) => {

@@ -19,7 +19,7 @@ use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::Retention;
 use crate::error::PathError;
 use crate::format::json::{Flag, inner};
-use crate::session::{AgentKind, Copy, Fact, Store};
+use crate::session::{AgentKind, Fact, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::DOCUMENT;
@@ -51,7 +51,7 @@ impl Agent for Nanocoder {
         &DOCUMENTS
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let sum = DOCUMENT.whole(&copy.place.path)?;
         sum.fill_counts(copy);
         // In a long document, the flag of a user-given title may follow the messages.
@@ -63,7 +63,7 @@ impl Agent for Nanocoder {
         is_one_of(record, "/role", &["system"])
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if prompt.is_some() {
             return Err(
                 "Nanocoder answers no prompt in a session that it resumes; resume it without --prompt".to_owned()
@@ -80,7 +80,7 @@ impl Agent for Nanocoder {
 }
 
 /// Adds the session to the command line, if the installed version supports the option; 1.28.1 does not.
-fn fit_command(command: &mut Command, copy: &Copy, find: FindPackage<'_>) {
+fn fit_command(command: &mut Command, copy: &SessionCopy, find: FindPackage<'_>) {
     let package = find("nanocoder").filter(|package| package.is(Registry::Npm, PACKAGE));
     if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
         command.argv.extend(["--resume".to_owned(), copy.place.id.clone()]);
@@ -89,7 +89,7 @@ fn fit_command(command: &mut Command, copy: &Copy, find: FindPackage<'_>) {
 }
 
 /// Fills in a copy from a document.
-fn fill(copy: &mut Copy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
+fn fill(copy: &mut SessionCopy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
     entitle(copy, sum);
     copy.model = sum.text("model").filled().map(|model| Fact::new(model, "session"));
     copy.created_at = sum.text("createdAt").instant().map(|at| Fact::new(at, "session"));
@@ -101,7 +101,7 @@ fn fill(copy: &mut Copy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), Pa
 
 /// Sets the title. Unless the user gave it, it is the beginning of the last prompt, and only meaningful if that is not
 /// the first one.
-fn entitle(copy: &mut Copy, sum: &Sum) {
+fn entitle(copy: &mut SessionCopy, sum: &Sum) {
     let title = sum.text("title");
     if inner::<Flag>(sum.member("titleManuallySet")).0 {
         copy.title = title.filled().map(|title| Fact::new(title, "session"));

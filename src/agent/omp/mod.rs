@@ -26,7 +26,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Health, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -112,7 +112,7 @@ impl Agent for Omp {
         digests.into_iter().map(|digest| blobs.join(digest)).filter(|path| is_there(path)).collect()
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         if is_packed(&copy.place.path) { Ok(Usage::default()) } else { super::pi::usage::usage(&copy.place.path) }
     }
 
@@ -132,11 +132,11 @@ impl Agent for Omp {
         is_filed_under(project, dir)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
             SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             SessionKind::Archived => {
@@ -151,11 +151,11 @@ impl Agent for Omp {
         Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
     }
 
-    fn verify(&self, copy: &mut Copy, env: &Env) {
+    fn verify(&self, copy: &mut SessionCopy, env: &Env) {
         self.verify_all(&mut [copy], env);
     }
 
-    fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
+    fn verify_all(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
         mark_writers(copies);
     }
 
@@ -322,9 +322,9 @@ impl Engine for Packed {
     }
 
     /// Reads the name and the metadata of the file.
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (_, metadata) = fsio::open_regular(&place.path)?;
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         copy.transcript_bytes = metadata.len();
         copy.size_bytes = metadata.len() + context.tree_size(copy.place.side_dir.as_deref());
         copy.kind = SessionKind::Archived;
@@ -334,11 +334,11 @@ impl Engine for Packed {
         Ok(copy)
     }
 
-    fn count(&self, _copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, _copy: &mut SessionCopy) -> Result<(), PathError> {
         Ok(())
     }
 
-    fn messages(&self, _copy: &Copy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, _copy: &SessionCopy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::agent::installed::{Package, Registry};
 use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError};
 use crate::format::text::count;
-use crate::session::{Copy, Health};
+use crate::session::{Health, SessionCopy};
 use crate::system::env::Env;
 
 /// Reads the state of the import, which ends as `COMPLETED`.
@@ -55,7 +55,7 @@ pub(super) fn older(db: &Db) -> Result<Option<Older<'_>>, QueryError> {
     Ok(Some(Older { later, judge: if is_completed { judge } else { |_, _, _| () } }))
 }
 
-fn judge(copy: &mut Copy, table: usize, added: u64) {
+fn judge(copy: &mut SessionCopy, table: usize, added: u64) {
     let note = match (table, added) {
         (0, 0) => return,
         (0, _) => {
@@ -71,12 +71,12 @@ fn judge(copy: &mut Copy, table: usize, added: u64) {
 }
 
 /// Returns whether version 2 does not have a session at all.
-fn is_unknown(copy: &Copy) -> bool {
+fn is_unknown(copy: &SessionCopy) -> bool {
     copy.notes.iter().any(|note| note == UNKNOWN)
 }
 
 /// Checks whether the installed OpenCode has a session.
-pub(super) fn check_program(copy: &Copy, env: &Env) -> Result<Option<String>, Unable> {
+pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
     if !is_unknown(copy) {
         return Ok(None);
     }
@@ -102,7 +102,7 @@ pub(super) fn check_program(copy: &Copy, env: &Env) -> Result<Option<String>, Un
 }
 
 /// Returns the command that helps with a session that version 2 does not have, or not as a whole.
-pub(super) fn help(copy: &Copy) -> Option<(String, &'static str)> {
+pub(super) fn help(copy: &SessionCopy) -> Option<(String, &'static str)> {
     if is_unknown(copy) {
         return Some((with_version_1(copy, "--session")?, "goes on with it in OpenCode 1"));
     }
@@ -111,7 +111,7 @@ pub(super) fn help(copy: &Copy) -> Option<(String, &'static str)> {
 }
 
 /// Returns a command of OpenCode 1 for a session, in its directory; `None` if a word of it cannot be printed.
-fn with_version_1(copy: &Copy, verb: &str) -> Option<String> {
+fn with_version_1(copy: &SessionCopy, verb: &str) -> Option<String> {
     let argv = ["npx", "opencode-ai@1", verb, &copy.place.id].map(str::to_owned);
     let command = shell::command(&[], &copy.place.store.set, &argv)?;
     match &copy.launch_dir {

@@ -12,7 +12,7 @@ use crate::agent::database::Database;
 use crate::error::PathError;
 use crate::session::repository::Repository;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Copy, Located, Store};
+use crate::session::{AgentKind, Belongings, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use program::Program;
 use tables::Tables;
@@ -53,7 +53,7 @@ impl Agent for OpenCode {
         tree::is_in(place).then_some(&Tree)
     }
 
-    fn repository(&self, copy: &Copy) -> Repository {
+    fn repository(&self, copy: &SessionCopy) -> Repository {
         if tree::is_in(&copy.place) { Repository::default() } else { Program::repository(&copy.place) }
     }
 
@@ -61,7 +61,7 @@ impl Agent for OpenCode {
         if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(AGENT_MANAGED.removes_alone(place)) }
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         if tree::is_in(&copy.place) { Ok(Usage::default()) } else { Program::usage(&copy.place) }
     }
 
@@ -73,21 +73,21 @@ impl Agent for OpenCode {
         if tree::is_in(place) { tree::conversation_files(place) } else { Vec::new() }
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         Ok(PROGRAM.command(copy, prompt))
     }
 
-    fn check_program(&self, copy: &Copy, env: &Env) -> Result<Option<String>, Unable> {
+    fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
         generations::check_program(copy, env)
     }
 
-    fn help_unlisted(&self, copy: &Copy) -> Option<(String, &'static str)> {
+    fn help_unlisted(&self, copy: &SessionCopy) -> Option<(String, &'static str)> {
         generations::help(copy)
     }
 }
 
 /// Implements [`About::check_prompt`](super::about::About::check_prompt).
-fn check_prompt(copy: &Copy, dir: &Path) -> Result<(), String> {
+fn check_prompt(copy: &SessionCopy, dir: &Path) -> Result<(), String> {
     match Program::elsewhere(copy, dir) {
         Some(own) if !tree::is_in(&copy.place) => Err(format!(
             "OpenCode would answer one prompt, but never end, because its database names {}; {}, or leave out --prompt",

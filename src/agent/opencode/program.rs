@@ -14,7 +14,7 @@ use crate::format::sqlite::rows::Owned;
 use crate::format::{shell, sqlite};
 use crate::session::repository::Repository;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Copy, Located, Store};
+use crate::session::{AgentKind, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -139,7 +139,7 @@ impl Program {
     }
 
     /// Returns the directory that the database names, unless that is the one which a program is started in.
-    pub(in crate::agent) fn elsewhere<'c>(copy: &'c Copy, dir: &Path) -> Option<&'c Path> {
+    pub(in crate::agent) fn elsewhere<'c>(copy: &'c SessionCopy, dir: &Path) -> Option<&'c Path> {
         let own = copy.start_dir.as_ref().map(|own| &*own.value)?;
         let is_same = dir == own
             || reach::canonicalize(own).is_ok_and(|own| reach::canonicalize(dir).is_ok_and(|dir| dir == own));
@@ -147,7 +147,7 @@ impl Program {
     }
 
     /// Returns the hint for giving a session another directory: importing it again changes only its directory.
-    pub(in crate::agent) fn taken_along(&self, copy: &Copy) -> String {
+    pub(in crate::agent) fn taken_along(&self, copy: &SessionCopy) -> String {
         let Located { id, store, .. } = &copy.place;
         let command = |verb: &str| {
             let argv = [self.name, verb].map(str::to_owned);
@@ -161,7 +161,7 @@ impl Program {
     }
 
     /// Returns the command that resumes a session.
-    pub(in crate::agent) fn command(&self, copy: &Copy, prompt: Option<&str>) -> Command {
+    pub(in crate::agent) fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Command {
         let verb = prompt.map(|_| "run");
         let words = [self.name].into_iter().chain(verb).chain(["--session", &copy.place.id]);
         let argv = words.map(str::to_owned).collect();

@@ -6,7 +6,7 @@ use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::opencode::{generations, records as format};
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
-use crate::session::{Copy, Fact, SessionKind};
+use crate::session::{Fact, SessionCopy, SessionKind};
 
 const SESSION: [&str; 9] = [
     "id",
@@ -76,7 +76,7 @@ impl Schema for Tables {
         Ok(Queries { tables, warning: None, older })
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
         copy.set_dir(row.text(2).as_deref(), "directory in the database");
         copy.model = row.text(4).as_deref().and_then(format::model_id).map(|model| Fact::new(model, "session"));
         let [created, updated, archived] = [5, 6, 7].map(|at| row.int(at));
@@ -117,7 +117,7 @@ fn bounded(column: &str) -> String {
 }
 
 /// Notes title, times (in milliseconds) and what these make of a session.
-pub(super) fn describe(copy: &mut Copy, title: Option<String>, [created, updated, archived]: [Option<i64>; 3]) {
+pub(super) fn describe(copy: &mut SessionCopy, title: Option<String>, [created, updated, archived]: [Option<i64>; 3]) {
     let is_fork = title.as_deref().is_some_and(is_forks_title);
     copy.title = title.map(|title| Fact::new(title, "title"));
     copy.created_at = created.and_then(instant).map(|at| Fact::new(at, "time_created"));

@@ -16,7 +16,7 @@ use crate::agent::{Engine, Found, ReadContext, database, is_there};
 use crate::error::PathError;
 use crate::format::turn::Turn;
 use crate::session::evidence;
-use crate::session::{Belongings, Copy, Fact, Health, Located, Message, Store};
+use crate::session::{Belongings, Fact, Health, Located, Message, SessionCopy, Store};
 use crate::system::fsio;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
@@ -48,9 +48,9 @@ impl Engine for Tree {
     }
 
     /// Reads the record of a session and its first prompt.
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let bytes = fsio::read_bounded(&place.path, MAX_SESSION)?;
-        let mut copy = Copy::new(place);
+        let mut copy = SessionCopy::new(place);
         copy.size_bytes = bytes.len() as u64 + context.tree_size(copy.place.side_dir.as_deref());
         let file: SessionFile<'_> = match serde_json::from_slice(&bytes) {
             Ok(file) => file,
@@ -77,7 +77,7 @@ impl Engine for Tree {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let mut tally = database::Tally::default();
         walk(&copy.place, &mut |turn| {
             tally.add(&turn);
@@ -87,7 +87,7 @@ impl Engine for Tree {
         Ok(())
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         walk(&copy.place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
     }
 

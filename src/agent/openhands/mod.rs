@@ -20,7 +20,7 @@ use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Comparison, Copy, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Comparison, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::links;
 use records::is_id;
@@ -55,15 +55,15 @@ impl Agent for OpenHands {
         found
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         reader::read(&mut copy, &context.env.clock)?;
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         reader::count(copy)
     }
 
@@ -71,9 +71,9 @@ impl Agent for OpenHands {
         None
     }
 
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         // An event's file has a unique name and never changes; a truncated one has another length.
-        let files = |copy: &Copy| -> Option<Vec<(OsString, u64)>> {
+        let files = |copy: &SessionCopy| -> Option<Vec<(OsString, u64)>> {
             let events = reader::events(&copy.place.path).ok()?;
             events.iter().map(|path| Some((path.file_name()?.to_owned(), links::metadata(path).ok()?.len()))).collect()
         };
@@ -84,7 +84,7 @@ impl Agent for OpenHands {
         vec![reader::state_of(&place.path)]
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let cost = reader::state(&copy.place.path, |state| state.cost())?.flatten();
         Ok(Usage::from_cost(cost))
     }
@@ -98,11 +98,11 @@ impl Agent for OpenHands {
         reader::events(&place.path).unwrap_or_default()
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         reader::messages(&copy.place.path, see)
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
             return Err("it is a sub-agent's conversation; resume its parent".to_owned());
         }
@@ -111,7 +111,7 @@ impl Agent for OpenHands {
         Ok(Command { argv, last: as_option(prompt, "-t", "--task"), unset: vec![WORK_DIR], then_type: None })
     }
 
-    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
         let id = &copy.place.id;
         match reader::state(&copy.place.path, |state| state.id.get().map(|id| id.replace('-', ""))) {
             Ok(None) => {

@@ -10,7 +10,7 @@ use crate::agent::Found;
 use crate::agent::openhands::records::{Event, State, number};
 use crate::error::PathError;
 use crate::format::json::local_instant;
-use crate::session::{Copy, Evidence, Fact, Health, Liveness, Message, SessionKind};
+use crate::session::{Evidence, Fact, Health, Liveness, Message, SessionCopy, SessionKind};
 use crate::system::env::Clock;
 use crate::system::fsio;
 
@@ -63,7 +63,7 @@ pub(super) fn event<T>(path: &Path, see: impl FnOnce(&Event<'_>) -> T) -> Option
 }
 
 /// Reads the state, and the events at both ends.
-pub(super) fn read(copy: &mut Copy, clock: &Clock) -> Result<(), PathError> {
+pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathError> {
     let dir = copy.place.path.to_path_buf();
     let mut is_running = false;
     let told = state(&dir, |state| {
@@ -115,7 +115,7 @@ pub(super) fn read(copy: &mut Copy, clock: &Clock) -> Result<(), PathError> {
 
 /// Adds the directories as evidence. The one in the state is where the conversation last continued, and where it
 /// continues if it is started there.
-fn add_evidence(copy: &mut Copy) {
+fn add_evidence(copy: &mut SessionCopy) {
     let known = [(&copy.last_dir, "base_state.json"), (&copy.start_dir, "the first event")];
     let evidence = known.map(|(dir, file)| {
         dir.as_ref().map(|dir| Evidence {
@@ -129,7 +129,7 @@ fn add_evidence(copy: &mut Copy) {
     copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
 }
 
-fn judge_liveness(copy: &mut Copy, is_running: bool, now: Timestamp) {
+fn judge_liveness(copy: &mut SessionCopy, is_running: bool, now: Timestamp) {
     let last = copy.active_at.as_ref().map(|at| at.value);
     copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and OpenHands keeps no lock"));
     if is_running && copy.liveness == Liveness::Idle {
@@ -143,7 +143,7 @@ fn at(event: &Event<'_>, zone: &TimeZone) -> Option<Timestamp> {
 }
 
 /// Counts prompts and replies, and records whether there are unreadable events.
-pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
+pub(super) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
     let (mut prompts, mut replies, mut has_bad_events) = (0, 0, false);
     let mut answered: Option<String> = None;
     for path in events(&copy.place.path)? {

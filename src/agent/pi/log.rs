@@ -12,7 +12,7 @@ use crate::agent::{Found, ReadContext};
 use crate::error::PathError;
 use crate::session::branches::Branches;
 use crate::session::recorded;
-use crate::session::{Copy, Evidence, Fact, Health, SessionKind, Store};
+use crate::session::{Evidence, Fact, Health, SessionCopy, SessionKind, Store};
 
 /// The differences between the programs that write these records.
 pub(in crate::agent) trait Dialect: Sync + 'static {
@@ -64,7 +64,7 @@ impl<D: Dialect> Log for Tree<D> {
         branches(log)
     }
 
-    fn see_from_start(record: &Record<'_>, number: usize, copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_start(record: &Record<'_>, number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
         if let Some(title) = record.title_line().filter(|_| number == 0 && D::HAS_TITLE_LINE) {
             facts.name = Some(title.to_owned());
             return;
@@ -77,21 +77,21 @@ impl<D: Dialect> Log for Tree<D> {
         }
     }
 
-    fn see_from_end(record: &Record<'_>, copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_end(record: &Record<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
         facts.name = facts.name.take().or_else(|| record.session_name().map(str::to_owned));
         copy.model = copy.model.take().or_else(|| Some(Fact::new(record.model()?, "transcript")));
     }
 
-    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
         facts.name.is_some() && copy.model.is_some()
     }
 
-    fn matters_at_end(line: &[u8], copy: &Copy, _facts: &Facts) -> bool {
+    fn matters_at_end(line: &[u8], copy: &SessionCopy, _facts: &Facts) -> bool {
         // Most sessions have no name.
         copy.model.is_none() || memmem::find(line, b"session_info").is_some()
     }
 
-    fn finish(copy: &mut Copy, ends: &Ends, facts: Facts, _context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, ends: &Ends, facts: Facts, _context: &ReadContext<'_>) -> Result<(), PathError> {
         if !facts.has_header && (facts.has_body || ends.is_headless == Some(true) || ends.is_whole) {
             copy.health.insert(Health::InvalidContent);
             copy.notes.push(D::HEADLESS.to_owned());
@@ -101,7 +101,7 @@ impl<D: Dialect> Log for Tree<D> {
         Ok(())
     }
 
-    fn see_counted(record: &Record<'_>, copy: &mut Copy) {
+    fn see_counted(record: &Record<'_>, copy: &mut SessionCopy) {
         // A record between the two ends may contain a name.
         if let Some(name) = record.session_name() {
             let name = Some(name).filter(|name| !name.is_empty());
@@ -110,7 +110,7 @@ impl<D: Dialect> Log for Tree<D> {
     }
 }
 
-fn note_header<D: Dialect>(header: &Record<'_>, copy: &mut Copy) {
+fn note_header<D: Dialect>(header: &Record<'_>, copy: &mut SessionCopy) {
     let id = header.id.get().unwrap_or_default();
     if id != copy.place.id {
         copy.health.insert(Health::InvalidContent);

@@ -23,7 +23,7 @@ use crate::format::json::text_in;
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Copy, Health, Located, Store};
+use crate::session::{AgentKind, Health, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
@@ -63,7 +63,7 @@ impl Agent for Pi {
         &Lines(Tree(Self))
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place.path)
     }
 
@@ -81,11 +81,11 @@ impl Agent for Pi {
         names::is_either(dir, encodes)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default());
         }

@@ -22,7 +22,7 @@ use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::{self, Cause};
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Health, Located, Message, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 
@@ -50,7 +50,7 @@ impl Agent for Qoder {
         claude::locate_id(store, id)
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (mut copy, relocated) = claude::read_transcript(place, context)?;
         claude::decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
         let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
@@ -60,24 +60,24 @@ impl Agent for Qoder {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         claude::count(copy)
     }
 
-    fn branches(&self, copy: &Copy) -> Result<Branches, PathError> {
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         claude::branches::read(copy)
     }
 
     fn messages_on(
         &self,
-        copy: &Copy,
+        copy: &SessionCopy,
         wanted: BranchFilter,
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
         claude::show(copy, wanted, see)
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         claude::show(copy, BranchFilter::Active, see)
     }
 
@@ -85,7 +85,7 @@ impl Agent for Qoder {
         is_one_of(record, "/type", &SILENT) || claude::is_silent(record)
     }
 
-    fn stuck_causes(&self, copy: &Copy) -> Result<Vec<causes::CauseLine>, PathError> {
+    fn stuck_causes(&self, copy: &SessionCopy) -> Result<Vec<causes::CauseLine>, PathError> {
         let mut found = claude::causes::read(copy, |record| self.is_silent(record))?;
         // The limit on images and the signatures belong to another API.
         found.retain(|found| matches!(found.cause, Cause::CallWithoutResult | Cause::LoneSurrogate));
@@ -126,14 +126,14 @@ impl Agent for Qoder {
         names::is_either(dir, encodes)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |_| true);
         if copy.is_filed_right {
             copy.health.remove(Health::MisfiledSession);
         }
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
             return Err("it is a sub-agent's session; resume its parent session".to_owned());
         }

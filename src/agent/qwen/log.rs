@@ -13,7 +13,7 @@ use crate::agent::{Agent, Found, ReadContext};
 use crate::error::PathError;
 use crate::session::branches::Branches;
 use crate::session::recorded;
-use crate::session::{Copy, Fact, Health, SessionKind, Store};
+use crate::session::{Fact, Health, SessionCopy, SessionKind, Store};
 
 /// Number of records near the end that are searched for the branch and the model.
 const MAX_RECORDS: u32 = 40;
@@ -59,11 +59,11 @@ impl Log for Qwen {
         })
     }
 
-    fn is_own(record: &Record<'_>, copy: &Copy) -> bool {
+    fn is_own(record: &Record<'_>, copy: &SessionCopy) -> bool {
         copy.kind == SessionKind::Subagent || !record.is_sidechain.0
     }
 
-    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
         if copy.start_dir.is_none() {
             copy.start_dir = record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
             if record.is_sidechain.0 {
@@ -76,7 +76,7 @@ impl Log for Qwen {
         facts.early_title = record.title().or(facts.early_title.take());
     }
 
-    fn knows_start(copy: &Copy, facts: &Facts) -> bool {
+    fn knows_start(copy: &SessionCopy, facts: &Facts) -> bool {
         copy.start_dir.is_some() && facts.early_title.is_some()
     }
 
@@ -84,7 +84,7 @@ impl Log for Qwen {
         is_title(line)
     }
 
-    fn see_from_end(record: &Record<'_>, copy: &mut Copy, facts: &mut Facts) {
+    fn see_from_end(record: &Record<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
         facts.records_from_end += 1;
         let dir = || record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
         copy.last_dir = copy.last_dir.take().or_else(dir);
@@ -94,15 +94,15 @@ impl Log for Qwen {
         facts.title = facts.title.take().or_else(|| record.title());
     }
 
-    fn knows_end(copy: &Copy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
         facts.title.is_some() && !is_more_wanted(copy, facts)
     }
 
-    fn matters_at_end(line: &[u8], copy: &Copy, facts: &Facts) -> bool {
+    fn matters_at_end(line: &[u8], copy: &SessionCopy, facts: &Facts) -> bool {
         is_more_wanted(copy, facts) || is_title(line)
     }
 
-    fn finish(copy: &mut Copy, _ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(copy: &mut SessionCopy, _ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
         copy.kind = match copy.kind {
             SessionKind::Subagent => SessionKind::Subagent,
             _ if is_archived(&copy.place) => SessionKind::Archived,
@@ -127,7 +127,7 @@ impl Log for Qwen {
         Ok(())
     }
 
-    fn see_counted(record: &Record<'_>, copy: &mut Copy) {
+    fn see_counted(record: &Record<'_>, copy: &mut SessionCopy) {
         copy.title = record.title().map(|title| Fact::new(title, "custom-title")).or_else(|| copy.title.take());
     }
 }
@@ -137,7 +137,7 @@ fn is_title(line: &[u8]) -> bool {
 }
 
 /// Returns whether records near the end may contain an unknown fact, apart from the title.
-fn is_more_wanted(copy: &Copy, facts: &Facts) -> bool {
+fn is_more_wanted(copy: &SessionCopy, facts: &Facts) -> bool {
     let has_some = copy.last_dir.is_some() && facts.branch.is_some() && copy.model.is_some();
     !has_some && (facts.records_from_end < MAX_RECORDS || copy.last_dir.is_none())
 }

@@ -28,7 +28,7 @@ use crate::format::json::{member, text_in};
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Located, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Evidence, Health, Liveness, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -107,7 +107,7 @@ impl Agent for Qwen {
         Box::new(move |place| Ok(belongings(place, &listings)))
     }
 
-    fn usage(&self, copy: &Copy) -> Result<Usage, PathError> {
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
     }
 
@@ -121,7 +121,7 @@ impl Agent for Qwen {
         Ok(relocation::relocation(moving.store, moving.mapping))
     }
 
-    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         copy.health.contains(Health::TornTranscript).then(|| {
             "Qwen Code goes on in the cut-off line, and loses what was said before at its next resume; run `rejoin doctor --fix \
              --check torn-transcript` first, which ends that line"
@@ -135,11 +135,11 @@ impl Agent for Qwen {
         names::is_either(dir, encodes)
     }
 
-    fn decide_launch_dir(&self, copy: &mut Copy) {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide(copy, |found| found.source == "transcript");
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
             SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             SessionKind::Archived => {
@@ -297,7 +297,7 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
 }
 
 /// Adds the directories that a session records: the first one decides, the others help if it is filed elsewhere.
-fn add_evidence(copy: &mut Copy, runtime: Option<&Runtime<'_>>) {
+fn add_evidence(copy: &mut SessionCopy, runtime: Option<&Runtime<'_>>) {
     let start = copy.start_dir.as_ref().map(|fact| fact.value.clone());
     // Sessions in a worktree that the client created are filed under the repository (sessionService.ts).
     let repository = start.as_ref().and_then(|dir| dir.to_str()).and_then(|dir| {

@@ -29,7 +29,8 @@ use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
 use crate::format::json::Text;
 use crate::session::{
-    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
+    AgentKind, Belongings, Comparison, Evidence, Fact, Health, Liveness, Located, Message, SessionCopy, SessionKind,
+    Store,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -122,8 +123,8 @@ impl Agent for Vibe {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut copy = Copy::new(place);
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         let is_unified = is_unified(&copy.place);
         let has_meta = read_meta(&mut copy, context.env);
@@ -138,7 +139,7 @@ impl Agent for Vibe {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (prompts, replies, has_bad_lines) =
             if is_unified(&copy.place) { unified::count(&copy.place)? } else { old::count(&copy.place)? };
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
@@ -150,9 +151,9 @@ impl Agent for Vibe {
         (!is_unified(place)).then(|| old::messages_path(place))
     }
 
-    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         // The two stores have different formats for the same conversation, so the texts are compared.
-        let words = |copy: &Copy| {
+        let words = |copy: &SessionCopy| {
             let mut words = Vec::new();
             self.messages(copy, &mut |message| {
                 let mut hasher = DefaultHasher::new();
@@ -186,7 +187,7 @@ impl Agent for Vibe {
         if is_unified(place) { unified::conversation_files(place) } else { self.written(place) }
     }
 
-    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
     }
 
@@ -194,7 +195,7 @@ impl Agent for Vibe {
         Ok(relocation::relocation(moving.mapping))
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
             SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             _ if !is_id(&copy.place.id) => return Err("its id is not one that Vibe creates".to_owned()),
@@ -245,7 +246,7 @@ fn is_unified(place: &Located) -> bool {
 }
 
 /// Reads `meta.json`, which both stores have. Returns whether it was readable.
-fn read_meta(copy: &mut Copy, env: &Env) -> bool {
+fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     let bytes = match fsio::read_if_present(&copy.place.path.join("meta.json"), MAX_META) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return false,
@@ -280,14 +281,14 @@ fn read_meta(copy: &mut Copy, env: &Env) -> bool {
     true
 }
 
-fn add_dir(copy: &mut Copy, dir: &str, source: &'static str, file: &'static str, env: &Env) {
+fn add_dir(copy: &mut SessionCopy, dir: &str, source: &'static str, file: &'static str, env: &Env) {
     let dir = env.expand(Path::new(dir));
     copy.last_dir = Some(Fact::new(dir.clone(), source));
     copy.evidence.push(Evidence { dir: dir.into(), source, detail: file.into(), counts: true });
 }
 
 /// Adds the facts in `runtime-state.json`, which contains more about the origin of a session than `meta.json`.
-fn take_runtime(copy: &mut Copy, runtime: Runtime, has_meta: bool, env: &Env) {
+fn take_runtime(copy: &mut SessionCopy, runtime: Runtime, has_meta: bool, env: &Env) {
     match runtime.kind.as_deref() {
         Some("subagent") => copy.kind = SessionKind::Subagent,
         Some("fork") if copy.kind != SessionKind::Archived => copy.kind = SessionKind::Fork,

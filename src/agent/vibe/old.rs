@@ -9,14 +9,14 @@ use crate::agent::vibe::records::OldMessage;
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
-use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
+use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind};
 
 pub(super) fn messages_path(place: &Located) -> PathBuf {
     place.path.join("messages.jsonl")
 }
 
 /// Reads the two ends of the messages. Returns the time of their file, for sessions without any other time.
-pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError> {
+pub(super) fn read(copy: &mut SessionCopy) -> Result<Option<Fact<Timestamp>>, PathError> {
     let path = messages_path(&copy.place);
     let mut prompt = None;
     let mut is_empty = true;

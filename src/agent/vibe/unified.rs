@@ -13,7 +13,7 @@ use crate::agent::vibe::records::{Current, Entry, Manifest, Runtime, STORE_FORMA
 use crate::error::PathError;
 use crate::format::elements::{End, each_element};
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
+use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -152,7 +152,7 @@ fn numbers(dir: &Path, ending: &str) -> Vec<String> {
 }
 
 /// Reads the start of the conversation and the end of the journal. Returns the time of the journal.
-pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
+pub(super) fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
     let parts = Parts::of(&copy.place);
     if parts.is_newer {
         copy.health.insert(Health::UnsupportedVersion);

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{CopyAt, FORMAT_VERSION, KIND, Manifest};
 use crate::format::path_text::PathText;
-use crate::session::{Choice, Copy, Fact, HealthSet, Located, Session, SessionKind, Store};
+use crate::session::{Choice, Fact, HealthSet, Located, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 
 /// Source of facts that were read from a manifest.
 const SOURCE: &str = "archive";
 
-/// Facts of a session for a list; each as in [`Copy`](struct@Copy).
+/// Facts of a session for a list; each as in [`SessionCopy`](struct@Copy).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Facts {
     pub kind: SessionKind,
@@ -41,7 +41,7 @@ pub(crate) struct Facts {
 impl Facts {
     /// Takes the prompts, replies and model of a counted copy, and its size, which only counting finds for a database
     /// copy.
-    pub(crate) fn count(&mut self, copy: &Copy) {
+    pub(crate) fn count(&mut self, copy: &SessionCopy) {
         self.size_bytes = self.size_bytes.max(copy.size_bytes);
         (self.prompts, self.replies) = (copy.prompts, copy.replies);
         self.model = copy.model.as_ref().map(|model| model.value.to_string());
@@ -126,7 +126,7 @@ impl Manifest {
     }
 
     /// Returns the first copy as if its store were at `root`, into which the store was unpacked.
-    pub(crate) fn copy_in(&self, root: &Path) -> Copy {
+    pub(crate) fn copy_in(&self, root: &Path) -> SessionCopy {
         let mut copy = self.copy(&self.copies[0], root.to_owned());
         let (store, path) = (self.copies[0].store, &self.copies[0].path);
         let transcript = self.files().find(|(entry, _, _)| entry.store == store && entry.path == *path);
@@ -134,12 +134,12 @@ impl Manifest {
         copy
     }
 
-    fn copy(&self, at: &CopyAt, root: PathBuf) -> Copy {
+    fn copy(&self, at: &CopyAt, root: PathBuf) -> SessionCopy {
         let facts = &self.facts;
         let text = |text: &Option<String>| text.as_deref().map(|text| Fact::<Arc<str>>::new(text, SOURCE));
         let dir = |dir: &Option<PathText>| dir.clone().map(|dir| Fact::new(dir.0, SOURCE));
         let time = |at: Option<Timestamp>| at.map(|at| Fact::new(at, SOURCE));
-        let mut copy = Copy::new(Located {
+        let mut copy = SessionCopy::new(Located {
             path: root.join(&at.path).into(),
             store: Arc::new(Store {
                 is_default: false,

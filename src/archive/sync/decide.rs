@@ -12,7 +12,7 @@ use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot, rows};
 use crate::change::hindrance::left_alone;
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Copy, Located, Session};
+use crate::session::{AgentKind, Located, Session, SessionCopy};
 use crate::system::env::Env;
 
 /// The archive as the machines left it.
@@ -216,7 +216,7 @@ struct Comparison<'c, 'a> {
     shared: &'c Shared<'a>,
     relate: Relate<'c>,
     agent: &'c dyn Agent,
-    copy: &'c Copy,
+    copy: &'c SessionCopy,
 }
 
 impl<'a> Comparison<'_, 'a> {

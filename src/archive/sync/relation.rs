@@ -10,7 +10,7 @@ use crate::archive::Archive;
 use crate::archive::coverage::file_digest;
 use crate::format::compare::compare_by;
 use crate::session::mapping::Mapping;
-use crate::session::{Comparison, Copy, Located};
+use crate::session::{Comparison, Located, SessionCopy};
 use crate::system::env::Env;
 
 /// The relation of one state of a session to another.
@@ -120,7 +120,7 @@ impl Relate<'_> {
     }
 
     /// Compares record by record. Some agents write the directory into each record, and a move changes it there.
-    fn records(&self, our: &Copy, their: &Copy) -> Option<Comparison> {
+    fn records(&self, our: &SessionCopy, their: &SessionCopy) -> Option<Comparison> {
         let transcripts = self.agent.transcript(&our.place).zip(self.agent.transcript(&their.place));
         let is_same =
             |our: &[u8], their: &[u8]| our == their || self.mapping.in_text(our) == self.mapping.in_text(their);

@@ -12,7 +12,7 @@ use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::unpacked::Unpacked;
 use crate::archive::{Archive, Manifest};
 use crate::format::text::hex;
-use crate::session::{Copy, Session};
+use crate::session::{Session, SessionCopy};
 use crate::system::env::Env;
 
 /// The place of a session's files on this machine.
@@ -74,7 +74,7 @@ pub(crate) struct State<'a> {
 
 #[derive(Debug)]
 enum Origin<'a> {
-    Here(&'a Copy),
+    Here(&'a SessionCopy),
     Archived(&'a Manifest),
 }
 
@@ -97,7 +97,12 @@ impl<'a> State<'a> {
     }
 
     /// Calls `see` with the copy of the session; an archived copy is unpacked for the duration of the call.
-    pub(super) fn with_copy<T>(&self, archive: &Archive, env: &Env, see: impl FnOnce(&Copy) -> T) -> Result<T, String> {
+    pub(super) fn with_copy<T>(
+        &self,
+        archive: &Archive,
+        env: &Env,
+        see: impl FnOnce(&SessionCopy) -> T,
+    ) -> Result<T, String> {
         match self.origin {
             Origin::Here(copy) => Ok(see(copy)),
             Origin::Archived(manifest) => {
@@ -140,7 +145,7 @@ impl Here {
     }
 
     /// Returns these files as a state of the session.
-    pub(crate) fn state<'a>(&self, copy: &'a Copy) -> State<'a> {
+    pub(crate) fn state<'a>(&self, copy: &'a SessionCopy) -> State<'a> {
         let pieces = self.0.pieces.iter().filter(|piece| piece.role != Role::Companion).map(|piece| {
             let path = self.0.stores[piece.store].join(&piece.path);
             let kind = match &piece.kind {

@@ -14,7 +14,7 @@ use crate::change::hindrance::{in_use, out_of_store};
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{Change, Item, Seen};
 use crate::error::PathError;
-use crate::session::{Copy, Located};
+use crate::session::{Located, SessionCopy};
 use crate::system::disk::Times;
 use crate::system::env::Env;
 use crate::system::reach;
@@ -260,7 +260,7 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
 }
 
 /// Reads a copy right before it is changed.
-pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Result<Copy, PathError> {
+pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Result<SessionCopy, PathError> {
     let notes = agent.notes_before_change(place, env);
     let inspector = Inspector::default();
     let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::change::outcome::ItemResult;
 use crate::session::evidence::FROM_PROJECT;
-use crate::session::{Copy, Evidence, Health, Liveness, Session};
+use crate::session::{Evidence, Health, Liveness, Session, SessionCopy};
 
 /// The plan for one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> Item {
     }
 }
 
-fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Action, String) {
+fn decide(session: &Session, copy: &SessionCopy, given: Option<(&Path, bool)>) -> (Action, String) {
     let is_missing = copy.health.contains(Health::SessionInfoMissing);
     let is_invalid = copy.health.contains(Health::SessionInfoInvalid);
     if !is_missing && !is_invalid {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use smallvec::SmallVec;
 
 use crate::format::edit::Edit;
-use crate::session::{AgentKind, Copy, Located, Session};
+use crate::session::{AgentKind, Located, Session, SessionCopy};
 use crate::system::stamp::Stamp;
 
 /// A whole change.
@@ -134,7 +134,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Records the state of a copy.
-    pub(crate) fn of(copy: &Copy) -> Self {
+    pub(crate) fn of(copy: &SessionCopy) -> Self {
         Self {
             place: Arc::new(copy.place.clone()),
             active_at: copy.active_at.as_ref().map(|at| at.value),

@@ -21,7 +21,7 @@ use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
 use crate::scan::relocated::Relocated;
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Copy, Session, SessionKind, Store};
+use crate::session::{AgentKind, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use steps::Places;
 
@@ -60,7 +60,7 @@ impl Planned {
 
 /// A copy that moves.
 struct MovingCopy<'s> {
-    copy: &'s Copy,
+    copy: &'s SessionCopy,
     from: &'s Path,
     to: PathBuf,
 }
@@ -150,7 +150,7 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
     if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
     }
-    let going = |copy: &'s Copy| -> Option<MovingCopy<'s>> {
+    let going = |copy: &'s SessionCopy| -> Option<MovingCopy<'s>> {
         let from = &*copy.launch_dir.as_ref()?.value;
         Some(MovingCopy { copy, from, to: wish.mapping.to(from)? })
     };

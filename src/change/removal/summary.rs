@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::session::select::Filter;
-use crate::session::{AgentKind, Copy, Health, Liveness, Located, SessionKind};
+use crate::session::{AgentKind, Health, Liveness, Located, SessionCopy, SessionKind};
 
 /// Number of characters to keep of a title.
 const TITLE: usize = 60;
@@ -40,7 +40,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Summarises a copy; `filter` selects the requested sessions, and `rules` those of the policy.
-    pub(super) fn of(mut copy: Copy, filter: &Filter, rules: &[Filter]) -> Self {
+    pub(super) fn of(mut copy: SessionCopy, filter: &Filter, rules: &[Filter]) -> Self {
         // A path that was joined has spare capacity.
         copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
         let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
@@ -89,7 +89,7 @@ impl Summary {
 }
 
 /// Checks whether a copy has damaged records, and no readable prompt.
-fn is_nothing_but_damage(copy: &Copy) -> bool {
+fn is_nothing_but_damage(copy: &SessionCopy) -> bool {
     let is_damaged = copy.health.contains(Health::TornTranscript) || copy.health.contains(Health::BadLines);
     is_damaged && copy.first_prompt.is_none()
 }

@@ -16,7 +16,7 @@ use crate::commands::{find, show};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::session::branches::BranchFilter;
-use crate::session::{Copy, Role};
+use crate::session::{Role, SessionCopy};
 use crate::system::disk::{self, Access, Disk as _, SYSTEM, Saving};
 use crate::system::env::Env;
 use crate::view::render::answer::write_object;
@@ -149,11 +149,11 @@ impl Exporter<'_> {
 fn pages(
     page: &mut dyn Page,
     one: &Chosen,
-    (copy, messages): (&Copy, &Messages),
+    (copy, messages): (&SessionCopy, &Messages),
     left_out: &LeftOut,
 ) -> anyhow::Result<u64> {
     let mut count = 0;
-    let mut said = |page: &mut dyn Page, copy: &Copy, messages: &Messages| {
+    let mut said = |page: &mut dyn Page, copy: &SessionCopy, messages: &Messages| {
         messages::each(copy, messages, left_out, |message| -> anyhow::Result<()> {
             count += u64::from(message.role != Role::Tool);
             Ok(page.message(message)?)

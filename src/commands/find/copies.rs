@@ -6,7 +6,7 @@ use crate::error::{Candidate, Exit, Refusal, RefusalCode, Row};
 use crate::format::copies::described;
 use crate::format::{shell, text};
 use crate::session::select::CopySelector;
-use crate::session::{Copy, Located, Session};
+use crate::session::{Located, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::table;
@@ -15,7 +15,7 @@ use crate::view::render::table;
 pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec<Candidate> {
     let id = if names_agent { format!("{}:{}", session.agent, session.id()) } else { session.id().to_owned() };
     let several = session.copies.len() > 1;
-    let candidate = |(at, copy): (usize, &Copy)| Candidate {
+    let candidate = |(at, copy): (usize, &SessionCopy)| Candidate {
         agent: session.agent.name().to_owned(),
         id: session.id().to_owned(),
         path: copy.place.path.to_string_lossy().into_owned(),
@@ -38,7 +38,7 @@ pub(super) fn row(session: &Session, env: &Env) -> Row {
     Row { dir, active: table::active(session, env) }
 }
 
-fn row_of_copy(copy: &Copy, env: &Env) -> Row {
+fn row_of_copy(copy: &SessionCopy, env: &Env) -> Row {
     let active = text::ago(copy.active_at.as_ref().map(|at| at.value), env.clock.now);
     let dir = copy.launch_dir.as_ref().map(|dir| env.tilde(&dir.value));
     Row { dir: dir.unwrap_or_else(|| "directory unknown".to_owned()), active }

@@ -21,7 +21,7 @@ use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::terms::{self, Words};
-use crate::session::{Copy, Located, Problem, Session};
+use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Rank, Replaced, Summary};
@@ -188,7 +188,7 @@ impl<'a> Best<'a> {
             counted = self.count(&loaded, sieve, ui);
             &counted
         };
-        let copies: Vec<&Copy> = answer.loaded.sessions.iter().map(Session::copy).collect();
+        let copies: Vec<&SessionCopy> = answer.loaded.sessions.iter().map(Session::copy).collect();
         let tallies = answer.counted.iter().map(|(_, tally)| tally.clone()).collect();
         let (mut meant, mut replaced) = (words.clone(), Vec::new());
         for (term, used) in nearest::meant(sieve, missing, tallies, &copies, &|| true) {

@@ -16,7 +16,7 @@ use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
 use crate::scan::{self, Scan, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
-use crate::session::{Copy, Problem, Session};
+use crate::session::{Problem, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::in_order::in_order;
 use crate::view::render::search as render;
@@ -248,7 +248,7 @@ impl Search<'_> {
         Ok(Match { session, state: Some(manifest.number), found, rank: None })
     }
 
-    fn look(&self, copy: &Copy) -> Found {
+    fn look(&self, copy: &SessionCopy) -> Found {
         let args = self.args;
         let wish = wish(args, self.format);
         // A user sees the number of further matches; a line for a script has none.

@@ -14,7 +14,7 @@ use crate::doctor::survey::{CopyFacts, Survey};
 use crate::format::copies::described;
 use crate::format::text;
 use crate::format::text::count;
-use crate::session::{Comparison, Copy, Health, Liveness, Session, SessionKind};
+use crate::session::{Comparison, Health, Liveness, Session, SessionCopy, SessionKind};
 
 /// Maximum sessions of one id for which a resume command is offered.
 const FEW: usize = 3;
@@ -31,7 +31,7 @@ fn duplicates(survey: &Survey) -> Vec<Finding> {
     for (at, facts) in &survey.copies {
         let Some(session) = survey.scan.sessions.get(*at) else { continue };
         // A session inside a copy of another one follows that copy.
-        let is_inside = |copy: &Copy| {
+        let is_inside = |copy: &SessionCopy| {
             let parent = copy.place.parent_id.as_deref().and_then(|parent| survey.session(session.agent, parent));
             parent.is_some_and(|parent| parent.copies.len() > 1)
         };
@@ -130,7 +130,7 @@ fn described_copy(session: &Session, number: usize, now: Timestamp) -> String {
     described(number, &dir.to_string_lossy(), messages, copy.transcript_bytes, &active)
 }
 
-fn has_talk(copy: &Copy) -> bool {
+fn has_talk(copy: &SessionCopy) -> bool {
     copy.transcript_bytes > 0
 }
 
@@ -138,7 +138,7 @@ fn is_contained(comparison: Option<Comparison>) -> bool {
     matches!(comparison, Some(Comparison::Identical | Comparison::Shorter { .. }))
 }
 
-fn inside<'a>(path: &'a Path, copy: &Copy) -> std::path::Display<'a> {
+fn inside<'a>(path: &'a Path, copy: &SessionCopy) -> std::path::Display<'a> {
     let parent = copy.place.path.parent().unwrap_or(Path::new(""));
     path.strip_prefix(parent).unwrap_or(path).display()
 }
@@ -146,7 +146,8 @@ fn inside<'a>(path: &'a Path, copy: &Copy) -> std::path::Display<'a> {
 /// Returns a lossless repair: the copy holds no more than the chosen one, or only a log that can be added to it.
 fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &CopyFacts) -> Option<Repair> {
     let copy = &session.copies[at];
-    let is_left_alone = |copy: &&Copy| copy.liveness != Liveness::Idle || copy.health.contains(Health::UnknownFormat);
+    let is_left_alone =
+        |copy: &&SessionCopy| copy.liveness != Liveness::Idle || copy.health.contains(Health::UnknownFormat);
     if [session.copy(), copy].iter().any(is_left_alone) {
         return None;
     }

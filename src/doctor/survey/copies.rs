@@ -9,7 +9,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use crate::agent::upkeep::Fold;
 use crate::agent::{self, Agent};
 use crate::scan::Scan;
-use crate::session::{Copy, Session};
+use crate::session::{Session, SessionCopy};
 use crate::system::fsio::{self, Buffer, PIECE};
 
 /// Facts about an extra copy.
@@ -33,7 +33,7 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
     scan.sessions.par_iter().enumerate().filter_map(several).collect::<Vec<_>>().into_iter().collect()
 }
 
-fn facts(agent: &dyn Agent, copy: &Copy, chosen: &Copy) -> CopyFacts {
+fn facts(agent: &dyn Agent, copy: &SessionCopy, chosen: &SessionCopy) -> CopyFacts {
     let belongings = agent.belongings(&copy.place).map(|belongings| belongings.own);
     let only_here = belongings.as_ref().ok().and_then(|paths| only_here(agent, paths, copy, chosen));
     // An unreadable log cannot be folded.
@@ -42,13 +42,13 @@ fn facts(agent: &dyn Agent, copy: &Copy, chosen: &Copy) -> CopyFacts {
 }
 
 /// Finds the first file of a copy that is not the beginning of the same file in the chosen copy.
-pub(crate) fn file_only_in(copy: &Copy, chosen: &Copy) -> Option<PathBuf> {
+pub(crate) fn file_only_in(copy: &SessionCopy, chosen: &SessionCopy) -> Option<PathBuf> {
     let agent = agent::by_kind(copy.place.agent())?;
     let belongings = agent.belongings(&copy.place).ok()?;
     only_here(agent, &belongings.own, copy, chosen)
 }
 
-fn only_here(agent: &dyn Agent, paths: &[PathBuf], copy: &Copy, chosen: &Copy) -> Option<PathBuf> {
+fn only_here(agent: &dyn Agent, paths: &[PathBuf], copy: &SessionCopy, chosen: &SessionCopy) -> Option<PathBuf> {
     let transcript = agent.transcript(&copy.place);
     let (from, to) = (copy.place.path.parent()?, chosen.place.path.parent()?);
     for entry in paths.iter().flat_map(|path| walkdir::WalkDir::new(path).sort_by_file_name()) {

@@ -24,7 +24,7 @@ use crate::scan::off_branch::OffBranch;
 use crate::scan::{self, Scan, stuck};
 use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
-use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
+use crate::session::{AgentKind, Problem, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::process;
 use crate::system::reach;
@@ -170,7 +170,7 @@ impl Survey {
     fn verify(&mut self, env: &Env) {
         for agent in agent::all() {
             let own = self.scan.sessions.iter_mut().filter(|session| session.agent == agent.kind());
-            let mut copies: Vec<&mut Copy> = own.map(|session| &mut session.copies[0]).collect();
+            let mut copies: Vec<&mut SessionCopy> = own.map(|session| &mut session.copies[0]).collect();
             agent.verify_all(&mut copies, env);
         }
         self.scan.sessions.iter_mut().for_each(Session::assess);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::session::recorded;
-use crate::session::{AgentKind, Copy, Kin, Session};
+use crate::session::{AgentKind, Kin, Session, SessionCopy};
 
 /// The filter of a listing.
 #[derive(Clone, Debug, Default)]
@@ -102,10 +102,10 @@ impl Filter {
             return None;
         }
         let of = |path: &Path| self.kin.iter().find(|(dir, _)| recorded::starts_with(path, dir)).map(|(_, kin)| *kin);
-        session.copies.iter().flat_map(Copy::directories).find_map(of)
+        session.copies.iter().flat_map(SessionCopy::directories).find_map(of)
     }
 
-    fn is_in_dirs(&self, copy: &Copy) -> bool {
+    fn is_in_dirs(&self, copy: &SessionCopy) -> bool {
         copy.directories().any(|recorded| self.is_below(recorded))
     }
 }

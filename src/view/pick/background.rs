@@ -20,7 +20,7 @@ use crate::scan::search;
 use crate::scan::sieve::Sieve;
 use crate::session::matching::Quality;
 use crate::session::terms::Words;
-use crate::session::{Copy, Session};
+use crate::session::{Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::terminal::Waker;
 
@@ -258,7 +258,7 @@ fn no_match(
     sessions: &[Arc<Session>],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> String {
-    let copies: Vec<&Copy> = sessions.iter().map(|session| session.copy()).collect();
+    let copies: Vec<&SessionCopy> = sessions.iter().map(|session| session.copy()).collect();
     let typed = |term: usize| sieve.words.terms[term].text.as_str();
     let missing: Vec<String> = ranking.missing.iter().map(|term| format!("\"{}\"", typed(*term))).collect();
     let near = meant(sieve, &ranking.missing, tallies, &copies, is_wanted);

@@ -13,7 +13,7 @@ use crate::format::command_line::in_home;
 use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
 use crate::session::tag::Tag;
-use crate::session::{Copy, Fact, Liveness, Message, Role, Session};
+use crate::session::{Fact, Liveness, Message, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::table;
@@ -219,7 +219,7 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
-    fn evidence(&mut self, copy: &Copy) -> io::Result<()> {
+    fn evidence(&mut self, copy: &SessionCopy) -> io::Result<()> {
         if copy.evidence.len() < 2 && copy.is_filed_right {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use crate::archive::inventory::InventoryEntry;
 use crate::archive::manifest::{Node, Role};
 use crate::archive::rows;
 use crate::archive::{Archive, Manifest};
-use crate::session::{Copy, Session};
+use crate::session::{Session, SessionCopy};
 use crate::system::fsio::Kind;
 
 /// Minimum age of a file's content, in seconds, for its size and time to distinguish it from any later content.
@@ -33,7 +33,7 @@ pub(super) fn known_files(manifest: &Manifest) -> Known<'_> {
 impl Writer<'_> {
     /// Checks whether a session consists only of rows, and a state of it has exactly these rows.
     pub(super) fn has_rows_of(&self, session: &Session, agent: &dyn Agent, state: &Manifest) -> bool {
-        let is_same = |copy: &Copy| {
+        let is_same = |copy: &SessionCopy| {
             let then = agent.agent_managed(&copy.place).and_then(|_| state.rows_of(&copy.place.path));
             then.is_some_and(|then| rows::are_same(&copy.place, agent, then, self.archive))
         };
