@@ -9,7 +9,7 @@ use std::path::Path;
 
 use memchr::{memchr, memmem};
 
-use super::records::Record;
+use super::records::ClaudeRecord;
 use crate::error::PathError;
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
@@ -23,7 +23,10 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
     }
     let mut tree = Tree::new(copy.kind == SessionKind::Subagent);
     each_line(&copy.place.path, &mut |line| {
-        tree.see(line.and_then(|line| Record::of_line(line).or_else(|| Record::of_line(last_object(line)?))).as_ref());
+        tree.see(
+            line.and_then(|line| ClaudeRecord::of_line(line).or_else(|| ClaudeRecord::of_line(last_object(line)?)))
+                .as_ref(),
+        );
         ControlFlow::Continue(())
     })?;
     Ok(tree.branches())
@@ -79,7 +82,7 @@ impl Tree {
     }
 
     /// Adds the next line; `None` for one that is not a record. Returns whether its id is new.
-    pub(super) fn see(&mut self, record: Option<&Record<'_>>) -> bool {
+    pub(super) fn see(&mut self, record: Option<&ClaudeRecord<'_>>) -> bool {
         let line = self.lines;
         self.lines += 1;
         let Some(record) = record else { return true };
@@ -159,7 +162,7 @@ pub(super) struct End {
 impl End {
     /// Adds the previous line of the file.
     pub(super) fn see(&mut self, line: &[u8]) {
-        let Some(record) = Record::of_line(line) else { return };
+        let Some(record) = ClaudeRecord::of_line(line) else { return };
         if record.kind.is("last-prompt") {
             self.named = self.named.or_else(|| record.leaf_uuid.filled().map(|leaf| hash(&leaf)));
         } else if let Some(uuid) = record.uuid.filled() {
@@ -207,7 +210,7 @@ mod tests {
         let branches = read(&copy).expect("branches");
         if is_chain(&copy.place.path).expect("a file") {
             let mut tree = Tree::new(false);
-            lines.iter().for_each(|line| _ = tree.see(Record::of_line(line.as_bytes()).as_ref()));
+            lines.iter().for_each(|line| _ = tree.see(ClaudeRecord::of_line(line.as_bytes()).as_ref()));
             assert_eq!(tree.branches().count(), 1, "{text}");
         }
         (0..lines.len()).map(|line| branches.of(line)).collect()

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::records::Record;
+use super::records::ClaudeRecord;
 use super::{Repeats, branches};
 use crate::error::PathError;
 use crate::format::json_text::has_lone_surrogate;
@@ -59,7 +59,7 @@ pub(in crate::agent) fn read(
         if !branches.has(at - 1, BranchFilter::Active) {
             continue;
         }
-        let record = line.bytes.and_then(Record::of_line);
+        let record = line.bytes.and_then(ClaudeRecord::of_line);
         let (Some(record), Some(bytes)) = (record, line.bytes) else {
             suspects.see(Part::Unknown, line.number);
             continue;
@@ -71,7 +71,13 @@ pub(in crate::agent) fn read(
     Ok(suspects.finish())
 }
 
-fn see(record: &Record<'_>, bytes: &[u8], line: u64, suspects: &mut Suspects, is_silent: &impl Fn(&[u8]) -> bool) {
+fn see(
+    record: &ClaudeRecord<'_>,
+    bytes: &[u8],
+    line: u64,
+    suspects: &mut Suspects,
+    is_silent: &impl Fn(&[u8]) -> bool,
+) {
     if record.subtype.is("compact_boundary") {
         suspects.compact();
     }

@@ -6,7 +6,7 @@ use foldhash::HashSet;
 
 use super::branches::Tree;
 use super::ends::Ends;
-use super::records::Record;
+use super::records::ClaudeRecord;
 use super::usage::Usages;
 use crate::agent::tree::note_branches;
 use crate::error::PathError;
@@ -67,10 +67,10 @@ impl Count {
     }
 
     /// Counts a line. Returns its record if it is new and belongs to the conversation.
-    fn see<'l>(&mut self, line: Option<&'l [u8]>) -> Option<Record<'l>> {
-        let record = line.and_then(Record::of_sound_line);
+    fn see<'l>(&mut self, line: Option<&'l [u8]>) -> Option<ClaudeRecord<'l>> {
+        let record = line.and_then(ClaudeRecord::of_sound_line);
         self.has_bad_lines |= record.is_none();
-        let record = record.or_else(|| Record::of_sound_line(last_object(line?)?));
+        let record = record.or_else(|| ClaudeRecord::of_sound_line(last_object(line?)?));
         let is_new = self.tree.see(record.as_ref());
         self.lines += 1;
         let (record, number) = (record?, self.lines - 1);

@@ -10,7 +10,7 @@ use super::is_exec;
 use super::places;
 use super::titles::{Titles, own_records};
 use super::trailer::Trailer;
-use crate::agent::claude::records::Record;
+use crate::agent::claude::records::ClaudeRecord;
 use crate::format::json::last_object;
 use crate::format::skim::{self, Raw};
 use crate::session::recorded;
@@ -130,7 +130,7 @@ impl Ends {
         if is_long && let Some(before) = self.trailer.before(line) {
             let is_answer = before.kind.is("assistant");
             if is_answer {
-                self.model = self.model.take().or_else(|| Record::model_near_start(line));
+                self.model = self.model.take().or_else(|| ClaudeRecord::model_near_start(line));
             }
             if !is_answer || self.model.is_some() {
                 self.records_from_end += 1;
@@ -142,8 +142,8 @@ impl Ends {
                 return;
             }
         }
-        let is_enough = |record: &Record<'_>| self.model.is_some() || record.knows_model();
-        let without_content = Some(line).filter(|_| is_long).and_then(Record::without_content).filter(is_enough);
+        let is_enough = |record: &ClaudeRecord<'_>| self.model.is_some() || record.knows_model();
+        let without_content = Some(line).filter(|_| is_long).and_then(ClaudeRecord::without_content).filter(is_enough);
         if let Some(record) = &without_content {
             self.trailer.note(line, record.entrypoint);
         }
@@ -154,7 +154,7 @@ impl Ends {
         self.take_from_end(&record);
     }
 
-    fn take_from_end(&mut self, record: &Record<'_>) {
+    fn take_from_end(&mut self, record: &ClaudeRecord<'_>) {
         self.records_from_end += 1;
         self.newest.note(record.timestamp);
         self.note_entrypoint(record);
@@ -176,7 +176,7 @@ impl Ends {
         self.knows_end() && (self.late.has_custom() || self.bytes_from_end >= TITLE_WINDOW)
     }
 
-    pub(super) fn note_entrypoint(&mut self, record: &Record<'_>) {
+    pub(super) fn note_entrypoint(&mut self, record: &ClaudeRecord<'_>) {
         match record.entrypoint.lenient_text().get() {
             Some(entrypoint) if is_exec(entrypoint) => self.is_exec = true,
             Some(_) => self.is_interactive = true,
@@ -225,8 +225,8 @@ impl Ends {
 }
 
 /// Parses a line, or the complete record after a torn one.
-fn whole(line: &[u8]) -> Option<Record<'_>> {
-    Record::of_line(line).or_else(|| Record::of_line(last_object(line)?))
+fn whole(line: &[u8]) -> Option<ClaudeRecord<'_>> {
+    ClaudeRecord::of_line(line).or_else(|| ClaudeRecord::of_line(last_object(line)?))
 }
 
 /// Returns the type of a record if it is the first member, as in records that are not part of the conversation.
@@ -339,7 +339,7 @@ mod tests {
             for line in &lines {
                 quick.see_from_end(line.as_bytes(), true);
                 if !whole.knows_end() {
-                    whole.take_from_end(&Record::of_line(line.as_bytes()).expect("a record"));
+                    whole.take_from_end(&ClaudeRecord::of_line(line.as_bytes()).expect("a record"));
                 }
             }
             let told = |ends: &Ends| (

@@ -53,7 +53,7 @@ pub(super) use launch_args::anew;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
 pub(super) use places::{locate, locate_id};
-use records::Record;
+use records::ClaudeRecord;
 use slug::is_slug_of;
 pub(super) use upkeep::link;
 
@@ -174,7 +174,8 @@ impl Agent for Claude {
             if interest == Interest::Nothing || repeats.has(line) {
                 return see(Said::Uninteresting(0));
             }
-            let count = if interest == Interest::Count { Record::count_messages(line, shows_sidechains) } else { None };
+            let count =
+                if interest == Interest::Count { ClaudeRecord::count_messages(line, shows_sidechains) } else { None };
             match count {
                 Some(count) => see(Said::Uninteresting(count)),
                 None => messages(line, shows_sidechains).into_iter().map(Said::Message).try_for_each(&mut *see),
@@ -249,7 +250,7 @@ struct Repeats(HashSet<String>);
 impl Repeats {
     /// Returns whether a line is a message that was seen before.
     fn has(&mut self, line: &[u8]) -> bool {
-        let record = Record::of_line(line).filter(|record| record.is_message());
+        let record = ClaudeRecord::of_line(line).filter(|record| record.is_message());
         record.and_then(|record| record.uuid.filled()).is_some_and(|uuid| !self.0.insert(uuid))
     }
 }
@@ -309,12 +310,12 @@ pub(super) fn show(
 
 /// Returns whether a record is known to carry no conversation.
 pub(super) fn is_silent(record: &[u8]) -> bool {
-    Record::of_line(record).is_some_and(|record| record.is_silent())
+    ClaudeRecord::of_line(record).is_some_and(|record| record.is_silent())
 }
 
 /// Formats a line as messages; a line that is not a record has none.
 fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
-    let parse = |line| serde_json::from_slice::<Record<'_>>(line).ok();
+    let parse = |line| serde_json::from_slice::<ClaudeRecord<'_>>(line).ok();
     let record = parse(line).or_else(|| parse(last_object(line)?));
     let record = record.filter(|record| shows_sidechains || !record.is_sidechain.0);
     record.map(|record| record.messages()).unwrap_or_default()

@@ -14,7 +14,7 @@ use crate::session::{Message, Role};
 /// A line of a transcript. Only conversation records have `cwd`, `uuid` and similar members.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(crate) struct Record<'a> {
+pub(crate) struct ClaudeRecord<'a> {
     /// The type of the record.
     #[serde(rename = "type")]
     pub kind: Raw<'a>,
@@ -111,7 +111,7 @@ const SILENT: [&str; 19] = [
     "worktree-state",
 ];
 
-impl<'a> Record<'a> {
+impl<'a> ClaudeRecord<'a> {
     /// Returns whether the record is known to carry no conversation: a setting, or text that the program inserted.
     pub(super) fn is_silent(&self) -> bool {
         let kind = self.kind.lenient_text();
@@ -295,7 +295,7 @@ impl<'a> Record<'a> {
         real_model(&near_start.map_or_else(|| self.message.text_near_ends("model"), Raw::lenient_text))
     }
 
-    /// Like [`Record::model`], for a line that names the model before any nested value of its message.
+    /// Like [`ClaudeRecord::model`], for a line that names the model before any nested value of its message.
     pub(crate) fn model_near_start(line: &[u8]) -> Option<String> {
         let (_, message) = skim::first_nested(line).filter(|(name, _)| *name == b"message")?;
         real_model(&skim::member_near_start(message, "model").lenient_text())
@@ -378,7 +378,7 @@ mod tests {
 
     use super::*;
 
-    fn record(text: &str) -> Record<'_> {
+    fn record(text: &str) -> ClaudeRecord<'_> {
         serde_json::from_str(text).expect("a record")
     }
 
@@ -389,22 +389,24 @@ mod tests {
             "isVisibleInTranscriptOnly":true,"isApiErrorMessage":true,"message":{"content":"\n"},"forkedFrom":{"a":[]},
             "teamName":"t","customTitle":"c","aiTitle":"a","summary":"s","leafUuid":"l","relocatedCwd":"/w","parentUuid":"p",
             "logicalParentUuid":"q","subtype":"b","other":[{"x":"}"}],"none":null} "#;
-        let parsed: Record<'_> = serde_json::from_slice(line).expect("a record");
-        assert_eq!(format!("{:?}", Record::skimmed(line).expect("a record")), format!("{parsed:?}"));
+        let parsed: ClaudeRecord<'_> = serde_json::from_slice(line).expect("a record");
+        assert_eq!(format!("{:?}", ClaudeRecord::skimmed(line).expect("a record")), format!("{parsed:?}"));
         assert!(format!("{parsed:?}").matches("None").count() == 1, "every field but the model is filled: {parsed:?}");
-        assert!(Record::of_line(br#"{"type":"user","timest"#).is_none());
+        assert!(ClaudeRecord::of_line(br#"{"type":"user","timest"#).is_none());
         for line in
             [&br#"{"cwd":"/a","cwd":"/b"}"#[..], br#"{"isMeta":true,"isMeta":true}"#, br#"{"message":{"a":1 2}}"#]
         {
-            assert!(Record::of_line(line).is_none(), "a parser refuses it");
+            assert!(ClaudeRecord::of_line(line).is_none(), "a parser refuses it");
         }
         let line = br#"{"cwd":"/w","message":{},"timestamp":1,"x":[],"type":"user","timestamp":"2026-02-01T10:00:00Z","gitBranch":"","entrypoint":"cli"}"#;
-        let record = Record::without_content(line).expect("a record");
+        let record = ClaudeRecord::without_content(line).expect("a record");
         assert_eq!(
             (record.cwd.filled().as_deref(), record.timestamp.filled().as_deref()),
             (Some("/w"), Some("2026-02-01T10:00:00Z"))
         );
-        assert!(Record::without_content(br#"{"cwd":"/w","message":{},"timestamp":"2026-02-01T10:00:00Z"}"#).is_none());
+        assert!(
+            ClaudeRecord::without_content(br#"{"cwd":"/w","message":{},"timestamp":"2026-02-01T10:00:00Z"}"#).is_none()
+        );
     }
 
     proptest! {
@@ -433,10 +435,10 @@ mod tests {
                 _ => format!(r#"{{"role":"x","content":{content}}}"#),
             };
             let line = format!(r#"{{{flags}"message":{message},"type":"{kind}"}}"#);
-            let parsed: Option<Record<'_>> = serde_json::from_str(&line).ok();
+            let parsed: Option<ClaudeRecord<'_>> = serde_json::from_str(&line).ok();
             let parsed = parsed.filter(|record| shows_sidechains || !record.is_sidechain.0);
             let messages = parsed.map_or(0, |record| record.messages().len());
-            let counted = Record::count_messages(line.as_bytes(), shows_sidechains);
+            let counted = ClaudeRecord::count_messages(line.as_bytes(), shows_sidechains);
             prop_assert!(counted.is_none_or(|counted| counted == messages as u64), "{counted:?}, {messages}: {line}");
         }
     }
@@ -457,7 +459,7 @@ mod tests {
             (r#"{"type":"user","type":"user"}"#, None),
             (r#"{"type":"user","message":"\x"}"#, None),
         ] {
-            assert_eq!(Record::count_messages(line.as_bytes(), false), expected, "{line}");
+            assert_eq!(ClaudeRecord::count_messages(line.as_bytes(), false), expected, "{line}");
         }
     }
 

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::records::Record;
+use super::records::ClaudeRecord;
 use super::{Claude, Repeats, branches, messages};
 use crate::agent::rewind::{Cut, Rewind, Rewound};
 use crate::error::PathError;
@@ -44,7 +44,7 @@ impl Rewind for Claude {
                 failed = is_kept.then(|| format!("line {number} is too long to be read"));
                 return if is_kept { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             };
-            let Some(record) = Record::of_line(line) else { return ControlFlow::Continue(()) };
+            let Some(record) = ClaudeRecord::of_line(line) else { return ControlFlow::Continue(()) };
             // A title may have been set later.
             let title = TITLES.iter().find(|kind| record.kind.is(kind));
             let uuid = record.uuid.filled();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use crate::agent::claude::records::Record;
+use crate::agent::claude::records::ClaudeRecord;
 use crate::format::jsonl::Jsonl;
 use crate::format::skim::Raw;
 use crate::session::Fact;
@@ -33,14 +33,14 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(record: &Record<'_>) -> Option<Self> {
+    fn of(record: &ClaudeRecord<'_>) -> Option<Self> {
         let leaf = record.leaf_uuid.bytes().map(|_| record.leaf_uuid.filled().unwrap_or_default());
         Some(Self { text: record.summary.filled()?, leaf })
     }
 }
 
 impl Titles {
-    fn pairs<'r>(&mut self, record: &Record<'r>) -> [(&mut Option<String>, Raw<'r>); 3] {
+    fn pairs<'r>(&mut self, record: &ClaudeRecord<'r>) -> [(&mut Option<String>, Raw<'r>); 3] {
         [
             (&mut self.custom, record.custom_title),
             (&mut self.ai, record.ai_title),
@@ -49,7 +49,7 @@ impl Titles {
     }
 
     /// Adds a record that is later in the file than all earlier ones.
-    pub(super) fn see_later(&mut self, record: &Record<'_>) {
+    pub(super) fn see_later(&mut self, record: &ClaudeRecord<'_>) {
         for (kept, seen) in self.pairs(record) {
             if let Some(seen) = seen.filled() {
                 *kept = Some(seen);
@@ -59,7 +59,7 @@ impl Titles {
     }
 
     /// Adds a record that is earlier in the file than all seen so far.
-    pub(super) fn see_earlier(&mut self, record: &Record<'_>) {
+    pub(super) fn see_earlier(&mut self, record: &ClaudeRecord<'_>) {
         for (kept, seen) in self.pairs(record) {
             if kept.is_none() {
                 *kept = seen.filled();

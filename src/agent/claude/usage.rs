@@ -25,7 +25,7 @@ const TOKENS: &[u8] = b"\"usage\"";
 const COST: &[u8] = b"ostUSD\"";
 
 #[derive(Deserialize)]
-struct Record {
+struct UsageRecord {
     message: Message,
 }
 
@@ -78,7 +78,7 @@ impl<'p> Usages<'p> {
     /// Adds a line; later numbers of the same reply replace earlier ones.
     pub(super) fn see(&mut self, line: &[u8]) {
         if memmem::find(line, TOKENS).is_some()
-            && let Ok(Record { message: Message { id, usage } }) = serde_json::from_slice(line)
+            && let Ok(UsageRecord { message: Message { id, usage } }) = serde_json::from_slice(line)
         {
             let Counts { input_tokens, output_tokens, cache_creation_input_tokens: made, cache_read_input_tokens } =
                 usage;

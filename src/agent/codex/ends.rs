@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::threads::THREADS;
 use crate::agent::codex::meta::{Meta, Source};
-use crate::agent::codex::records::{Prompt, Record, Turn};
+use crate::agent::codex::records::{CodexRecord, Prompt, Turn};
 use crate::session::recorded;
 use crate::session::{Evidence, Fact, Health, SessionCopy, SessionKind};
 
@@ -41,7 +41,7 @@ impl Ends {
                 return;
             }
         }
-        let Some(record) = Record::of_line(line) else { return };
+        let Some(record) = CodexRecord::of_line(line) else { return };
         match record.prompt() {
             Some(Prompt::Typed(text)) if self.typed.is_none() => self.typed = Some(text),
             Some(Prompt::Sent(text)) if self.sent.is_none() => self.sent = Some(text),
@@ -66,7 +66,7 @@ impl Ends {
     }
 
     pub(super) fn see_from_end(&mut self, line: &[u8], is_ended: bool) {
-        let Some(record) = Record::of_line(line) else {
+        let Some(record) = CodexRecord::of_line(line) else {
             self.is_torn |= !is_ended;
             return;
         };
@@ -95,7 +95,7 @@ impl Ends {
 
     /// Adds the first record of the last turn.
     pub(super) fn see_last_turn(&mut self, line: &[u8]) {
-        if let Some(turn) = Record::of_line(line).and_then(|record| record.turn()) {
+        if let Some(turn) = CodexRecord::of_line(line).and_then(|record| record.turn()) {
             self.late_turn = Turn { cwd: turn.cwd, model: self.late_turn.model.take().or(turn.model) };
         }
     }

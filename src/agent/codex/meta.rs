@@ -196,7 +196,7 @@ fn source(raw: &RawValue) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::codex::records::Record;
+    use crate::agent::codex::records::CodexRecord;
 
     #[test]
     fn a_truncated_record_gives_the_fields_before_the_cut() {
@@ -225,7 +225,7 @@ mod tests {
             let line = format!(
                 r#"{{"timestamp":{other},"type":{other},"payload":{{"type":{other},"message":{other},"content":{other},"item":{other},"role":{other}}}}}"#
             );
-            let record = Record::parse(line.as_bytes()).expect("a record");
+            let record = CodexRecord::parse(line.as_bytes()).expect("a record");
             assert_eq!(
                 (record.prompt(), record.is_reply(), record.turn(), record.message()),
                 (None, false, None, None)

@@ -45,7 +45,7 @@ use crate::system::fsio;
 use crate::system::links;
 use crate::system::process::{self, Lock, Locks, Presence, StartTime};
 use meta::Meta;
-use records::{Daemon, Prompt, Record, named};
+use records::{CodexRecord, Daemon, Prompt, named};
 use rollouts::{is_archived, is_segment, locate, of_thread, packed_twin};
 use thread::Thread;
 
@@ -207,7 +207,7 @@ impl Agent for Codex {
         thread.each_line(&mut |line| {
             // The first line may be too long to load; that is not an error.
             let is_meta = line.is_first && line.bytes.is_none_or(|line| Meta::parse(line).is_some());
-            match line.bytes.and_then(Record::parse) {
+            match line.bytes.and_then(CodexRecord::parse) {
                 _ if is_meta || line.is_foreign => {}
                 None => has_bad_lines = true,
                 Some(record) if branches.other(number).is_some() => {
@@ -262,7 +262,7 @@ impl Agent for Codex {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        Record::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
+        CodexRecord::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
     }
 
     fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -356,7 +356,7 @@ impl Agent for Codex {
 
 /// Returns the message of a line. In a rollout without events, prompts are taken from the messages to the model.
 fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
-    let record = Record::parse(line)?;
+    let record = CodexRecord::parse(line)?;
     let prompt = match record.prompt() {
         Some(Prompt::Typed(text)) => Some(text),
         Some(Prompt::Sent(text)) if lacks_events => Some(text),

@@ -17,7 +17,7 @@ use crate::session::{Message, Role};
 /// A line of a rollout.
 #[derive(Debug, Default, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-pub(crate) struct Record<'a> {
+pub(crate) struct CodexRecord<'a> {
     #[serde(default)]
     timestamp: Text<'a>,
     #[serde(default, rename = "type")]
@@ -132,7 +132,7 @@ pub(crate) struct Turn {
     pub model: Option<String>,
 }
 
-impl<'a> Record<'a> {
+impl<'a> CodexRecord<'a> {
     /// Parses a line; `None` if it is not a JSON object.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         Some(record::<Self>(line)?.or_bare(line))
@@ -253,7 +253,7 @@ impl<'a> Record<'a> {
         Some(dir.trim().to_owned()).filter(|dir| !dir.is_empty())
     }
 
-    /// Formats the record as a message, if it is part of the conversation; for prompts see [`Record::prompt`].
+    /// Formats the record as a message, if it is part of the conversation; for prompts see [`CodexRecord::prompt`].
     pub(crate) fn message(&self) -> Option<Message> {
         let at = self.at();
         let payload = self.payload();
@@ -329,8 +329,8 @@ pub(crate) struct DaemonIdentity {
 mod tests {
     use super::*;
 
-    fn record(line: &str) -> Record<'_> {
-        let (parsed, skimmed) = (Record::parse(line.as_bytes()), Record::of_line(line.as_bytes()));
+    fn record(line: &str) -> CodexRecord<'_> {
+        let (parsed, skimmed) = (CodexRecord::parse(line.as_bytes()), CodexRecord::of_line(line.as_bytes()));
         assert_eq!(format!("{skimmed:?}"), format!("{parsed:?}"), "{line}");
         skimmed.expect("a record")
     }
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_repeated_member_is_refused_like_by_a_parser() {
-        assert!(Record::of_line(br#"{"type":"event_msg","type":"event_msg","payload":{}}"#).is_none());
+        assert!(CodexRecord::of_line(br#"{"type":"event_msg","type":"event_msg","payload":{}}"#).is_none());
         let twice = r#"{"type":"response_item","payload":{"type":"function_call","name":"a","name":"b"}}"#;
         assert!(!record(twice).is_reply());
     }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::records::{Prompt, Record};
+use super::records::{CodexRecord, Prompt};
 use super::thread::Thread;
 use crate::agent::tree::Turns;
 use crate::error::PathError;
@@ -68,7 +68,7 @@ pub(super) fn branches(thread: &Thread) -> Result<Branches, PathError> {
                     sent.take_back(count);
                     typed.take_back(count);
                 }
-                None => match Record::of_line(line).and_then(|record| record.prompt()) {
+                None => match CodexRecord::of_line(line).and_then(|record| record.prompt()) {
                     Some(Prompt::Sent(_)) => {
                         has_sent = true;
                         sent.begin(lines);

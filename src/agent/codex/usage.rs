@@ -8,7 +8,7 @@ use crate::session::Located;
 use crate::session::usage::{Tokens, Usage};
 
 #[derive(Deserialize)]
-struct Record {
+struct UsageRecord {
     payload: Payload,
 }
 
@@ -33,7 +33,7 @@ struct Counts {
 pub(super) fn usage(place: &Located) -> Result<Usage, PathError> {
     let mut last = None;
     each_line_with(&place.path, b"\"total_token_usage\"", &mut |line| {
-        if let Ok(Record { payload: Payload { info: Info { total_token_usage: usage } } }) =
+        if let Ok(UsageRecord { payload: Payload { info: Info { total_token_usage: usage } } }) =
             serde_json::from_slice(line)
         {
             let Counts { input_tokens: input, cached_input_tokens: cached, output_tokens: output } = usage;

@@ -22,7 +22,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
 use crate::system::reach;
-use records::{Record, Settings};
+use records::{DroidRecord, Settings};
 
 /// A variable that replaces the home.
 const VARIABLE: &str = "FACTORY_HOME_OVERRIDE";
@@ -72,7 +72,7 @@ impl Agent for Droid {
 }
 
 impl Log for Droid {
-    type Record<'a> = Record<'a>;
+    type Record<'a> = DroidRecord<'a>;
     type Facts = ();
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
@@ -88,15 +88,15 @@ impl Log for Droid {
         found
     }
 
-    fn parse(line: &[u8]) -> Option<Record<'_>> {
+    fn parse(line: &[u8]) -> Option<DroidRecord<'_>> {
         record(line)
     }
 
-    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
+    fn see_from_start(record: &DroidRecord<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
         record.describe(copy);
     }
 
-    fn see_from_end(record: &Record<'_>, copy: &mut SessionCopy, (): &mut ()) {
+    fn see_from_end(record: &DroidRecord<'_>, copy: &mut SessionCopy, (): &mut ()) {
         let model = || record.model().map(|model| Fact::new(model, "transcript"));
         copy.model = copy.model.take().or_else(model);
     }

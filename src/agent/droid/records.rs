@@ -23,7 +23,7 @@ const PUT_IN: [(&str, &str); 2] =
 /// A line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(in crate::agent) struct Record<'a> {
+pub(in crate::agent) struct DroidRecord<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     timestamp: Text<'a>,
@@ -65,7 +65,7 @@ impl Said<'_> {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> DroidRecord<'a> {
     /// Returns the model that answers.
     pub(super) fn model(&self) -> Option<String> {
         self.said()?.model_id.filled().map(str::to_owned)
@@ -106,7 +106,7 @@ impl<'a> Record<'a> {
     }
 }
 
-impl lines::Record for Record<'_> {
+impl lines::Record for DroidRecord<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.timestamp.instant()
     }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn turn(message: &str) -> Option<Turn> {
-        record::<Record<'_>>(line(message).as_bytes()).expect("a record").turn()
+        record::<DroidRecord<'_>>(line(message).as_bytes()).expect("a record").turn()
     }
 
     fn said(message: &str) -> Vec<(Role, String)> {

@@ -22,7 +22,7 @@ use crate::session::{Message, Role};
 /// A line, or an object in a line; its keys determine its kind.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(crate) struct Record<'a> {
+pub(crate) struct GeminiRecord<'a> {
     #[serde(rename = "$rewindTo")]
     rewind_to: Text<'a>,
     #[serde(rename = "$set")]
@@ -58,18 +58,18 @@ const INJECTED: &[&str] = &[
 ];
 
 /// Parses a line; `None` if it is not a JSON object.
-pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
+pub(crate) fn record(line: &[u8]) -> Option<GeminiRecord<'_>> {
     json::record(line)
 }
 
-impl<'a> Record<'a> {
+impl<'a> GeminiRecord<'a> {
     fn of(raw: &'a RawValue) -> Option<Self> {
         record(raw.get().as_bytes())
     }
 
     /// Returns what a change of the header sets.
-    pub(crate) fn change(&self) -> Option<Record<'a>> {
-        self.set.and_then(Record::of)
+    pub(crate) fn change(&self) -> Option<GeminiRecord<'a>> {
+        self.set.and_then(GeminiRecord::of)
     }
 
     /// Returns the messages of a checkpoint: everything that was said until then.
@@ -95,7 +95,7 @@ impl<'a> Record<'a> {
 
     /// Returns whether nothing but members of a header is there.
     fn is_header(&self) -> bool {
-        let is_silent = |raw: &&RawValue| Record::of(raw).is_some_and(|message| message.is_silent());
+        let is_silent = |raw: &&RawValue| GeminiRecord::of(raw).is_some_and(|message| message.is_silent());
         let has_messages = self.checkpoint().map_or(self.messages.is_some(), |list| !list.iter().all(is_silent));
         let has_other = self.id.get().is_some() || self.content.is_some() || self.rewind_to.get().is_some();
         let is_known = self.session_id.get().is_some()
@@ -251,7 +251,7 @@ impl Conversation {
         }
     }
 
-    fn take(&mut self, record: &Record<'_>, place: Place) {
+    fn take(&mut self, record: &GeminiRecord<'_>, place: Place) {
         self.newest = self.newest.max(record.newest_time());
         if let Some(id) = record.rewind_to.get() {
             // If that message does not exist, nothing is left (chatRecordingService.ts).
@@ -267,7 +267,7 @@ impl Conversation {
         }
     }
 
-    fn take_header(&mut self, header: &Record<'_>, place: Place) {
+    fn take_header(&mut self, header: &GeminiRecord<'_>, place: Place) {
         self.newest = self.newest.max(header.newest_time());
         if let Some(kind) = header.kind.get() {
             self.is_subagent = kind == "subagent";
@@ -278,7 +278,7 @@ impl Conversation {
         let Some(messages) = header.checkpoint() else { return };
         self.cut(0);
         for (nth, message) in messages.into_iter().enumerate() {
-            if let Some(message) = Record::of(message) {
+            if let Some(message) = GeminiRecord::of(message) {
                 self.newest = self.newest.max(message.newest_time());
                 self.take_message(&message, Place { nth: Some(nth), ..place });
             }
@@ -286,7 +286,7 @@ impl Conversation {
     }
 
     /// Takes a message, which replaces an earlier writing of it.
-    pub(crate) fn take_message(&mut self, message: &Record<'_>, place: Place) {
+    pub(crate) fn take_message(&mut self, message: &GeminiRecord<'_>, place: Place) {
         if let Some(model) = message.model.filled() {
             self.model = Some(model.to_owned());
         }
@@ -409,7 +409,7 @@ impl Conversation {
 }
 
 /// Computes a digest of who says what. A resume may rewrite a message in another form; the digest stays the same.
-fn digest(message: &Record<'_>, content: &[Block<'_>]) -> u64 {
+fn digest(message: &GeminiRecord<'_>, content: &[Block<'_>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.speaker.get().hash(&mut hasher);
     for part in content {
@@ -421,8 +421,8 @@ fn digest(message: &Record<'_>, content: &[Block<'_>]) -> u64 {
 }
 
 /// Reads a message of a document or of a saved chat.
-pub(crate) fn message(raw: &RawValue) -> Option<Record<'_>> {
-    let mut record = Record::of(raw)?;
+pub(crate) fn message(raw: &RawValue) -> Option<GeminiRecord<'_>> {
+    let mut record = GeminiRecord::of(raw)?;
     if let Some(role) = record.role.get().filter(|_| record.speaker.get().is_none()) {
         record.speaker = if role == "model" { "gemini".to_owned() } else { role.to_owned() }.into();
         record.content = record.said;

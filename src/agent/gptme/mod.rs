@@ -27,7 +27,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::{self, Lock, Locks};
 use crate::system::reach;
-use records::{Record, is_id};
+use records::{GptmeRecord, is_id};
 
 /// The variable that selects another directory of conversations.
 const VARIABLE: &str = "GPTME_LOGS_HOME";
@@ -88,7 +88,7 @@ impl Agent for Gptme {
         let mut cost = None;
         each_line_with(&Lines::<Self>::log(&copy.place), b"\"cost\"", &mut |line| {
             // A model without a price has no cost.
-            let of_line = record::<Record<'_>>(line).and_then(|record| dollars(member(record.metadata, "cost")));
+            let of_line = record::<GptmeRecord<'_>>(line).and_then(|record| dollars(member(record.metadata, "cost")));
             cost = Cost::sum(cost.into_iter().chain(of_line));
         })?;
         Ok(Usage::from_cost(cost))
@@ -156,7 +156,7 @@ impl Agent for Gptme {
 }
 
 impl Log for Gptme {
-    type Record<'a> = Record<'a>;
+    type Record<'a> = GptmeRecord<'a>;
     type Facts = ();
 
     const FILE: Option<&'static str> = Some("conversation.jsonl");
@@ -169,11 +169,11 @@ impl Log for Gptme {
         found
     }
 
-    fn parse(line: &[u8]) -> Option<Record<'_>> {
+    fn parse(line: &[u8]) -> Option<GptmeRecord<'_>> {
         record(line)
     }
 
-    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
+    fn see_from_start(record: &GptmeRecord<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
         copy.start_dir = copy.start_dir.take().or_else(|| Some(Fact::new(record.dir()?, "system-prompt")));
     }
 

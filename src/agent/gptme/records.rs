@@ -25,7 +25,7 @@ const INJECTED: &str = "<system>";
 /// A line of `conversation.jsonl`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(in crate::agent) struct Record<'a> {
+pub(in crate::agent) struct GptmeRecord<'a> {
     role: Text<'a>,
     content: Text<'a>,
     timestamp: Text<'a>,
@@ -35,7 +35,7 @@ pub(in crate::agent) struct Record<'a> {
     pub metadata: Option<&'a RawValue>,
 }
 
-impl Record<'_> {
+impl GptmeRecord<'_> {
     /// Returns whether the record is known to carry no conversation: text that the program inserted.
     pub(super) fn is_silent(&self) -> bool {
         self.said_by("system").is_some() || self.said_by("user").is_some_and(|text| text.starts_with(INJECTED))
@@ -53,7 +53,7 @@ impl Record<'_> {
     }
 }
 
-impl lines::Record for Record<'_> {
+impl lines::Record for GptmeRecord<'_> {
     /// Parses the time; a time without a zone is local.
     fn at(&self, zone: &TimeZone) -> Option<Timestamp> {
         self.timestamp.get().and_then(|text| local_instant(text, zone))
@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use crate::agent::lines::Record as _;
 
-    fn parsed(line: &str) -> Record<'_> {
-        record::<Record<'_>>(line.as_bytes()).expect("a record")
+    fn parsed(line: &str) -> GptmeRecord<'_> {
+        record::<GptmeRecord<'_>>(line.as_bytes()).expect("a record")
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
             assert_eq!((record.prompt().is_some(), record.is_reply()), (is_prompt, is_reply), "{line}");
             assert_eq!(message, shown.map(|(role, text)| (role, text.to_owned())), "{line}");
         }
-        assert!(record::<Record<'_>>(b"[]").is_none() && record::<Record<'_>>(b"{\"role\":").is_none());
+        assert!(record::<GptmeRecord<'_>>(b"[]").is_none() && record::<GptmeRecord<'_>>(b"{\"role\":").is_none());
     }
 
     #[test]

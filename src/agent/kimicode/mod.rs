@@ -24,7 +24,7 @@ use crate::session::{AgentKind, Fact, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
-use records::{IMPORTED, Record, State, is_id};
+use records::{IMPORTED, KimiCodeRecord, State, is_id};
 
 /// The variable that selects another home.
 const VARIABLE: &str = "KIMI_CODE_HOME";
@@ -107,7 +107,7 @@ impl Agent for KimiCode {
 }
 
 impl Log for KimiCode {
-    type Record<'a> = Record<'a>;
+    type Record<'a> = KimiCodeRecord<'a>;
     type Facts = ();
 
     /// Sub-agents have their logs in sibling folders.
@@ -123,7 +123,7 @@ impl Log for KimiCode {
         })
     }
 
-    fn parse(line: &[u8]) -> Option<Record<'_>> {
+    fn parse(line: &[u8]) -> Option<KimiCodeRecord<'_>> {
         record(line)
     }
 

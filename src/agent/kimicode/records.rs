@@ -78,7 +78,7 @@ impl State<'_> {
 /// A line of the log; lines that are not about the conversation have no turn.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(in crate::agent) struct Record<'a> {
+pub(in crate::agent) struct KimiCodeRecord<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     #[serde(borrow)]
@@ -89,7 +89,7 @@ pub(in crate::agent) struct Record<'a> {
     event: Option<&'a RawValue>,
 }
 
-impl Record<'_> {
+impl KimiCodeRecord<'_> {
     /// Returns a message of the conversation. A message without an origin was imported from Kimi CLI.
     fn message(&self) -> Option<Turn> {
         let [content, origin, calls] = members(self.message, ["content", "origin", "toolCalls"]);
@@ -137,7 +137,7 @@ impl Record<'_> {
     }
 }
 
-impl lines::Record for Record<'_> {
+impl lines::Record for KimiCodeRecord<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.time()
     }
@@ -170,7 +170,8 @@ mod tests {
     use crate::format::json;
 
     fn message(line: &str) -> Option<(Role, String)> {
-        let messages = json::record::<Record<'_>>(line.as_bytes()).map(|record| record.messages()).unwrap_or_default();
+        let messages =
+            json::record::<KimiCodeRecord<'_>>(line.as_bytes()).map(|record| record.messages()).unwrap_or_default();
         messages.into_iter().next().map(|message| (message.role, message.text))
     }
 
@@ -202,7 +203,7 @@ mod tests {
         let record = |message: &str| format!(r#"{{"type":"context.append_message","message":{message}}}"#);
         let texts = |message: &str| {
             let text = record(message);
-            let messages = json::record::<Record<'_>>(text.as_bytes()).expect("a record").messages();
+            let messages = json::record::<KimiCodeRecord<'_>>(text.as_bytes()).expect("a record").messages();
             messages.into_iter().map(|message| (message.role, message.text)).collect::<Vec<_>>()
         };
         let said = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
@@ -212,8 +213,8 @@ mod tests {
         let call = r#"{"id":"c","function":{"name":"Shell","arguments":"{}"}}"#;
         let reply = format!(r#"{{"role":"assistant","content":{},"toolCalls":[{call}]}}"#, said("b"));
         assert_eq!(texts(&reply), [(Role::Assistant, "b".to_owned()), (Role::Tool, "Shell {}".to_owned())]);
-        assert!(json::record::<Record<'_>>(record(&reply).as_bytes()).is_some_and(|record| record.is_reply()));
-        assert!(!json::record::<Record<'_>>(record(&typed).as_bytes()).is_some_and(|record| record.is_reply()));
+        assert!(json::record::<KimiCodeRecord<'_>>(record(&reply).as_bytes()).is_some_and(|record| record.is_reply()));
+        assert!(!json::record::<KimiCodeRecord<'_>>(record(&typed).as_bytes()).is_some_and(|record| record.is_reply()));
         let answer = format!(r#"{{"role":"tool","content":{},"toolCallId":"c"}}"#, said("x"));
         assert_eq!(texts(&answer), [(Role::Tool, "→ x".to_owned())]);
     }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agent::lines;
-use crate::agent::pi::records::Record;
+use crate::agent::pi::records::PiRecord;
 use crate::error::PathError;
 use crate::format::content::{Block, blocks};
 use crate::format::json::{Flag, Text, dollars, epoch, inner, member, record};
@@ -95,7 +95,7 @@ impl Manifest<'_> {
 /// A line of messages.jsonl: a message, or an entry in Pi's format that contains one.
 #[derive(Default)]
 pub(in crate::agent) struct Line<'a> {
-    entry: Record<'a>,
+    entry: PiRecord<'a>,
     message: Said<'a>,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct Start {
 impl<'a> Line<'a> {
     /// Parses a line; `None` if it is not an object.
     pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
-        let entry = Record::parse(line)?;
+        let entry = PiRecord::parse(line)?;
         let message = match entry.kind.get() {
             // A message of schema 1 has no type.
             None => record(line)?,

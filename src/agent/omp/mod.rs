@@ -18,7 +18,7 @@ use super::lines::Lines;
 use super::{Agent, Command, Engine, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
-use crate::agent::pi::records::{Record, id_of_file};
+use crate::agent::pi::records::{PiRecord, id_of_file};
 use crate::agent::pi::{prompt_words, relocation};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
@@ -286,7 +286,7 @@ fn add_subagents(
 fn id_in_header(path: &Path) -> Result<Option<String>, PathError> {
     let mut id = None;
     Jsonl::open(path)?.lines_forward(|line| {
-        let record = Record::parse(line);
+        let record = PiRecord::parse(line);
         let header = record.as_ref().filter(|record| record.is_header());
         id = header.and_then(|header| header.id.get()).filter(|id| is_word(id)).map(str::to_owned);
         record.is_none_or(|record| record.title_line().is_none())
@@ -298,7 +298,7 @@ fn begins_with_title(path: &Path) -> bool {
     let mut is_title = false;
     let seen = Jsonl::open(path).and_then(|mut file| {
         file.lines_forward(|line| {
-            is_title = Record::parse(line).is_some_and(|record| record.title_line().is_some());
+            is_title = PiRecord::parse(line).is_some_and(|record| record.title_line().is_some());
             true
         })
     });

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use crate::agent::ids::is_word;
 use crate::agent::lines::{Ends, Log};
-use crate::agent::pi::records::{Record, branches, id_of_file};
+use crate::agent::pi::records::{PiRecord, branches, id_of_file};
 use crate::agent::{Found, ReadContext};
 use crate::error::PathError;
 use crate::session::branches::Branches;
@@ -46,7 +46,7 @@ pub(in crate::agent) struct Facts {
 pub(in crate::agent) struct Tree<D>(pub D);
 
 impl<D: Dialect> Log for Tree<D> {
-    type Record<'a> = Record<'a>;
+    type Record<'a> = PiRecord<'a>;
     type Facts = Facts;
 
     const HAS_BRANCHES: bool = true;
@@ -56,15 +56,15 @@ impl<D: Dialect> Log for Tree<D> {
         D::locate(store, only)
     }
 
-    fn parse(line: &[u8]) -> Option<Record<'_>> {
-        Record::parse(line)
+    fn parse(line: &[u8]) -> Option<PiRecord<'_>> {
+        PiRecord::parse(line)
     }
 
     fn branches(log: &Path) -> Result<Branches, PathError> {
         branches(log)
     }
 
-    fn see_from_start(record: &Record<'_>, number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_start(record: &PiRecord<'_>, number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
         if let Some(title) = record.title_line().filter(|_| number == 0 && D::HAS_TITLE_LINE) {
             facts.name = Some(title.to_owned());
             return;
@@ -77,7 +77,7 @@ impl<D: Dialect> Log for Tree<D> {
         }
     }
 
-    fn see_from_end(record: &Record<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_end(record: &PiRecord<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
         facts.name = facts.name.take().or_else(|| record.session_name().map(str::to_owned));
         copy.model = copy.model.take().or_else(|| Some(Fact::new(record.model()?, "transcript")));
     }
@@ -101,7 +101,7 @@ impl<D: Dialect> Log for Tree<D> {
         Ok(())
     }
 
-    fn see_counted(record: &Record<'_>, copy: &mut SessionCopy) {
+    fn see_counted(record: &PiRecord<'_>, copy: &mut SessionCopy) {
         // A record between the two ends may contain a name.
         if let Some(name) = record.session_name() {
             let name = Some(name).filter(|name| !name.is_empty());
@@ -110,7 +110,7 @@ impl<D: Dialect> Log for Tree<D> {
     }
 }
 
-fn note_header<D: Dialect>(header: &Record<'_>, copy: &mut SessionCopy) {
+fn note_header<D: Dialect>(header: &PiRecord<'_>, copy: &mut SessionCopy) {
     let id = header.id.get().unwrap_or_default();
     if id != copy.place.id {
         copy.health.insert(Health::InvalidContent);

@@ -24,7 +24,7 @@ use crate::session::{Message, Role};
 /// A line of a session's file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(crate) struct Record<'a> {
+pub(crate) struct PiRecord<'a> {
     /// The type of the record.
     #[serde(rename = "type")]
     pub kind: Text<'a>,
@@ -76,7 +76,7 @@ impl Body<'_> {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> PiRecord<'a> {
     /// Parses a line; `None` if it is not a record. A list is refused: serde would take it for the fields in their
     /// order.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
@@ -89,7 +89,7 @@ impl<'a> Record<'a> {
     }
 }
 
-impl Record<'_> {
+impl PiRecord<'_> {
     /// Returns the time of the record.
     pub(crate) fn time(&self) -> Option<Timestamp> {
         self.timestamp.instant()
@@ -177,7 +177,7 @@ impl Record<'_> {
     }
 }
 
-impl lines::Record for Record<'_> {
+impl lines::Record for PiRecord<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.time()
     }
@@ -196,7 +196,7 @@ impl lines::Record for Record<'_> {
 /// Reads the tree of a file. The active branch ends at the last record.
 pub(crate) fn branches(path: &Path) -> Result<Branches, PathError> {
     tree::branches(path, |line| {
-        let record = Record::parse(line)?;
+        let record = PiRecord::parse(line)?;
         let kind = record.kind.get();
         if kind == Some("session") {
             return Some(Link { id: None, parent: Parent::None, part: Part::Silent, is_leaf: false });
@@ -254,8 +254,8 @@ mod tests {
     use crate::agent::lines::Record as _;
     use crate::session::branches::BranchFilter;
 
-    fn record(text: &str) -> Record<'_> {
-        Record::parse(text.as_bytes()).expect("a record")
+    fn record(text: &str) -> PiRecord<'_> {
+        PiRecord::parse(text.as_bytes()).expect("a record")
     }
 
     fn branch(lines: &[&str]) -> Vec<usize> {
@@ -358,7 +358,7 @@ mod tests {
         ] {
             assert!(!reply(other), "{other}");
         }
-        assert!(Record::parse(br#"["message","a",{"role":"user","content":"x"}]"#).is_none());
+        assert!(PiRecord::parse(br#"["message","a",{"role":"user","content":"x"}]"#).is_none());
         assert!(!record(r#"{"type":"custom","message":{"role":"assistant","content":"x"}}"#).is_reply());
     }
 }

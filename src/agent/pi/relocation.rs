@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::pi::records::Record;
+use crate::agent::pi::records::PiRecord;
 use crate::agent::relocation::{Act, Moved, Relocation, text};
 use crate::error::PathError;
 use crate::format::edit::{Edit, json_string};
@@ -45,7 +45,7 @@ pub(in crate::agent) fn relocation<'a>(
 fn header_edit(path: &Path, to: &str) -> Result<Option<Edit>, PathError> {
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
-        let record = line.bytes.and_then(Record::parse);
+        let record = line.bytes.and_then(PiRecord::parse);
         if record.as_ref().is_some_and(|record| record.title_line().is_some()) {
             continue;
         }

@@ -14,7 +14,7 @@ use crate::format::jsonl::each_line_with;
 use crate::session::usage::{Tokens, Usage};
 
 #[derive(Deserialize)]
-struct Record<'a> {
+struct UsageRecord<'a> {
     #[serde(borrow)]
     message: Message<'a>,
 }
@@ -38,7 +38,7 @@ struct Counts<'a> {
 pub(in crate::agent) fn usage(path: &Path) -> Result<Usage, PathError> {
     let mut sum = Usage::default();
     each_line_with(path, b"\"usage\"", &mut |line| {
-        let Ok(Record { message: Message { usage } }) = serde_json::from_slice(line) else { return };
+        let Ok(UsageRecord { message: Message { usage } }) = serde_json::from_slice(line) else { return };
         let Counts { input, output, cache_read: cached, cache_write, cost } = usage;
         let tokens = Tokens { input: input.saturating_add(cached).saturating_add(cache_write), cached, output };
         sum.add(Usage { tokens: Some(tokens), cost: dollars(member(cost, "total")) });

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::{Qwen, add_evidence, find, is_archived, is_session_id, liveness, runtime, walk};
 use crate::agent::lines::{Ends, Log};
-use crate::agent::qwen::records::{Record, Runtime, record};
+use crate::agent::qwen::records::{QwenRecord, Runtime, record};
 use crate::agent::tree;
 use crate::agent::{Agent, Found, ReadContext};
 use crate::error::PathError;
@@ -31,7 +31,7 @@ pub(in crate::agent) struct Facts {
 }
 
 impl Log for Qwen {
-    type Record<'a> = Record<'a>;
+    type Record<'a> = QwenRecord<'a>;
     type Facts = Facts;
 
     /// Number of bytes from either end in which the client itself searches for a title, which it repeats to keep it
@@ -47,7 +47,7 @@ impl Log for Qwen {
         }
     }
 
-    fn parse(line: &[u8]) -> Option<Record<'_>> {
+    fn parse(line: &[u8]) -> Option<QwenRecord<'_>> {
         record(line)
     }
 
@@ -59,11 +59,11 @@ impl Log for Qwen {
         })
     }
 
-    fn is_own(record: &Record<'_>, copy: &SessionCopy) -> bool {
+    fn is_own(record: &QwenRecord<'_>, copy: &SessionCopy) -> bool {
         copy.kind == SessionKind::Subagent || !record.is_sidechain.0
     }
 
-    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_start(record: &QwenRecord<'_>, _number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
         if copy.start_dir.is_none() {
             copy.start_dir = record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
             if record.is_sidechain.0 {
@@ -84,7 +84,7 @@ impl Log for Qwen {
         is_title(line)
     }
 
-    fn see_from_end(record: &Record<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_end(record: &QwenRecord<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
         facts.records_from_end += 1;
         let dir = || record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
         copy.last_dir = copy.last_dir.take().or_else(dir);
@@ -127,7 +127,7 @@ impl Log for Qwen {
         Ok(())
     }
 
-    fn see_counted(record: &Record<'_>, copy: &mut SessionCopy) {
+    fn see_counted(record: &QwenRecord<'_>, copy: &mut SessionCopy) {
         copy.title = record.title().map(|title| Fact::new(title, "custom-title")).or_else(|| copy.title.take());
     }
 }

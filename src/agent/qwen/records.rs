@@ -21,7 +21,7 @@ use crate::session::{Message, Role};
 /// A line of a transcript.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(crate) struct Record<'a> {
+pub(crate) struct QwenRecord<'a> {
     /// The type of the record.
     #[serde(rename = "type")]
     pub kind: Text<'a>,
@@ -51,11 +51,11 @@ pub(crate) struct Record<'a> {
 const INJECTED: &[&str] = &["<system-reminder>", "<hook_context>"];
 
 /// Parses a line; `None` if it is not a JSON object.
-pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
+pub(crate) fn record(line: &[u8]) -> Option<QwenRecord<'_>> {
     json::record(line)
 }
 
-impl Record<'_> {
+impl QwenRecord<'_> {
     /// Returns its place in the tree: Qwen Code resumes at the last record (measured on 0.24.4).
     pub(super) fn link(&self) -> Option<Link> {
         let id = Some(hash(self.uuid.filled()?));
@@ -119,7 +119,7 @@ impl Record<'_> {
     }
 }
 
-impl lines::Record for Record<'_> {
+impl lines::Record for QwenRecord<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.timestamp.instant()
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::agent::lines::Record as _;
 
-    fn parsed(text: &str) -> Record<'_> {
+    fn parsed(text: &str) -> QwenRecord<'_> {
         record(text.as_bytes()).expect("a record")
     }
 

@@ -9,7 +9,7 @@ use crate::session::usage::{Tokens, Usage};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Record {
+struct UsageRecord {
     usage_metadata: Counts,
 }
 
@@ -25,7 +25,7 @@ struct Counts {
 pub(super) fn usage(place: &Located) -> Result<Usage, PathError> {
     let mut sum: Option<Tokens> = None;
     each_line_with(&place.path, b"\"usageMetadata\"", &mut |line| {
-        if let Ok(Record { usage_metadata: usage }) = serde_json::from_slice(line) {
+        if let Ok(UsageRecord { usage_metadata: usage }) = serde_json::from_slice(line) {
             sum.get_or_insert_default().add(Tokens {
                 input: usage.prompt_token_count,
                 cached: usage.cached_content_token_count,
