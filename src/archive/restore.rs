@@ -255,7 +255,7 @@ pub(crate) fn check_places(
     env: &Env,
 ) -> anyhow::Result<()> {
     let refuse = |path: &Path| {
-        let message = format!("{} is no part of {} session {}", path.display(), manifest.agent, manifest.id);
+        let message = format!("{} does not belong to {} session {}", path.display(), manifest.agent, manifest.id);
         let hint = "its manifest is not one that rejoin wrote; restore an earlier state with --state N";
         anyhow::Error::from(Refusal::new(Exit::Refused, RefusalCode::NotOfTheSession, message).hint(hint))
     };

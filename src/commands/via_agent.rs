@@ -118,7 +118,7 @@ fn also_gone(gone: &[&Located], archive: &Archive) -> String {
     let ids: Vec<&str> = gone.iter().take(NAMED).map(|place| &*place.id).collect();
     let more = if gone.len() > NAMED { format!(" and {} more", gone.len() - NAMED) } else { String::new() };
     format!(
-        "{title} removed {} with it that nobody named: {}{more}; the archive has {kept} of them, for `rejoin restore ID`",
+        "{title} removed {} with it that were not named: {}{more}; the archive has {kept} of them, for `rejoin restore ID`",
         text::count(gone.len(), "other session"),
         ids.join(", ")
     )

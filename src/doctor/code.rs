@@ -121,7 +121,7 @@ impl Code {
                 (&[Warning, Info], "its agent's resume shows one of its branches, and not the messages on others")
             }
             Self::StuckSession => (&[Warning], "its last replies are errors of the API, which a retry does not cure"),
-            Self::OrphanBelongings => (&[Warning, Info], "files of a session are not beside its transcript"),
+            Self::OrphanBelongings => (&[Warning, Info], "files of a session are not next to its transcript"),
             Self::DanglingPointer => (&[Warning, Info], "a file names a session but does not lead to it"),
             Self::StaleCwdRecord => (&[Info], "a record of a session's directory is no longer needed"),
             Self::SignatureInvalid => (&[Error], Health::SignatureInvalid.meaning()),
@@ -136,7 +136,7 @@ impl Code {
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
             Self::LeftoverTemp => (&[Info], "a program that died left a file behind"),
             Self::UnreadFile => {
-                (&[Info], "a file beside sessions may hold a conversation, and no session is read from it")
+                (&[Info], "a file next to sessions may hold a conversation, and no session is read from it")
             }
             Self::ExpiresSoon => (&[Warning, Info], "its agent will soon delete it"),
             Self::Unreadable => (&[Error], "it could not be read"),

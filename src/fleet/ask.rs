@@ -21,7 +21,7 @@ const AT_ONCE: usize = 16;
 /// Time after connecting in which a host must begin: a shell starts, and perhaps its home is mounted.
 const TO_BEGIN: Duration = Duration::from_secs(20);
 /// The error if the output of a host is not an answer.
-pub(crate) const NO_ANSWER: &str = "it answers something that is no answer of rejoin";
+pub(crate) const NO_ANSWER: &str = "its answer is not one of rejoin";
 
 /// A host that is answering. Dropping this ends its process.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ impl Host {
     /// Parses a destination of ssh: `host`, `user@host`, an alias of the user's configuration or `ssh://…`.
     pub(crate) fn there(word: &str) -> Result<Self, Refusal> {
         if !is_destination(word) {
-            let message = format!("{word:?} is no host that ssh could connect to");
+            let message = format!("{word:?} is not a host that ssh could connect to");
             return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
                 .hint("name a host as `ssh` takes it, such as `box`, `ana@box` or `ssh://ana@box:2222`"));
         }

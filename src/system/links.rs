@@ -32,7 +32,7 @@ pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
     }
     let is_loop = |above: &Path| reach::canonicalize(above).is_ok_and(|above| above == real);
     if there.is_dir() && link.ancestors().skip(1).any(is_loop) {
-        return refused("in which it lies");
+        return refused("which contains it");
     }
     Ok((real, there))
 }
@@ -114,8 +114,8 @@ mod tests {
         fs::create_dir_all(root.join("b")).expect("a directory");
         for (link, target, why) in [
             ("gone", "/nowhere/at/all", "which does not exist"),
-            ("a/itself", ".", "in which it lies"),
-            ("a/above", "..", "in which it lies"),
+            ("a/itself", ".", "which contains it"),
+            ("a/above", "..", "which contains it"),
             ("a/to-root", "/", "so it is not followed"),
         ] {
             symlink(target, root.join(link)).expect("a link");

@@ -440,8 +440,8 @@ fn a_directory_without_a_transcript_is_reported_and_kept() {
     std::fs::write(new, "{}").expect("a file of this moment");
     check(&world, "orphan-belongings").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"orphan-belongings","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001 belonged to the claude session 00000001-aaaa-4aaa-8aaa-000000000001, whose transcript is gone. It holds 2 files.","measured":"no transcript beside it","expected":"a transcript beside it","remedy":"rejoin show claude:agent-a1 --transcript","remedies":[{"command":"rejoin show claude:agent-a1 --transcript","effect":"shows what a sub-agent said in it"}],"repair":null}
-{"code":"orphan-belongings","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 belonged to the claude session 00000002-aaaa-4aaa-8aaa-000000000002, whose transcript lies elsewhere: [ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl. It holds 1 file.","measured":"no transcript beside it","expected":"a transcript beside it","remedy":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","remedies":[{"command":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","effect":"moves it beside the transcript"}],"repair":null}
+{"code":"orphan-belongings","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001 belonged to the claude session 00000001-aaaa-4aaa-8aaa-000000000001, whose transcript is gone. It holds 2 files.","measured":"no transcript next to it","expected":"a transcript next to it","remedy":"rejoin show claude:agent-a1 --transcript","remedies":[{"command":"rejoin show claude:agent-a1 --transcript","effect":"shows what a sub-agent said in it"}],"repair":null}
+{"code":"orphan-belongings","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 belonged to the claude session 00000002-aaaa-4aaa-8aaa-000000000002, whose transcript is elsewhere: [ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl. It holds 1 file.","measured":"no transcript next to it","expected":"a transcript next to it","remedy":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","remedies":[{"command":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","effect":"moves it next to the transcript"}],"repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
@@ -803,7 +803,7 @@ torn-transcript        warning, info         the last line of its transcript was
 bad-lines              warning               its transcript has lines that cannot be read
 other-branches         warning, info         its agent's resume shows one of its branches, and not the messages on others
 stuck-session          warning               its last replies are errors of the API, which a retry does not cure
-orphan-belongings      warning, info         files of a session are not beside its transcript
+orphan-belongings      warning, info         files of a session are not next to its transcript
 dangling-pointer       warning, info         a file names a session but does not lead to it
 stale-cwd-record       info                  a record of a session's directory is no longer needed
 signature-invalid      error                 its signature does not match its content and this machine's key
@@ -817,7 +817,7 @@ archive-mismatch       warning               its agent's list and its place disa
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come
 leftover-temp          info                  a program that died left a file behind
-unread-file            info                  a file beside sessions may hold a conversation, and no session is read from it
+unread-file            info                  a file next to sessions may hold a conversation, and no session is read from it
 expires-soon           warning, info         its agent will soon delete it
 unreadable             error                 it could not be read
 interrupted-run        error                 a run of rejoin did not finish

@@ -141,7 +141,7 @@ would remove  a copy of claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-
       ~/.claude/projects/-somewhere-else/00000003-aaaa-4aaa-8aaa-000000000003.jsonl  (to the trash, 711 B)
 would remove  a copy of claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identical)
       ~/.claude/projects/-somewhere-else/00000004-aaaa-4aaa-8aaa-000000000004.jsonl  (to the trash, 1.4 KiB)
-would remove  files of claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
+would remove  files of claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript next to it)
       ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
 would write  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: its session-info.json is missing; from metadata.json)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)
@@ -172,7 +172,7 @@ removed  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: onl
       and 1 more of duplicate-session
 removed  a temporary file of amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
-removed  files of claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
+removed  files of claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript next to it)
       ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
 wrote  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: its session-info.json is missing; from metadata.json)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)

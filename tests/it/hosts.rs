@@ -154,7 +154,7 @@ fn a_silent_host_is_one_line_and_the_others_are_shown() {
             "old",
             "error: old: its rejoin answers in format 2.0, and this one reads 1.x; install the same version on both",
         ),
-        ("odd", "error: odd: it answers something that is no answer of rejoin"),
+        ("odd", "error: odd: its answer is not one of rejoin"),
     ] {
         let answer = hosts.rejoin(&["list", "--host", host, "--host", "two"]).code(3);
         assert_eq!(answer.stderr().trim_end(), why);
@@ -189,7 +189,7 @@ fn typed_text_never_becomes_code_on_a_host() {
     hosts.rejoin(&["show", "--host", "one", "--", "-x'; touch PWNED; echo '"]).code(5);
     for host in ["-oProxyCommand=touch PWNED", "one;touch PWNED", "$(touch PWNED)", "a b", ""] {
         let answer = hosts.rejoin(&["list", &format!("--host={host}")]).code(2);
-        assert!(answer.stderr().contains("is no host that ssh could connect to"), "{}", answer.stderr());
+        assert!(answer.stderr().contains("is not a host that ssh could connect to"), "{}", answer.stderr());
     }
     let made = |dir: PathBuf| dir.join("PWNED").exists();
     assert!(!made(hosts.home("one")) && !made(hosts.0.root().join("elsewhere")));

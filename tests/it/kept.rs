@@ -303,7 +303,10 @@ fn delete_names_other_sessions_that_the_agent_removed() {
     let done: Change = world.rejoin(["delete", &id, "--via-agent", "--yes", "--json"]).code(3).json();
     assert_eq!((done.handed()[0].result, done.failed), (ChangeResult::Failed, 1));
     let why = done.handed()[0].error.as_deref().expect("a reason");
-    assert!(why.starts_with(&format!("OpenCode removed 1 other session with it that nobody named: {other}")), "{why}");
+    assert!(
+        why.starts_with(&format!("OpenCode removed 1 other session with it that were not named: {other}")),
+        "{why}"
+    );
     assert!(why.contains("the archive has 0 of them"), "{why}");
 }
 

@@ -69,7 +69,7 @@ fn resume_uses_the_full_id_and_only_its_own_directory() {
     }
     // It would still continue in the first one.
     let refused = world.from(&other).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(7).stderr();
-    assert!(refused.contains(&format!("Kilo goes on in {}, wherever it is started", app.display())), "{refused}");
+    assert!(refused.contains(&format!("Kilo continues in {}, wherever it is started", app.display())), "{refused}");
     assert!(refused.contains(&format!("kilo export {id} > ~/{id}.json")), "{refused}");
     // A link to its directory is that directory.
     let link = world.root().join("link");
@@ -88,7 +88,7 @@ fn a_missing_directory_is_refused_and_move_gives_advice() {
     assert!(refused.contains("does not exist"), "{refused}");
     // Kilo continues, but there.
     let answer = world.from(&new).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(0).stderr();
-    assert!(answer.contains(&format!("Kilo goes on in {}, which is gone", gone.display())), "{answer}");
+    assert!(answer.contains(&format!("Kilo continues in {}, which is gone", gone.display())), "{answer}");
     let paths = [&gone, &new].map(|path| path.to_str().expect("a path"));
     let plan: Move = world.rejoin(["move", paths[0], paths[1], "--dry-run", "--json"]).json();
     assert_eq!(plan.planned, 0);

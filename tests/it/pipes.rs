@@ -122,7 +122,7 @@ fn wrong_usage_exits_with_status_two_and_a_reason() {
 fn the_exit_codes_are_documented() {
     let world = World::new();
     world.rejoin(["help", "exit-codes"]).code(0).stdout_eq(snapbox::str![[r#"
-The exit status of rejoin tells a script what happened:
+The exit codes of rejoin:
 
     0  done; an empty list is success
     1  failed, or you answered no and nothing was changed

@@ -216,7 +216,7 @@ impl Agent for Amplifier {
             return Err("it is a sub-session; resume its parent session".to_owned());
         }
         if copy.place.project.is_none() {
-            return Err("it lies outside every project, where Amplifier does not look".to_owned());
+            return Err("it is outside every project, where Amplifier does not look".to_owned());
         }
         let id = &copy.place.id;
         if id.starts_with('-') || id.contains(['\\', '\n']) {

@@ -11,7 +11,7 @@ pub(crate) const ABOUT: About = About {
         Code - Insiders, VSCodium and Cursor, and in `data/User/globalStorage` of their servers, such as `~/.vscode-server`",
     launch_dir: "`cwd` of `<id>.json`, which is the first directory and never changes; for a task `cwdOnTaskInitialization` in \
         `state/taskHistory.json`, else the directory in the environment of its first prompt",
-    elsewhere: "it goes on with the session in the caller's directory, which it does not record; of an id that it does not know \
+    elsewhere: "it continues the session in the caller's directory, which it does not record; of an id that it does not know \
         it shows an error and stays open",
     starts: "`cline --id ID` in the session's directory; not with `--prompt`, because it resumes in a terminal only and ignores a \
         text there; not if `messages_path` in `<id>.json` leads elsewhere; for a task the editor with its directory (`code .`), and it says to click \
@@ -28,7 +28,7 @@ pub(crate) const ABOUT: About = About {
     },
     // Measured on 3.0.65: no other program writes its database.
     still_lists: Some(
-        "Cline CLI goes on listing what was removed; `cline history delete --session-id ID` takes it off its list",
+        "Cline CLI still lists removed sessions; `cline history delete --session-id ID` takes it off its list",
     ),
     // Measured on the version in `facts`.
     new_session: NewSession::NONE.without_terminal(&["cline"], &[]),

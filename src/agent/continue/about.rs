@@ -18,7 +18,7 @@ pub(crate) const ABOUT: About = About {
         session instead",
     facts: "measured on 1.5.47; the extensions by its code",
     // Measured on 1.5.47: only an editor extension removes an entry from its `sessions.json`.
-    still_lists: Some("Continue CLI goes on listing what was removed, and opens the newest session instead"),
+    still_lists: Some("Continue CLI still lists removed sessions, and opens the newest session instead"),
     // Measured on the version in `facts`.
     new_session: NewSession::NONE.without_terminal(&["cn", "-p"], &[]),
     ..About::NONE

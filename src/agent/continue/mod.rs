@@ -109,7 +109,8 @@ impl Agent for Continue {
 fn fill(copy: &mut SessionCopy, sum: &Sum, context: &ReadContext<'_>) -> Result<(), PathError> {
     if let Some(id) = sum.text("sessionId").filled().filter(|id| *id != copy.place.id) {
         copy.health.insert(Health::InvalidContent);
-        copy.notes.push(format!("its file says that its id is {id}, and Continue CLI would go on in that one's file"));
+        copy.notes
+            .push(format!("its file says that its id is {id}, and Continue CLI would continue in that one's file"));
     }
     set_title(copy, sum.text("title").filled().filter(|title| *title != UNTITLED));
     let made = context.notes.names.get(&copy.place.id).and_then(|made| made.value.parse::<Timestamp>().ok());

@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     sessions: "`.crush/crush.db` in each project; found through `projects.json` in `~/.local/share/crush`, \
         `$XDG_DATA_HOME/crush` or `$CRUSH_GLOBAL_DATA`, in the directories in which sessions of any agent worked, \
         in the current one, and in that of `--dir`; what the registry does not name is marked `planted`",
-    launch_dir: "the one that the registry names for the database, else the one that its `.crush` lies in",
+    launch_dir: "the one that the registry names for the database, else the directory of its `.crush`",
     elsewhere: "it looks only in the project's own database",
     starts: "`crush --session ID`; with `--prompt` `crush run --session ID TEXT`; with `--data-dir` if the data is not \
         in the directory's own `.crush`",

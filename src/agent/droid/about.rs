@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     sessions: "`~/.factory/sessions/<project>/<id>.jsonl` with `<id>.settings.json` beside it, side questions in \
         `~/.factory/sessions/btw/`; the same below `$FACTORY_HOME_OVERRIDE`, which stands in for the home",
     launch_dir: "`lastCwd` of the first record, else its `cwd`",
-    elsewhere: "goes on with the session, and goes to its directory by itself; where that is gone it warns and stays",
+    elsewhere: "continues the session and changes to its directory; if that is gone, it warns and stays",
     starts: "`droid --resume ID` (0.225.2 also has `droid resume`, `--last` and `--fork`); with `--prompt` `droid exec --session-id ID TEXT`",
     in_use: "it keeps no lock while a session is open: what was written to in the last two minutes may be",
     deletes: "nothing but sessions that were never used",

@@ -124,7 +124,7 @@ fn goes_on_in(copy: &SessionCopy, dir: &Path) -> Result<(), String> {
     let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
     match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
         Some(own) => Err(format!(
-            "Droid goes on in {}, wherever it is started; `droid --resume {} --cwd DIR` takes it elsewhere",
+            "Droid continues in {}, wherever it is started; `droid --resume {} --cwd DIR` takes it elsewhere",
             own.display(),
             copy.place.id
         )),

@@ -152,7 +152,7 @@ impl Agent for Goose {
 
     fn help_unlisted(&self, copy: &SessionCopy) -> Option<(String, &'static str)> {
         let name = shell::word(&format!("{}:{}", AgentKind::Goose, copy.place.id)).into_owned();
-        Some((format!("rejoin export {name}"), "writes the conversation as a page, to go on with in a new session"))
+        Some((format!("rejoin export {name}"), "writes the conversation as a page, to continue in a new session"))
     }
 }
 

@@ -102,7 +102,7 @@ impl Schema for Sessions {
             Origin::Own => None,
         });
         if row.text(9).as_deref() == Some("compression") {
-            copy.notes.push("Hermes compressed it, and resumes the newest session that goes on from it".to_owned());
+            copy.notes.push("Hermes compressed it, and resumes the newest session that continues it".to_owned());
         }
     }
 
@@ -155,13 +155,13 @@ impl Agent for Hermes {
             Ok(Some(profile)) => Err(format!(
                 "the profile {profile} is the active one, which does not have this session, so Hermes would not find it"
             )),
-            Err(error) => Err(format!("which profile is the active one cannot be told: {error}")),
+            Err(error) => Err(format!("the active profile is unknown: {error}")),
         }
     }
 
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         let is_archived = copy.kind == SessionKind::Archived;
-        is_archived.then(|| "it stays archived, so Hermes goes on leaving it out of its own list".to_owned())
+        is_archived.then(|| "it stays archived, so Hermes still leaves it out of its own list".to_owned())
     }
 }
 

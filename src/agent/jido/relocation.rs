@@ -22,7 +22,7 @@ impl Jido {
                 Ok(SignatureCheck::Valid) => true,
                 Ok(SignatureCheck::Unsigned) => false,
                 Ok(SignatureCheck::Wrong) => {
-                    return Err("its signature does not match this machine, which could not sign it anew".to_owned());
+                    return Err("its signature does not match this machine, which could not sign it again".to_owned());
                 }
                 Ok(SignatureCheck::Unsupported(why)) => return Err(why.to_string()),
                 Err(why) => return Err(why.to_string()),

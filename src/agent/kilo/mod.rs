@@ -51,7 +51,7 @@ impl Agent for Kilo {
     fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
         // Recording the new directory would have no effect: Kilo changes to the one in its database.
         Ok(Relocation::of_each(|copy, _| {
-            Err(format!("Kilo's database says where it goes on; {}", PROGRAM.taken_along(copy)))
+            Err(format!("Kilo's database decides its directory; {}", PROGRAM.taken_along(copy)))
         }))
     }
 
@@ -63,7 +63,7 @@ impl Agent for Kilo {
         // If that directory is gone, this is only a warning, because Kilo does continue.
         if let Some(own) = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
             return Err(format!(
-                "Kilo goes on in {}, wherever it is started; {}",
+                "Kilo continues in {}, wherever it is started; {}",
                 own.display(),
                 PROGRAM.taken_along(copy)
             ));
@@ -74,7 +74,7 @@ impl Agent for Kilo {
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         let gone = recorded(copy).filter(|own| reach::exists(own) == Some(false))?;
         Some(format!(
-            "Kilo goes on in {}, which is gone, wherever it is started; {}",
+            "Kilo continues in {}, which is gone, wherever it is started; {}",
             gone.display(),
             PROGRAM.taken_along(copy)
         ))

@@ -264,7 +264,7 @@ impl Agent for Kimi {
         let (why, install) = match Package::of("kimi", env) {
             Some(package) if package.is(SUCCESSOR.0, SUCCESSOR.1) => {
                 let why = format!(
-                    "`kimi` is Kimi Code {}, which goes on with sessions of Kimi CLI only after it has imported them",
+                    "`kimi` is Kimi Code {}, which continues sessions of Kimi CLI only after it has imported them",
                     package.version
                 );
                 (why, String::new())
@@ -324,7 +324,7 @@ impl Agent for Kimi {
 fn imports_in_words(copy: &SessionCopy, env: &Env) -> Option<String> {
     let imports = kimicode::imports_of(&copy.place, env);
     let first = imports.first()?;
-    Some(format!("Kimi Code has imported it as {}; `{}` goes on with that", first.id, resume_import(first)))
+    Some(format!("Kimi Code has imported it as {}; `{}` continues that one", first.id, resume_import(first)))
 }
 
 fn resume_import(import: &Located) -> String {

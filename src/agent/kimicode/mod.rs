@@ -82,7 +82,7 @@ impl Agent for KimiCode {
         if reach::canonicalize(own).unwrap_or_else(|_| own.to_owned()) == reach::canonicalize(dir).unwrap_or_default() {
             Ok(())
         } else {
-            Err(format!("Kimi Code goes on with it in {} and refuses anywhere else", own.display()))
+            Err(format!("Kimi Code continues it in {} and refuses anywhere else", own.display()))
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) const ABOUT: About = About {
         server is not on this machine",
     launch_dir: "the last one in the text that it puts before a prompt at each start; without such a text that of the file's header, \
         unless a migration wrote that",
-    elsewhere: "it goes on with the session in the caller's directory",
+    elsewhere: "it continues the session in the caller's directory",
     starts: "`letta --backend local --conversation ID`, with `-p TEXT` for one prompt; not if the agent that the conversation \
         belongs to is gone, or while the last line of any conversation is cut off, on which it fails in all of them",
     in_use: "it keeps no lock: a change of the last two minutes means maybe",

@@ -124,8 +124,7 @@ impl Agent for Letta {
     }
 
     fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
-        let agent =
-            agent_path(&copy.place).map_err(|error| format!("which agent it belongs to cannot be told: {error}"))?;
+        let agent = agent_path(&copy.place).map_err(|error| format!("its agent is unknown: {error}"))?;
         if let Some(gone) = agent.filter(|path| !is_there(path)) {
             return Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display()));
         }

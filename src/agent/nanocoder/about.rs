@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     sessions: "`~/.local/share/nanocoder/sessions/<id>.json` (macOS: `~/Library/Application Support/nanocoder`); the same below \
         `$NANOCODER_DATA_DIR` or `$XDG_DATA_HOME/nanocoder`; 1.25 wrote most conversations twice, once with the first prompt alone",
     launch_dir: "`workingDirectory`",
-    elsewhere: "it goes on with the session in the directory that it was started in",
+    elsewhere: "it continues the session in the directory that it was started in",
     starts: "`nanocoder --resume ID` if its package is 1.29 or later; else `nanocoder` in the session's directory, and says what to type \
         there: `/resume ID`. It answers no prompt in a session, so not with `--prompt`",
     in_use: "it keeps no lock: a change of the last two minutes means maybe",
@@ -18,9 +18,7 @@ pub(crate) const ABOUT: About = About {
         would have kept it, and says `Session not found`",
     facts: "measured on 1.25.2 and 1.30.0; the settings by its code",
     // By the code of 1.25.2: an entry of `sessions.json` is not compared with the files.
-    still_lists: Some(
-        "Nanocoder goes on listing what was removed for as long as it would have kept it, and finds no session then",
-    ),
+    still_lists: Some("Nanocoder lists removed sessions as long as it would have kept them, and then finds no session"),
     fit_command: super::fit_command,
     // Measured on 1.25.2.
     new_session: NewSession::NONE.without_terminal(&["nanocoder", "run"], &[]),

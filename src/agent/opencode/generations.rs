@@ -90,7 +90,7 @@ pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<Stri
             let id = &copy.place.id;
             let export = with_version_1(copy, "export").unwrap_or_default();
             let hint = format!(
-                "go on with it in OpenCode 1: `{older}`; or write it to a file with `{export} > {id}.json`, and import that with \
+                "continue it in OpenCode 1: `{older}`; or write it to a file with `{export} > {id}.json`, and import that with \
                  `opencode import {id}.json`"
             );
             Err(Unable { why, hint })
@@ -104,7 +104,7 @@ pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<Stri
 /// Returns the command that helps with a session that version 2 does not have, or not as a whole.
 pub(super) fn help(copy: &SessionCopy) -> Option<(String, &'static str)> {
     if is_unknown(copy) {
-        return Some((with_version_1(copy, "--session")?, "goes on with it in OpenCode 1"));
+        return Some((with_version_1(copy, "--session")?, "continues it in OpenCode 1"));
     }
     let name = shell::word(&format!("{}:{}", copy.place.agent(), copy.place.id)).into_owned();
     Some((format!("rejoin show {name} --transcript"), "shows the messages of both, those of version 1 last"))

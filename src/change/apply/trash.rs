@@ -130,7 +130,7 @@ impl Purge {
 /// Returns the reason why a run keeps its trash.
 fn obstacle(run: &Run) -> Option<&'static str> {
     if run.is_stuck() {
-        Some("it could not be put back whole; undo it first")
+        Some("it could not be restored completely; undo it first")
     } else if !run.has_ended && !run.is_purged {
         Some("it was cut off; undo it first")
     } else {

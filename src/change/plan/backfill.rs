@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_session_with_undecided_copies_is_left_alone() {
         let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
-        session.choice = Choice::new("nothing tells it from the next copy", false).into();
+        session.choice = Choice::new("nothing distinguishes it from the next copy", false).into();
         assert_eq!(plan(&session, None).action, Action::Refuse { wants_dir: false });
     }
 }

@@ -8,7 +8,7 @@ pub(super) fn of(page: &str) -> &'static [Example] {
     match page {
         "rejoin" => &[
             ("rejoin list --here", "what was done in this directory"),
-            ("rejoin resume licence", "go on with the session that has this word in its title, from anywhere"),
+            ("rejoin resume licence", "continue the session that has this word in its title, from anywhere"),
             ("rejoin doctor", "what is wrong, each with the command that helps"),
             ("rejoin cleanup --older-than 60d --dry-run", "what a cleanup would remove"),
         ],
@@ -42,7 +42,7 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         "rejoin-path" => &[("ls -l \"$(rejoin path licence)\"", "the file of a session")],
         "rejoin-resume" => &[
             ("rejoin resume", "pick a session on the terminal"),
-            ("rejoin resume licence", "go on with the one that has this word in its title"),
+            ("rejoin resume licence", "continue the one that has this word in its title"),
             ("rejoin resume latest --agent claude", "the newest one of Claude Code"),
             ("rejoin resume 5a1e --print", "only print the command"),
         ],
@@ -128,9 +128,10 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin doctor --fix --dry-run", "what can be fixed without losing anything"),
             ("rejoin doctor --check missing-directory --all-findings", "every finding of one check"),
         ],
-        "rejoin-config" => {
-            &[("rejoin config", "what holds, and from where"), ("rejoin help config", "every key of the file")]
-        }
+        "rejoin-config" => &[
+            ("rejoin config", "the value of each key, and its source"),
+            ("rejoin help config", "every key of the file"),
+        ],
         "rejoin-help" => {
             &[("rejoin help sessions", "how to name a session"), ("rejoin help hook install", "the help of a command")]
         }

@@ -44,7 +44,7 @@ fn columns<T: ToString, const N: usize>(rows: impl IntoIterator<Item = [T; N]>) 
 fn sessions() -> String {
     let names = columns([
         ["31c5f2e8-…, 31c5", "its id, or the start of it"],
-        ["claude:31c5", "the same, of one agent"],
+        ["claude:31c5", "the id, or the start of it, of one agent's session"],
         ["licence", "its title, or a part of it"],
         ["licence share", "words of its title, first prompt, directory, agent or marks; all of them match"],
         ["latest", "the newest one that passes the filters"],
@@ -55,8 +55,8 @@ fn sessions() -> String {
     format!(
         "Wherever a command takes a SESSION, any of these will do:\n\n{names}\n\
          If several match, a terminal opens the picker, and elsewhere they are listed\n\
-         with exit code 6. What removes or changes sessions takes no number, and what\n\
-         removes them not `latest`: both may mean another one at any moment.\n"
+         with exit code 6. Commands that change or remove sessions take no number, and\n\
+         those that remove them not `latest`: both may mean another one at any moment.\n"
     )
 }
 
@@ -102,7 +102,7 @@ fn words() -> String {
         ["pointer", "a file outside the stores that names a session, such as Leo's"],
         ["live", "in use by a process"],
         ["mark", "something unusual about a session: `rejoin help marks`"],
-        ["problem", "a mark that says what is wrong; `health` in JSON"],
+        ["problem", "a mark for something that is wrong; `health` in JSON"],
         ["finding", "a problem that `doctor` reports, with evidence and remedies"],
         ["plan", "a change before it is made, as --dry-run prints it"],
         ["item", "a part of a plan or a run, mostly one session"],
@@ -138,15 +138,15 @@ fn marks() -> String {
         "The letters of the column MARKS, and the words that tables of 100 columns have in their place:\n\n".to_owned();
     let row = |mark: &Mark| [mark.letter().to_string(), mark.word().to_owned(), mark.meaning().to_owned()];
     text.push_str(&columns(Mark::ALL.iter().map(row)));
-    text.push_str("\n`rejoin doctor` says what to do about each.\n");
+    text.push_str("\n`rejoin doctor` names the remedies.\n");
     text
 }
 
 /// Lists the keys of the config file.
 fn config() -> String {
-    let mut text = "~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME, says\n\
-         what holds unless an option says otherwise. `rejoin config` shows what holds;\n\
-         --no-config does without the file. Its keys:\n\n"
+    let mut text = "~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME, sets\n\
+         defaults for options. `rejoin config` shows the value of each key and its\n\
+         source; --no-config ignores the file. Its keys:\n\n"
         .to_owned();
     text.push_str(&columns(KEYS.iter().flat_map(|key| {
         let default = Some(key.default_in_words()).filter(|words| !words.is_empty());
@@ -159,14 +159,14 @@ fn config() -> String {
         text.push('\n');
     }
     text.push_str(
-        "\nA rule of cleanup.keep only ever keeps more. The keys of list are for tables; what a pipe gets does not\ndepend on them.\n",
+        "\nA rule of cleanup.keep never removes anything. The keys of list apply to tables, not to the output in a pipe.\n",
     );
     text
 }
 
 /// Lists the exit codes with their meanings.
 fn exit_codes() -> String {
-    let mut text = "The exit status of rejoin tells a script what happened:\n\n".to_owned();
+    let mut text = "The exit codes of rejoin:\n\n".to_owned();
     for (code, meaning) in EXIT_CODES {
         text.push_str(&format!("  {code:>3}  {meaning}\n"));
     }

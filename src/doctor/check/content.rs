@@ -149,7 +149,9 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
             .measured("a list that names other files", "a list that names these files, or none");
         let finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
         match (agent::about(agent).list_anew)(root) {
-            Some(command) => finding.remedy(command, format!("has {agent} make its list anew; end it first")),
+            Some(command) => {
+                finding.remedy(command, format!("rebuilds {agent}'s list of sessions; quit {agent} first"))
+            }
             None => finding,
         }
     };

@@ -61,7 +61,7 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
     let (severity, why) = match elsewhere {
         None => (Severity::Warning, "whose transcript is gone".to_owned()),
         Some(session) => {
-            (Severity::Info, format!("whose transcript lies elsewhere: {}", session.copy().place.path.display()))
+            (Severity::Info, format!("whose transcript is elsewhere: {}", session.copy().place.path.display()))
         }
     };
     let evidence = format!(
@@ -73,7 +73,7 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
     let finding = Finding::new(Code::OrphanBelongings, severity, evidence)
         .id(orphan.agent, id)
         .path(&orphan.path)
-        .measured("no transcript beside it", "a transcript beside it");
+        .measured("no transcript next to it", "a transcript next to it");
     let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&orphan.path));
     Some(match (elsewhere, conversation) {
         // The messages of a sub-agent may be all that is left of the session.
@@ -85,7 +85,7 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
             let into = copy.parent().unwrap_or(copy);
             finding.remedy(
                 format!("mv -n {} {}", word(&orphan.path), word(&into.join(""))),
-                "moves it beside the transcript",
+                "moves it next to the transcript",
             )
         }
     })

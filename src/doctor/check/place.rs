@@ -164,7 +164,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         None => finding,
     };
     let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.why.is_same_work())) {
-        (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts what it lies on"),
+        (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts its file system"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,
         (None, Some(instead)) => finding.remedy(
             format!("rejoin resume {selector} --in {}", word(&instead.dir)),

@@ -103,7 +103,9 @@ fn unreadable(problem: &Problem, survey: &Survey) -> Finding {
         let command = if is_list { (agent::about(store.agent).list_anew)(&store.root) } else { None };
         let finding = finding.agent(store.agent);
         match command {
-            Some(command) => finding.remedy(command, format!("has {} make its list anew; end it first", store.agent)),
+            Some(command) => {
+                finding.remedy(command, format!("rebuilds {0}'s list of sessions; quit {0} first", store.agent))
+            }
             None => finding,
         }
     })

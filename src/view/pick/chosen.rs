@@ -10,7 +10,7 @@ impl State {
     pub(super) fn act(&mut self, key: &Pressed) -> Step {
         let Some(here) = self.highlighted() else { return Step::Stay };
         if let Some(busy) = self.busy {
-            self.note = Some(format!("{busy} goes on; try again in a moment."));
+            self.note = Some(format!("{busy} is not done yet; try again in a moment."));
             return Step::Stay;
         }
         let marked: Vec<usize> =

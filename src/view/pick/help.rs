@@ -43,14 +43,14 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         ("^X", "delete it, after a question; `rejoin undo` brings it back"),
         ("^T", "pin it, so that no cleanup takes it; again, let it go"),
         ("^R", "continue it with another agent, which gets a briefing; the session is only read"),
-        ("tab", "mark it for ^Y, ^X or ^T, and go on to the next; shift-tab goes back"),
+        ("tab", "mark it for ^Y, ^X or ^T, and move to the next; shift-tab goes back"),
     ]));
     actions.retain(|(key, _)| *key != WITH.0 || purpose.is_checked);
     let look = own(&[
         ("^S", "sort by activity, by size, by directory"),
         ("^G", "group by directory"),
         ("shift-up shift-down", "scroll the preview; alt works too"),
-        ("^L", "draw the screen anew"),
+        ("^L", "redraw the screen"),
         ("? F1", "show these keys"),
         ("esc ^C", "close this, or leave"),
     ]);

@@ -196,7 +196,7 @@ impl Picker<'_> {
             Step::Stay => {}
             Step::Redraw => self.painter.forget(),
             Step::Leave if self.state.busy == Some(REMOVING) => {
-                self.state.note = Some("The deletion goes on; leave when it is done.".to_owned());
+                self.state.note = Some("The deletion is not done yet; leave when it is.".to_owned());
             }
             Step::Leave => return Ok(Some(Picked::Left(Exit::Interrupted))),
             Step::Take(items) => {

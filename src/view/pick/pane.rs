@@ -84,7 +84,7 @@ fn conversation(
             return (vec![Line::plain(&words)], None);
         }
         Some(Preview::OnHost(host)) => {
-            let words = format!("it lies on {}, where enter resumes it", text::one_line(host));
+            let words = format!("it is on {}, where enter resumes it", text::one_line(host));
             return (vec![Line::plain(&words)], None);
         }
         Some(Preview::Unreadable(why)) => {
