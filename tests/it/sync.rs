@@ -255,6 +255,7 @@ fn a_partly_copied_archive_changes_nothing_until_it_is_whole() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn a_killed_sync_loses_nothing_and_the_next_one_completes_it() {
     killed_at_every_point(60, |fault, point| {
         let machines = Machines::new();
@@ -287,6 +288,7 @@ fn a_killed_sync_loses_nothing_and_the_next_one_completes_it() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn a_sync_on_a_full_disk_loses_nothing() {
     let begun = || {
         let machines = Machines::new();
