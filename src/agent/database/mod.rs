@@ -41,13 +41,13 @@ const SMALLEST_SHARE: usize = 256;
 
 /// The layout of one kind of database.
 pub(super) trait Schema: Sync {
-    /// Looks at the shape of a database and makes the queries; the error says what is missing.
+    /// Checks the tables of a database and prepares the queries; the error says what is missing.
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError>;
 
     /// Fills a copy from its row.
     fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy);
 
-    /// Begins a message with its first row, or adds to it what a further one says.
+    /// Begins a message with its first row, or adds a further row to it.
     fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>);
 }
 
@@ -55,7 +55,7 @@ pub(super) trait Schema: Sync {
 pub(super) struct Database {
     pub schema: &'static dyn Schema,
     pub agent_managed: &'static AgentManaged,
-    /// Finds the sessions of a store, or the one of an id.
+    /// Finds all sessions of a store, or the one with an id.
     pub locate: fn(&Arc<Store>, Option<&str>) -> Found,
 }
 
@@ -94,7 +94,7 @@ impl Engine for Database {
         sqlite::read(&copy.place.path, |db| Ok(self.session(db, &copy.place.id)?.branches))
     }
 
-    /// Shows the messages that can be read, in batches; the error says that there are others.
+    /// Passes the readable messages to `see`, in batches; the error says that there are others.
     fn messages_on(
         &self,
         copy: &SessionCopy,
@@ -189,8 +189,8 @@ impl Database {
     }
 }
 
-/// Returns the stores of an agent that keeps its data where the desktop's standard says: its own directory below
-/// `$XDG_DATA_HOME`, and below the usual place.
+/// Returns the stores of an agent that keeps its data according to the XDG standard: its directory below
+/// `$XDG_DATA_HOME`, and below the default path.
 pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
     let usual = env.home.join(".local/share");
     let chosen = env.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| *dir != usual);
@@ -199,7 +199,7 @@ pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
     chosen.map(|dir| Store::usual(kind, dir.join(name))).into_iter().chain([usual]).collect()
 }
 
-/// Returns the store that a variable leads an agent to, in a directory below it, and those of [`stores`].
+/// Returns the store that an environment variable names, in a directory below its value, and those of [`stores`].
 pub(super) fn stores_by(
     kind: AgentKind,
     name: &str,
@@ -216,13 +216,13 @@ pub(super) fn stores_by(
     stores
 }
 
-/// Returns the cost of a session in a database that is not open yet, as [`cost_in`] does.
+/// Like [`cost_in`], for a database that is not open yet.
 pub(super) fn cost(place: &Located, table: &str, columns: &[&str]) -> Result<Option<Cost>, PathError> {
     sqlite::read(&place.path, |db| cost_in(db, place, table, columns))
 }
 
-/// Returns the cost in the row of a session, in US dollars: that of the first of these columns with one. A column that a
-/// version does not have holds none, nor does a text.
+/// Returns the cost in the row of a session, in US dollars: the first of these columns that has one. Columns that the
+/// version lacks, and texts, have no cost.
 pub(super) fn cost_in(db: &Db, place: &Located, table: &str, columns: &[&str]) -> Result<Option<Cost>, QueryError> {
     let known = db.columns(table)?;
     let columns: Vec<&str> = columns.iter().copied().filter(|column| known.contains(*column)).collect();
@@ -249,7 +249,7 @@ pub(super) fn version(db: &Db, table: &str, column: &str) -> Option<i64> {
     version
 }
 
-/// Warns of a schema that is newer than the newest known one.
+/// Returns a warning if the schema is newer than the newest known one.
 pub(super) fn newer_schema(db: &Db, newest: i64) -> Option<String> {
     let version = version(db, "schema_version", "version").filter(|version| *version > newest)?;
     Some(format!(
@@ -257,7 +257,7 @@ pub(super) fn newer_schema(db: &Db, newest: i64) -> Option<String> {
     ))
 }
 
-/// Finds the sessions in a database, or the one that is asked for; one that is missing holds none.
+/// Finds all sessions in a database, or the requested one; a missing database has none.
 pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only: Option<&str>, found: &mut Found) {
     let read = sqlite::read(path, |db| {
         let mut reader = Reader::new(schema, db)?;
@@ -294,7 +294,7 @@ pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only:
     }
 }
 
-/// Reads the wanted sessions of a store, and with `counts` all their messages.
+/// Reads the requested sessions of a store, and with `counts` all their messages.
 pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Schema, env: &Env) -> StoreNotes {
     let mut notes = StoreNotes::default();
     let mut by_file: BTreeMap<&Path, Vec<&Located>> = BTreeMap::new();
@@ -326,7 +326,7 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
     notes
 }
 
-/// Reads sessions, and returns whether some of them could not be read in full.
+/// Reads sessions, and returns whether some of them could not be read completely.
 fn copies(
     schema: &dyn Schema,
     mut reader: Reader<'_>,
@@ -398,7 +398,7 @@ fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, Query
     Ok(tally)
 }
 
-/// Prompts and replies, counted.
+/// Counts of prompts and replies.
 #[derive(Default)]
 pub(super) struct Tally {
     prompts: u64,
@@ -442,13 +442,13 @@ impl Tally {
     }
 }
 
-/// Says whether a session may be in use, by when it was last written to.
+/// Judges by the time of the last write whether a session may be in use.
 pub(super) fn judge_liveness(copy: &mut SessionCopy, now: Timestamp) {
     let (last, agent) = (copy.active_at.as_ref().map(|at| at.value), copy.place.agent());
     copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and {agent} keeps no lock"));
 }
 
-/// Says that nothing was said in a session.
+/// Marks a session as empty.
 pub(super) fn be_empty(copy: &mut SessionCopy) {
     copy.health.insert(Health::EmptySession);
     if copy.kind.is_listed() {

@@ -28,7 +28,7 @@ pub(in crate::agent) struct Queries<'db> {
 }
 
 impl<'db> Queries<'db> {
-    /// Makes the queries of a database with one table of sessions.
+    /// Prepares the queries of a database with one table of sessions.
     pub(in crate::agent) fn of_table(
         db: &'db Db,
         sql: &TableSql<'_>,
@@ -38,7 +38,8 @@ impl<'db> Queries<'db> {
     }
 }
 
-/// The second table, of an older version that was used on after a newer one had imported its sessions into the first.
+/// The second table, of an older version that was still used after a newer one had imported its sessions into the
+/// first.
 pub(in crate::agent) struct Older<'db> {
     /// The rows of the messages that it added to the session `?1` after the import.
     pub(in crate::agent) later: Query<'db>,
@@ -56,15 +57,16 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) messages: &'a str,
     /// The columns that order messages.
     pub(in crate::agent) order: &'a [&'a str],
-    /// The query for everything about the message in the row `?1`.
+    /// The query for all rows of the message in the row `?1`.
     pub(in crate::agent) turn: String,
-    /// Tables and columns that make up the size of the session.
+    /// Tables and columns to sum for the size of the session.
     pub(in crate::agent) sizes: &'a [(&'a str, &'a str)],
     /// The column of a message's time, in seconds or milliseconds.
     pub(in crate::agent) time: &'a str,
     /// Set if a session's own row has the time of its last use.
     pub(in crate::agent) says_last_use: bool,
-    /// The query for the row of the first message that was taken back in the session `?1`, and 1 if a part of it was kept.
+    /// The query for the row of the first message that was taken back in the session `?1`, and 1 if a part of it was
+    /// kept.
     pub(in crate::agent) taken_back: Option<String>,
 }
 
@@ -163,7 +165,7 @@ impl<'db> Table<'db> {
         Ok(list)
     }
 
-    /// Adds the sessions that only the index leads to.
+    /// Adds the sessions that are found only through the index.
     fn add_from_index(&mut self, list: &mut Vec<Id>) -> Result<(), QueryError> {
         let mut known: HashSet<String> = list.iter().map(|id| id.id.clone()).collect();
         let mut others = Vec::new();
@@ -181,16 +183,17 @@ impl<'db> Table<'db> {
     }
 }
 
-/// Returns the SQL for the newest time in a column, in milliseconds; the border is that of [`crate::format::turn::instant`].
+/// Returns the SQL for the newest time in a column, in milliseconds; seconds are recognised by the limit of
+/// [`crate::format::turn::instant`].
 fn newest(column: &str) -> String {
     format!("max(CAST(CASE WHEN {column} > 10000000000 THEN {column} ELSE {column} * 1000 END AS INTEGER))")
 }
 
-/// The rows of a table of sessions, each once, however often a damaged tree leads to it.
+/// The rows of a table of sessions, each once, even if a damaged tree contains it several times.
 #[derive(Default)]
 struct Rows {
     list: Vec<Id>,
-    /// The rows that were seen, since they first came in another order than they should.
+    /// The rows seen; `None` as long as they come in the right order.
     seen: Option<HashSet<i64>>,
 }
 
@@ -228,7 +231,7 @@ fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
 pub(super) struct Reader<'db> {
     schema: &'db dyn Schema,
     queries: Queries<'db>,
-    /// The row of each session in each table, for finding it without an index.
+    /// The row of each session per table, to find it without an index.
     rows: Option<Vec<HashMap<String, i64>>>,
     /// Set if something could not be read since this was last cleared.
     pub(super) is_damaged: bool,
@@ -243,7 +246,7 @@ impl<'db> Reader<'db> {
         self.queries.warning.take()
     }
 
-    /// Returns every session, one a time.
+    /// Returns every session once.
     pub(super) fn ids(&mut self) -> Result<Vec<Id>, QueryError> {
         let mut found: Vec<Id> = Vec::new();
         let mut known: HashSet<String> = HashSet::new();
@@ -252,7 +255,7 @@ impl<'db> Reader<'db> {
             let mut is_damaged = false;
             let mut ids = table.ids(&mut is_damaged)?;
             self.is_damaged |= is_damaged;
-            // In a sound table no id is there twice.
+            // A sound table has no duplicate ids.
             if several || is_damaged {
                 ids.retain(|id| known.insert(id.id.clone()));
             }
@@ -261,7 +264,7 @@ impl<'db> Reader<'db> {
         Ok(found)
     }
 
-    /// Shows the row of a session, and returns its table.
+    /// Passes the row of a session to `see`, and returns its table.
     pub(super) fn session(
         &mut self,
         id: &str,
@@ -277,7 +280,7 @@ impl<'db> Reader<'db> {
             };
             let looked = is_whole(self.queries.tables[at].session.rows(&[id], &mut see))?;
             self.is_damaged |= !looked;
-            // An index that is damaged may find nothing, too.
+            // A damaged index may also find nothing.
             if !is_there.get()
                 && (!looked || searches)
                 && let Some(row) = self.rows()?[at].get(id).copied()
@@ -304,9 +307,9 @@ impl<'db> Reader<'db> {
         Ok(self.rows.as_deref().unwrap_or_default())
     }
 
-    /// Returns where the messages of a session are, in order: all of them, or the first few.
+    /// Returns the rows of the messages of a session, in order: all of them, or the first few.
     ///
-    /// They are listed before they are read, so that each is read once, whatever the columns that order them contain.
+    /// They are listed before they are read, so that each is read once, whatever the ordering columns contain.
     pub(super) fn keys(&mut self, table: usize, id: &str, limit: Option<u32>) -> Result<Vec<i64>, QueryError> {
         let table = &mut self.queries.tables[table];
         let most = limit.map_or(-1, i64::from).to_string();
@@ -327,14 +330,14 @@ impl<'db> Reader<'db> {
         Ok(keys)
     }
 
-    /// Returns where all messages of a session are, each with its table: those that an older version added come last.
+    /// Returns the tables and rows of all messages of a session; those that an older version added come last.
     pub(super) fn all_keys(&mut self, table: usize, id: &str) -> Result<Vec<(usize, i64)>, QueryError> {
         let mut keys: Vec<(usize, i64)> = self.keys(table, id, None)?.into_iter().map(|key| (table, key)).collect();
         keys.extend(self.later(table, id)?.into_iter().map(|key| (table + 1, key)));
         Ok(keys)
     }
 
-    /// Divides the messages of [`Reader::all_keys`].
+    /// Divides the messages of [`Reader::all_keys`] into branches.
     pub(super) fn branches(&mut self, table: usize, id: &str, keys: &[(usize, i64)]) -> Result<Branches, QueryError> {
         let Some(query) = &mut self.queries.tables[table].taken_back else { return Ok(Branches::default()) };
         let mut first = None;
@@ -353,7 +356,7 @@ impl<'db> Reader<'db> {
         Ok(keys)
     }
 
-    /// Compares a session with what an older version has of it.
+    /// Compares a session with its rows of an older version.
     pub(super) fn judge(&mut self, table: usize, copy: &mut SessionCopy) -> Result<(), QueryError> {
         let Some(judge) = self.queries.older.as_ref().map(|older| older.judge) else { return Ok(()) };
         let mut added = 0;
@@ -371,7 +374,7 @@ impl<'db> Reader<'db> {
         Ok(())
     }
 
-    /// Reads a message; `None` when it cannot be read, or is gone.
+    /// Reads a message; `None` if it is unreadable or gone.
     pub(super) fn turn(&mut self, table: usize, key: i64) -> Result<Option<Turn>, QueryError> {
         let mut turn = None;
         let looked = self.queries.tables[table].turn.rows(&[&key.to_string()], |row| self.schema.add(row, &mut turn));
@@ -379,12 +382,12 @@ impl<'db> Reader<'db> {
         Ok(turn)
     }
 
-    /// Returns the newest time among the messages of a session, if its own row does not say when it was last used.
+    /// Returns the newest time in the messages of a session; `None` if its own row has the time of its last use.
     pub(super) fn last_use(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
         if self.queries.tables[table].says_last_use { Ok(None) } else { self.newest_in(table, id) }
     }
 
-    /// Returns the newest time among the messages of a session in any table: one of an older version may still grow.
+    /// Returns the newest time in the messages of a session in any table: those of an older version may still grow.
     pub(super) fn newest(&mut self, id: &str) -> Result<Option<Timestamp>, QueryError> {
         let mut newest = None;
         for table in 0..self.queries.tables.len() {
@@ -400,7 +403,7 @@ impl<'db> Reader<'db> {
         Ok(newest.and_then(|at| Timestamp::from_millisecond(at).ok()).filter(|at| *at > Timestamp::UNIX_EPOCH))
     }
 
-    /// Returns how many bytes the messages of a session take.
+    /// Returns the size of a session's messages in bytes.
     pub(super) fn size(&mut self, table: usize, id: &str) -> Result<u64, QueryError> {
         let mut size = 0_u64;
         for query in &mut self.queries.tables[table].sizes {

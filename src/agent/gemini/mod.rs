@@ -1,9 +1,9 @@
-//! Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<minute>-<8 characters of the id>.jsonl`, or `.json` of
-//! the older generation; sub-agents in `chats/<id of the session>/`; chats that a user saved in `checkpoint-<tag>.json`.
+//! Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<minute>-<8 characters of the id>.jsonl`, or `.json` of the older
+//! generation; sub-agents in `chats/<id of the session>/`; chats that a user saved in `checkpoint-<tag>.json`.
 //!
-//! A project is named after its directory (`projects.json`, `.project_root`) or after the SHA-256 of its path.
-//! Facts: measured on Gemini CLI 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts
-//! (0a33bdb8). Its own list is never asked for: that deletes files.
+//! A project is named after its directory (`projects.json`, `.project_root`) or after the SHA-256 of its path. Facts:
+//! measured on Gemini CLI 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts (0a33bdb8). Its
+//! own command that lists sessions is never run, because it deletes files.
 
 pub(super) mod records;
 
@@ -47,9 +47,9 @@ use projects::{hash, registry, slug};
 use reader::{each, fill, read_document, read_lines, show, whole};
 use records::{message, record};
 
-/// Keys that only messages and lists of them have.
+/// Keys that only messages and lists of messages have.
 const MESSAGE: [&[u8]; 2] = [b"\"content\"", b"\"messages\""];
-/// The bytes of a document that are searched for its id, which comes first.
+/// Number of bytes of a document that are searched for its id, which comes first.
 const MAX_ID: u64 = 4 * 1024;
 
 /// The older generation of its sessions (0.25.0).
@@ -96,7 +96,7 @@ impl Agent for Gemini {
     }
 
     fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
-        // They only name directories, and there may be a file for each of thousands of projects.
+        // The notes only name directories, and there may be a file for each of thousands of projects.
         StoreNotes::default()
     }
 
@@ -105,7 +105,7 @@ impl Agent for Gemini {
         let modified = if is_document(&copy.place) { read_document(&mut copy)? } else { read_lines(&mut copy)? };
         copy.size_bytes = copy.transcript_bytes + context.tree_size(copy.place.side_dir.as_deref());
         if saved::is_in(&copy.place) {
-            // Its messages have no times, and its file's time says when it was saved, not when anyone spoke.
+            // Its messages have no times, and its file's time is the time of saving, not of a message.
             copy.created_at = modified.map(|at| Fact::new(at, "mtime"));
             copy.title = Some(Fact::new(saved::tag(&copy.place), "tag"));
         } else {
@@ -159,7 +159,8 @@ impl Agent for Gemini {
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // They say whose project it is; without them the client files its directory under another name.
+        // These files name the directory of the project; without them the client files its directory under another
+        // name.
         let project = place.project.as_deref().unwrap_or_default();
         let marker = |base| place.store.root.join(base).join(project).join(".project_root");
         ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
@@ -208,7 +209,7 @@ impl Agent for Gemini {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         if is_hash(project) {
             let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
-            // It names the directory as the system does. Only a path that exists can be asked for.
+            // The hash is of the path as the system reports it, which is known only for an existing path.
             return names::is_either(dir, is_project);
         }
         if dir.to_str().is_none() {
@@ -242,7 +243,7 @@ impl Agent for Gemini {
             return Err("none of its records names the id that Gemini CLI knows it by".to_owned());
         }
         let id = &copy.place.id;
-        // A number is a place in the client's own list.
+        // A number is an index in the client's list.
         if id.starts_with('-') || id == "latest" || id.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err("Gemini CLI could take its id for something else".to_owned());
         }
@@ -250,7 +251,7 @@ impl Agent for Gemini {
     }
 
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
-        // Measured on 0.61.0: a resume leaves a second file of the same id, and the next start deletes the real one.
+        // Measured on 0.61.0: a resume leaves a second file with the same id, and the next start deletes the real one.
         (!saved::is_in(&copy.place)).then(|| {
             format!(
                 "Gemini CLI may delete this session at a later start if you resume it; to be safe, run `rejoin archive {}` first",
@@ -260,7 +261,7 @@ impl Agent for Gemini {
     }
 }
 
-/// Finds what belongs to a copy; its neighbours are listed once for all of a project.
+/// Finds the belongings of a copy; lists its directory once per project.
 fn belongings(place: &Located, listings: &Listings) -> Belongings {
     let mut own = vec![place.path.to_path_buf()];
     let Some(chats) = place.path.parent().filter(|_| !saved::is_in(place)) else {
@@ -269,7 +270,7 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
     let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The client keeps unreadable content in these files before it rewrites the session.
     own.extend(listings.of(chats).with(&format!("{name}.unreadable-")));
-    // Everything else is kept by the id alone, and a project may hold several files of one id.
+    // Everything else is named by the id alone, and a project may have several files of one id.
     let temp = if place.is_subagent { chats.parent() } else { Some(chats) }.and_then(Path::parent);
     let Some(temp) = temp else { return Belongings { own, shared: Vec::new() } };
     let artifacts = |id: &str| {
@@ -290,7 +291,7 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
     Belongings { own, shared }
 }
 
-/// Finds the sessions in a directory of chats whose stem `is_wanted` picks.
+/// Finds the sessions in a directory of chats whose stem `is_wanted` accepts.
 fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn(&str) -> bool, found: &mut Found) {
     let (dirs, files): (Vec<_>, Vec<_>) = found.entries(chats).into_iter().partition(|(_, kind)| kind.is_dir());
     let dirs: HashSet<String> =
@@ -311,13 +312,13 @@ fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn
                 let side_dir = dirs.contains(&id).then(|| chats.join(&id));
                 found.places.push(place(store, project, id, path, side_dir, None));
             }
-            // A newer version may keep the id elsewhere.
+            // A newer version may store the id elsewhere.
             Ok(None) if has_messages(&path) => {
                 let stem = stem.unwrap_or_default().to_owned();
                 found.places.push(place(store, project, stem, path, None, None));
             }
             Ok(_) => found.problem(&path, "there is no session id at its start"),
-            // It may be deleted between a listing and a look inside: the client does that at its start.
+            // The client may delete the file between listing and reading, as it does at its start.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => found.problem(&path, error.reason()),
         }
@@ -351,15 +352,15 @@ fn place(
     }
 }
 
-/// Returns whether a session goes by the name of its file, because nothing in the file names its id.
+/// Checks whether a session's id is the name of its file, because nothing in the file names its id.
 fn is_without_id(place: &Located) -> bool {
     !place.is_subagent && place.path.file_stem().is_some_and(|stem| stem == place.id.as_str())
 }
 
-/// Returns whether a file holds messages, whether they are understood or not.
+/// Checks whether a file has messages, in a known form or not.
 fn has_messages(path: &Path) -> bool {
     let mut has_messages = false;
-    // A file that cannot be read is a problem already.
+    // An unreadable file is already reported as a problem.
     let _ = each_line(path, &mut |line| {
         // The members of a document are on separate lines.
         has_messages |= line.is_some_and(|line| MESSAGE.iter().any(|key| memmem::find(line, key).is_some()));
@@ -368,7 +369,7 @@ fn has_messages(path: &Path) -> bool {
     has_messages
 }
 
-/// Returns the full id; the name has only the start of it.
+/// Returns the full id; the file's name has only its start.
 fn id_of(path: &Path) -> Result<Option<String>, PathError> {
     let mut id = None;
     if path.extension().is_some_and(|extension| extension == "json") {
@@ -394,7 +395,7 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
     Ok(id)
 }
 
-/// Returns whether a project is named after a hash of its directory.
+/// Checks whether a project is named after a hash of its directory.
 fn is_hash(project: &str) -> bool {
     project.len() == 64 && project.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

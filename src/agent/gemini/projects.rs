@@ -13,12 +13,12 @@ use crate::session::recorded;
 use crate::session::{Evidence, Problem};
 use crate::system::fsio;
 
-/// `projects.json` holds a line for each directory.
+/// Largest `projects.json`, in bytes; it has one line per directory.
 pub(super) const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
-/// The longest path there is.
+/// Largest marker, in bytes; as long as the longest path.
 pub(super) const MAX_MARKER: u64 = 4096;
 
-/// Says which directory each project belongs to, under its own name and under the hash of the directory.
+/// Returns evidence for the directory of each project, under its name and under the hash of the directory.
 pub(super) fn registry(root: &Path) -> StoreNotes {
     #[derive(Deserialize)]
     struct Registry<'a> {
@@ -40,7 +40,7 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
             let Some(project) = entry.file_name().to_str().filter(|_| kind.is_dir()).map(str::to_owned) else {
                 continue;
             };
-            // A marker that cannot be read says nothing, and the registry may still.
+            // An unreadable marker is skipped; the registry may still name the directory.
             let bytes = fsio::read_if_present(&entry.path().join(".project_root"), MAX_MARKER).ok().flatten();
             let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
             let dir = Path::new(text.trim());
@@ -75,12 +75,12 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
     notes
 }
 
-/// Names a project of the older generation: the SHA-256 of its directory in hexadecimal digits.
+/// Returns the name of a project of the older generation: the SHA-256 of its directory in hexadecimal digits.
 pub(super) fn hash(dir: &str) -> String {
     text::hex(&Sha256::digest(dir.as_bytes()))
 }
 
-/// Names a project after the last component of its directory.
+/// Returns the name of a project, made of the last component of its directory.
 pub(super) fn slug(dir: &Path) -> String {
     let name = dir.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();

@@ -21,7 +21,7 @@ const SMALL: u64 = 64 * 1024;
 /// Number of bytes at the start of a document that are read for a list.
 const MAX_HEAD: u64 = 1024 * 1024;
 
-/// Reads what a list needs of a file of lines, and returns when the file was changed.
+/// Reads the facts for a list from a file of lines, and returns the file's modification time.
 pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, PathError> {
     let path = copy.place.path.clone();
     let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(SMALL).unwrap_or(usize::MAX));
@@ -37,7 +37,7 @@ pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, Pa
         is_torn |= !is_ended && record(line).is_none();
         seen += line.len() as u64;
         if !is_whole {
-            // Each is later than all that were seen so far, so what is found first is kept.
+            // The file is read backwards, so the first value found is the last one written.
             let mut one = Conversation::default();
             one.see(line, 0);
             late.newest = late.newest.max(one.newest);
@@ -54,7 +54,7 @@ pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, Pa
     Ok(modified)
 }
 
-/// Reads what a list needs of a document, and returns when the file was changed.
+/// Reads the facts for a list from a document, and returns the file's modification time.
 pub(super) fn read_document(copy: &mut SessionCopy) -> Result<Option<Timestamp>, PathError> {
     let path = copy.place.path.clone();
     let (file, metadata) = fsio::open_regular(&path)?;
@@ -63,7 +63,7 @@ pub(super) fn read_document(copy: &mut SessionCopy) -> Result<Option<Timestamp>,
     let (is_small, is_saved) = (metadata.len() <= SMALL, saved::is_in(&copy.place));
     let mut see = |field: Field<'_>| {
         take_field(&mut sum, &field);
-        // Its header has the newest time; the title is at the end.
+        // The header has the newest time; the title is at the end.
         if !is_small && sum.first_prompt().is_some() && (is_saved || sum.model.is_some()) {
             return ControlFlow::Break(());
         }
@@ -89,7 +89,7 @@ pub(super) fn read_document(copy: &mut SessionCopy) -> Result<Option<Timestamp>,
     Ok(metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok()))
 }
 
-/// Reads the title in a line of a document as the client lays it out.
+/// Parses the title in a line of a document with the client's layout.
 pub(super) fn summary_line(line: &[u8]) -> Option<String> {
     let value = line.strip_prefix(b"  \"summary\": ")?;
     let value = value.strip_suffix(b",").unwrap_or(value);
@@ -110,12 +110,12 @@ pub(super) fn take_field(sum: &mut Conversation, field: &Field<'_>) {
     }
 }
 
-/// Shows the pieces of a document, or of a saved chat.
+/// Passes the fields of a document, or of a saved chat, to `see`.
 pub(super) fn each(place: &Located, file: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
     if saved::is_in(place) { saved::each(file, see) } else { DOCUMENT.each(file, see) }
 }
 
-/// Adds up a whole file.
+/// Reads a whole file into a conversation.
 pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
     let mut sum = Conversation::default();
     if is_document(place) {
@@ -128,7 +128,7 @@ pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
     }
     let mut lines = Jsonl::open(&place.path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
-        // A checkpoint that is too long to hold says again what the lines before it said.
+        // A checkpoint that is too long to hold only repeats the lines before it.
         if let Some(bytes) = line.bytes {
             sum.see(bytes, line.start);
         }
@@ -136,7 +136,7 @@ pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
     Ok(sum)
 }
 
-/// Shows messages in their order, each from the line that it was written in last.
+/// Passes messages in their order, each from the line that it was last written in.
 pub(super) fn show(
     path: &Path,
     entries: &[(&Entry, Option<u16>)],
@@ -146,7 +146,7 @@ pub(super) fn show(
     for group in entries.chunk_by(|(a, _), (b, _)| a.place.start == b.place.start) {
         let Place { start, length, .. } = group[0].0.place;
         let line = file.again(start, length)?;
-        // The file may have been replaced in the meantime; then the line is gone.
+        // If the file has been replaced in the meantime, the line is gone.
         let Some(record) = record(&line) else { continue };
         let change = record.change();
         let list = change.as_ref().unwrap_or(&record).checkpoint().unwrap_or_default();
@@ -181,7 +181,7 @@ pub(super) fn fill(copy: &mut SessionCopy, sum: &Conversation, is_whole: bool) {
         copy.health.remove(Health::EmptySession);
     }
     if copy.kind == SessionKind::Empty && saved::is_in(&copy.place) {
-        // It was kept on purpose, and the client saves no chat in which nothing was said.
+        // The user saved it, and the client saves only chats with messages.
         unknown_format::mark(copy, "none of its messages could be understood".to_owned());
     }
     if let Some(summary) = &sum.summary {

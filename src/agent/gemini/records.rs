@@ -1,9 +1,9 @@
 //! Gemini CLI's records, and the conversation that they add up to.
 //!
-//! A line is a header, a message, a change of the header, or a step back. The same message is written again
-//! when it changes, and a resume writes the whole history once more, so only the sum of all lines is the
-//! conversation. Facts: measured on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document); its
-//! chatRecordingService.ts (016443b5) for how a line changes the lines before it.
+//! A line is a header, a message, a change of the header, or a step back. A message is written again when it changes,
+//! and a resume writes the whole history once more, so only the sum of all lines is the conversation. Facts: measured
+//! on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document); its chatRecordingService.ts (016443b5) for the effect of a
+//! line on the lines before it.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
@@ -42,7 +42,7 @@ pub(crate) struct GeminiRecord<'a> {
     kind: Text<'a>,
     summary: Text<'a>,
     messages: Option<&'a RawValue>,
-    // A message of a saved chat has these two alone, as Google's API does.
+    // A message of a saved chat has only these two, as in Google's API.
     role: Text<'a>,
     #[serde(rename = "parts")]
     said: Option<&'a RawValue>,
@@ -67,19 +67,19 @@ impl<'a> GeminiRecord<'a> {
         record(raw.get().as_bytes())
     }
 
-    /// Returns what a change of the header sets.
+    /// Returns the record that a change of the header sets.
     pub(crate) fn change(&self) -> Option<GeminiRecord<'a>> {
         self.set.and_then(GeminiRecord::of)
     }
 
-    /// Returns the messages of a checkpoint: everything that was said until then.
+    /// Returns the messages of a checkpoint: the whole conversation until then.
     pub(crate) fn checkpoint(&self) -> Option<Vec<&'a RawValue>> {
         let list = self.messages.filter(|list| list.get().starts_with('['))?;
         serde_json::from_str(list.get()).ok()
     }
 
-    /// Returns whether the record is known to carry no conversation (0.61.0): a header, a change of it without messages, a
-    /// notice, or context that the program put in.
+    /// Checks whether the record is known to have no conversation (0.61.0): a header, a change of it without messages,
+    /// a notice, or context that the program added.
     pub(super) fn is_silent(&self) -> bool {
         match self.speaker.get() {
             Some("info" | "warning" | "error") => true,
@@ -93,7 +93,7 @@ impl<'a> GeminiRecord<'a> {
         }
     }
 
-    /// Returns whether nothing but members of a header is there.
+    /// Checks whether the record has only members of a header.
     fn is_header(&self) -> bool {
         let is_silent = |raw: &&RawValue| GeminiRecord::of(raw).is_some_and(|message| message.is_silent());
         let has_messages = self.checkpoint().map_or(self.messages.is_some(), |list| !list.iter().all(is_silent));
@@ -136,7 +136,7 @@ impl<'a> GeminiRecord<'a> {
         (!has_texts && !content.is_empty()).then(String::new)
     }
 
-    /// Returns whether the model says or calls something.
+    /// Checks whether the model says or calls something.
     fn is_reply_in(&self, content: &[Block<'_>]) -> bool {
         self.speaker.get() == Some("gemini") && (content.iter().any(Block::says_something) || !self.calls().is_empty())
     }
@@ -165,7 +165,7 @@ impl<'a> GeminiRecord<'a> {
                 Block::Text(text) if text.trim().is_empty() || (role == Role::User && is_injected(&text, INJECTED)) => {
                 }
                 Block::Text(text) => messages.push(Message::new(role, text.into_owned(), at)),
-                // The list of calls says the same again.
+                // The list of calls repeats it.
                 Block::ToolCall { .. } if !calls.is_empty() => {}
                 Block::ToolCall { name, arguments } => {
                     messages.push(Message::new(Role::Tool, format!("{name} {arguments}"), at));
@@ -187,22 +187,22 @@ impl<'a> GeminiRecord<'a> {
 pub(crate) struct Place {
     /// Offset of the line, in bytes.
     pub start: u64,
-    /// The bytes of the line.
+    /// Length of the line in bytes.
     pub length: usize,
-    /// The place in the list of a checkpoint.
+    /// Index in the list of a checkpoint.
     pub nth: Option<usize>,
 }
 
-/// A message of the conversation as it is now.
+/// A message of the current conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The place of its last version.
     pub place: Place,
     digest: u64,
     id: String,
-    /// The number of messages that were first written before it.
+    /// Number of messages that were first written before it.
     order: usize,
-    /// The message before it.
+    /// The preceding message.
     parent: Option<Id>,
     is_prompt: bool,
     is_reply: bool,
@@ -214,18 +214,18 @@ impl Entry {
     }
 }
 
-/// The sum of the lines that were seen.
+/// The sum of the lines read so far.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     /// The messages, in order.
     pub entries: Vec<Entry>,
-    /// When it was started.
+    /// Start time.
     pub created_at: Option<Timestamp>,
-    /// The newest time of all.
+    /// Newest time of all records.
     pub newest: Option<Timestamp>,
-    /// The title that the program made.
+    /// The title that the program generated.
     pub summary: Option<String>,
-    /// The model that answered last.
+    /// The model of the last reply.
     pub model: Option<String>,
     /// Set if the header says that another session created this one.
     pub is_subagent: bool,
@@ -234,16 +234,16 @@ pub(crate) struct Conversation {
     /// Set if a prompt or a reply was found, even if a later line takes it back.
     pub has_spoken: bool,
     by_id: HashMap<String, usize>,
-    /// The messages that a step back dropped.
+    /// The messages that a step back removed.
     taken_back: Vec<Entry>,
     /// [`Entry::order`] of every message.
     orders: HashMap<Id, usize>,
-    /// The first prompt and the first command, each with its place.
+    /// The first prompt and the first command, each with its index.
     first: [Option<(usize, String)>; 2],
 }
 
 impl Conversation {
-    /// Takes the next line.
+    /// Adds the next line.
     pub(crate) fn see(&mut self, line: &[u8], start: u64) {
         match record(line) {
             Some(record) => self.take(&record, Place { start, length: line.len(), nth: None }),
@@ -254,7 +254,7 @@ impl Conversation {
     fn take(&mut self, record: &GeminiRecord<'_>, place: Place) {
         self.newest = self.newest.max(record.newest_time());
         if let Some(id) = record.rewind_to.get() {
-            // If that message does not exist, nothing is left (chatRecordingService.ts).
+            // If that message does not exist, all messages are removed (chatRecordingService.ts).
             let dropped = self.cut(self.by_id.get(id).copied().unwrap_or_default());
             self.taken_back.extend(dropped);
         } else if record.id.get().is_some() {
@@ -285,7 +285,7 @@ impl Conversation {
         }
     }
 
-    /// Takes a message, which replaces an earlier writing of it.
+    /// Adds a message, which replaces an earlier version of it.
     pub(crate) fn take_message(&mut self, message: &GeminiRecord<'_>, place: Place) {
         if let Some(model) = message.model.filled() {
             self.model = Some(model.to_owned());
@@ -293,7 +293,7 @@ impl Conversation {
         let content = parts(message.content);
         let prompt = message.prompt_in(&content);
         self.has_spoken |= prompt.is_some() || message.is_reply_in(&content);
-        // One without an id cannot be written again.
+        // A message without an id is never written again.
         let count = self.orders.len();
         let id = message.id.get().map_or_else(|| format!("#{count}"), str::to_owned);
         let entry = Entry {
@@ -324,7 +324,7 @@ impl Conversation {
         }
     }
 
-    /// Drops every message from a place on, and returns them.
+    /// Removes every message from an index on, and returns them.
     fn cut(&mut self, from: usize) -> Vec<Entry> {
         let dropped = self.entries.split_off(from);
         for entry in &dropped {
@@ -336,7 +336,7 @@ impl Conversation {
         dropped
     }
 
-    /// Returns the branches, in which the line of a message is its place among [`Conversation::on`] all of them, counted from 1.
+    /// Returns the branches; the line of a message is its index among [`Conversation::on`] all of them, counted from 1.
     pub(crate) fn branches(&self) -> Branches {
         if self.taken_back.is_empty() {
             return Branches::default();
@@ -353,8 +353,8 @@ impl Conversation {
         Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len())
     }
 
-    /// Returns the messages on some branches in the order in which they were first written, each with the number of its branch unless that
-    /// is the active one.
+    /// Returns the messages on some branches in the order in which they were first written, each with the number of its
+    /// branch, or `None` for the active one.
     pub(crate) fn on(&self, wanted: BranchFilter) -> Vec<(&Entry, Option<u16>)> {
         let branches = self.branches();
         let all = self.all().into_iter().zip(1..).filter(|(_, line)| branches.has(*line, wanted));
@@ -367,13 +367,13 @@ impl Conversation {
     }
 
     fn all(&self) -> Vec<&Entry> {
-        // A checkpoint may bring a message back.
+        // A checkpoint may restore a message.
         let is_gone = |entry: &&Entry| !self.by_id.contains_key(&entry.id);
         let by_order = self.taken_back.iter().filter(is_gone).chain(&self.entries).map(|entry| (entry.order, entry));
         by_order.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
-    /// Takes what the fields of a document say outside of its messages.
+    /// Adds a field of a document outside of its messages.
     pub(crate) fn take_field(&mut self, key: &str, value: &str) {
         match key {
             "startTime" => self.created_at = Text::from(value).instant(),
@@ -402,13 +402,13 @@ impl Conversation {
         self.entries.iter().filter(|entry| entry.is_prompt).count() as u64
     }
 
-    /// Counts what the model said.
+    /// Returns the number of replies.
     pub(crate) fn replies(&self) -> u64 {
         self.entries.iter().filter(|entry| entry.is_reply).count() as u64
     }
 }
 
-/// Computes a digest of who says what. A resume may rewrite a message in another form; the digest stays the same.
+/// Returns a digest of role and content. A resume may rewrite a message in another form; the digest stays the same.
 fn digest(message: &GeminiRecord<'_>, content: &[Block<'_>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.speaker.get().hash(&mut hasher);
@@ -420,7 +420,7 @@ fn digest(message: &GeminiRecord<'_>, content: &[Block<'_>]) -> u64 {
     hasher.finish()
 }
 
-/// Reads a message of a document or of a saved chat.
+/// Parses a message of a document or of a saved chat.
 pub(crate) fn message(raw: &RawValue) -> Option<GeminiRecord<'_>> {
     let mut record = GeminiRecord::of(raw)?;
     if let Some(role) = record.role.get().filter(|_| record.speaker.get().is_none()) {

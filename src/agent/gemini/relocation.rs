@@ -18,17 +18,17 @@ use crate::format::json_text::{decoded, members};
 use crate::session::{SessionCopy, Store};
 use crate::system::reach;
 
-/// The directories that hold one for each project, each with a note of whose it is.
+/// Directories with a subdirectory per project, each with a file that names its directory.
 const BASES: [&str; 2] = ["tmp", "history"];
 
 /// The changes to the projects of a store.
 struct Projects<'a> {
     root: &'a Path,
-    /// `projects.json`, as it will be.
+    /// The new content of `projects.json`.
     registry: String,
-    /// The project of each directory that has one, or will.
+    /// The project of each new directory.
     of: BTreeMap<PathBuf, String>,
-    /// The projects that go as a whole, with all that is in them.
+    /// The projects that move as a whole, with their contents.
     whole: BTreeSet<String>,
     acts: Vec<Act>,
 }
@@ -68,7 +68,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
 }
 
 impl Projects<'_> {
-    /// Finds the project of a new directory, or makes one.
+    /// Finds the project of a new directory, or plans a new one.
     fn add(&mut self, way: &DirMove) -> Result<(), String> {
         let to = text(&way.to)?;
         if self.of.contains_key(&way.to) {
@@ -97,7 +97,7 @@ impl Projects<'_> {
         };
         for base in BASES {
             let dir = self.root.join(base).join(&project);
-            // A project that goes whole may never have had the second.
+            // A project that moves as a whole may lack the second one.
             if !self.whole.contains(&project) || is_there(&dir) {
                 let contents = to.as_bytes().to_vec();
                 self.acts.push(Act::Write { path: dir.join(".project_root"), contents });
@@ -112,7 +112,7 @@ impl Projects<'_> {
         self.registry = String::from_utf8(edited).unwrap_or_default();
     }
 
-    /// Gives the entry of a directory another one.
+    /// Changes the directory of an entry in the registry.
     fn rename(&mut self, from: &str, to: &str) {
         let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
         let entry = members(&self.registry, at).into_iter().find(|member| member.key == from);
@@ -130,7 +130,7 @@ impl Projects<'_> {
         Some(decoded(&self.registry[entry.value]).into_owned())
     }
 
-    /// Returns the project whose own note names a directory.
+    /// Returns the project whose `.project_root` names a directory.
     fn marked(&self, dir: &str) -> Option<String> {
         let entries = reach::read_dir(&self.root.join("tmp")).ok()?;
         entries.filter_map(Result::ok).find_map(|entry| {
@@ -139,7 +139,7 @@ impl Projects<'_> {
         })
     }
 
-    /// Names a project as the client does, with a number where the name is taken.
+    /// Returns a free name for a project like the client's, with a number if the name is taken.
     fn free_name(&self, dir: &Path) -> String {
         let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
         let entries = members(&self.registry, at);

@@ -1,7 +1,7 @@
 //! Chats that a user saved with `/chat save TAG`: `tmp/<project>/checkpoint-<TAG, percent-encoded>.json`.
 //!
-//! Such a file is `{history: [{role, parts}], authType}`, in older versions the list alone. It holds no id and no time, so
-//! `TAG@PROJECT` names it here. Gemini CLI offers it in the project's directory, by what is typed there. Facts: Gemini CLI's
+//! Such a file is `{history: [{role, parts}], authType}`, in older versions only the list. It has no id and no time, so
+//! `TAG@PROJECT` names it here. Gemini CLI offers it in the project's directory, by its tag. Facts: Gemini CLI's
 //! logger.ts (04fbf507).
 
 use std::io::{BufRead as _, BufReader, Read};
@@ -18,7 +18,7 @@ use crate::system::reach;
 
 const SHAPE: Shape = Shape { list: "history", members: &[] };
 
-/// Returns whether a session is a saved chat.
+/// Checks whether a session is a saved chat.
 pub(super) fn is_in(place: &Located) -> bool {
     !place.is_subagent && place.path.file_name().and_then(|name| tag_in(name.to_str()?)).is_some()
 }
@@ -41,7 +41,7 @@ pub(super) fn locate(store: &Arc<Store>, project: &Arc<str>, dir: &Path, found: 
     }
 }
 
-/// Finds the saved chat of an id.
+/// Finds the saved chat with an id.
 pub(super) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     let mut found = Found::default();
     let Some((tag, project)) = id.rsplit_once('@') else { return found };
@@ -74,18 +74,18 @@ fn decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Shows the messages of a saved chat until `see` breaks; returns `false` if it is cut off, or has another form.
+/// Passes the messages of a saved chat to `see` until it breaks; returns `false` if it is cut off, or has another form.
 pub(super) fn each(file: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
     let mut file = BufReader::new(file);
     let start = file.fill_buf().unwrap_or_default();
     match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        // The older form is read as the newer one.
+        // The older form is converted to the newer one.
         Some(b'[') => SHAPE.each((&b"{\"history\":"[..]).chain(file).chain(&b"}"[..]), see),
         _ => SHAPE.each(file, see),
     }
 }
 
-/// Returns the program to start, and what to type: no option takes a tag.
+/// Returns the program to start, and the text to type: no option accepts a tag.
 pub(super) fn command(place: &Located, prompt: Option<&str>) -> Result<Command, String> {
     if prompt.is_some() {
         return Err(

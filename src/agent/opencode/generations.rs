@@ -22,7 +22,8 @@ const PACKAGE: &str = "opencode-ai";
 const UNKNOWN: &str = "version 2 of its agent does not have it: version 1 wrote it after version 2 had imported the others, \
                        or it was deleted in version 2";
 
-/// Returns the query for what version 1 added to imported sessions; `None` if its times are not there to compare.
+/// Returns the query for the messages that version 1 added to imported sessions; `None` if there are no times to
+/// compare.
 pub(super) fn older(db: &Db) -> Result<Option<Older<'_>>, QueryError> {
     let has = |table: &str, column: &str| Ok::<_, QueryError>(db.columns(table)?.contains(column));
     for table in ["session", "session_v2"] {
@@ -42,7 +43,7 @@ pub(super) fn older(db: &Db) -> Result<Option<Older<'_>>, QueryError> {
     } else {
         "SELECT time_updated FROM session_v2 WHERE id = ?1"
     };
-    // The newest message that both have is the last one that was imported.
+    // The newest message in both tables is the last imported one.
     let newest = "SELECT max(time_created) FROM session_message WHERE session_id = ?1";
     let later = db.prepare(&format!(
         "SELECT rowid FROM message WHERE session_id = ?1 \
@@ -51,7 +52,7 @@ pub(super) fn older(db: &Db) -> Result<Option<Older<'_>>, QueryError> {
              ({newest} AND time_created IN (SELECT time_created FROM message WHERE session_id = ?1)), ({newest}), -1) \
          ORDER BY time_created, id"
     ))?;
-    // Until it is completed, the import may still take a session.
+    // An incomplete import may still import a session.
     Ok(Some(Older { later, judge: if is_completed { judge } else { |_, _, _| () } }))
 }
 
@@ -70,7 +71,7 @@ fn judge(copy: &mut SessionCopy, table: usize, added: u64) {
     copy.notes.push(note);
 }
 
-/// Returns whether version 2 does not have a session at all.
+/// Checks whether version 2 lacks a session completely.
 fn is_unknown(copy: &SessionCopy) -> bool {
     copy.notes.iter().any(|note| note == UNKNOWN)
 }
@@ -101,7 +102,7 @@ pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<Stri
     }
 }
 
-/// Returns the command that helps with a session that version 2 does not have, or not as a whole.
+/// Returns a command for a session that version 2 lacks completely or in part, and its purpose.
 pub(super) fn help(copy: &SessionCopy) -> Option<(String, &'static str)> {
     if is_unknown(copy) {
         return Some((with_version_1(copy, "--session")?, "continues it in OpenCode 1"));
@@ -110,7 +111,7 @@ pub(super) fn help(copy: &SessionCopy) -> Option<(String, &'static str)> {
     Some((format!("rejoin show {name} --transcript"), "shows the messages of both, those of version 1 last"))
 }
 
-/// Returns a command of OpenCode 1 for a session, in its directory; `None` if a word of it cannot be printed.
+/// Returns a command of OpenCode 1 for a session, in its directory; `None` if a word of it is not printable.
 fn with_version_1(copy: &SessionCopy, verb: &str) -> Option<String> {
     let argv = ["npx", "opencode-ai@1", verb, &copy.place.id].map(str::to_owned);
     let command = shell::command(&[], &copy.place.store.set, &argv)?;

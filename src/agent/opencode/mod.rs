@@ -1,6 +1,6 @@
 //! OpenCode: `opencode.db` in its data directory, only ever read, and the JSON tree that it used before.
 //!
-//! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for what came before and after.
+//! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for earlier and later versions.
 
 pub(super) mod records;
 
@@ -98,13 +98,13 @@ fn check_prompt(copy: &SessionCopy, dir: &Path) -> Result<(), String> {
     }
 }
 
-/// Finds the sessions of the databases of a store, and those of its tree that are in none of them.
+/// Finds the sessions of the databases of a store, and those of its tree that are in none of the databases.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = PROGRAM.locate(store, only);
     if Program::is_one_database(store) {
         return found;
     }
-    // The files were left where they were when their sessions were taken into the database.
+    // The files of imported sessions are still in the tree.
     found.extend_with_others(Tree.locate(store, only));
     found
 }

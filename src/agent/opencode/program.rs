@@ -23,9 +23,9 @@ use crate::system::reach;
 pub(in crate::agent) struct Program {
     /// The agent.
     pub kind: AgentKind,
-    /// The program, its directory of data, and how the names of its databases begin.
+    /// Name of the program, of its data directory, and prefix of its databases.
     pub name: &'static str,
-    /// Names another database, absolute or below the directory of data.
+    /// Variable that names another database, absolute or below the data directory.
     pub variable: &'static str,
     /// Prefixes of the databases of channels, starting with the one that the program creates. If a channel has several
     /// databases, the program uses the first one of this list.
@@ -33,7 +33,7 @@ pub(in crate::agent) struct Program {
 }
 
 impl Program {
-    /// Returns the directories of data, and the database that the variable names.
+    /// Returns the data directories, and the database that the variable names.
     pub(in crate::agent) fn stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = database::stores(self.kind, self.name, env);
         // A database other than the usual one is a separate store, whose root is that file.
@@ -41,7 +41,7 @@ impl Program {
         let chosen = chosen.zip(stores.first()).map(|(name, store)| store.root.join(name));
         stores.iter_mut().for_each(|store| store.unset.push(self.variable));
         if env.foreign_home {
-            // So that the commands that are named for it look there as well.
+            // Commands in messages should find the store as well.
             let home = env.home.clone().into_os_string();
             stores.iter_mut().for_each(|store| drop(store.set.insert("HOME", home.clone())));
         }
@@ -57,12 +57,12 @@ impl Program {
         store.root.join(format!("{}.db", self.name))
     }
 
-    /// Returns whether a store is one database that was named.
+    /// Checks whether a store is a single named database.
     pub(super) fn is_one_database(store: &Store) -> bool {
         store.root.extension().is_some_and(|extension| extension == "db") && reach::is_file(&store.root)
     }
 
-    /// Finds the sessions of the databases of a store, or the one that is asked for.
+    /// Finds all sessions of the databases of a store, or the requested one.
     pub(in crate::agent) fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         if Self::is_one_database(store) {
@@ -70,7 +70,7 @@ impl Program {
             return found;
         }
         database::locate(store, &self.usual(store), &Tables, only, &mut found);
-        // Other channels than the release keep one each, which the program finds only if it is named.
+        // Every other channel than the release has its database, which the program finds only if the variable names it.
         for path in self.of_channels(store, &mut found) {
             let mut named = Store::clone(store);
             named.set.insert(self.variable, path.clone().into_os_string());
@@ -100,12 +100,12 @@ impl Program {
         used
     }
 
-    /// Returns the tokens and the cost of its replies.
+    /// Returns the tokens and the cost of a session's replies.
     pub(in crate::agent) fn usage(place: &Located) -> Result<Usage, PathError> {
         usage::usage(place)
     }
 
-    /// Returns the repository that a session began in: its project's id is the root commit (1.18.33; Kilo 7.7.9).
+    /// Returns the repository in which a session began: its project's id is the root commit (1.18.33; Kilo 7.7.9).
     pub(in crate::agent) fn repository(place: &Located) -> Repository {
         let mut repository = Repository::default();
         // A database that cannot be read has no repository.
@@ -122,7 +122,7 @@ impl Program {
         repository
     }
 
-    /// Returns what such a program does by itself, by the words of two of its commands, and by its database with the
+    /// Returns the operations of such a program, from the words of two of its commands, the default database and the
     /// variable that names another.
     pub(in crate::agent) const fn agent_managed(
         removal: &'static [&'static str],
@@ -138,7 +138,7 @@ impl Program {
         AgentManaged { owned, removal, removes_unasked: true, import: Some(import) }
     }
 
-    /// Returns the directory that the database names, unless that is the one which a program is started in.
+    /// Returns the directory in the database, unless a program is started in it anyway.
     pub(in crate::agent) fn elsewhere<'c>(copy: &'c SessionCopy, dir: &Path) -> Option<&'c Path> {
         let own = copy.start_dir.as_ref().map(|own| &*own.value)?;
         let is_same = dir == own

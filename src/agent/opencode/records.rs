@@ -14,18 +14,18 @@ use crate::session::Role;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct SessionFile<'a> {
-    /// Its directory.
+    /// The directory.
     pub directory: Text<'a>,
-    /// Its title.
+    /// The title.
     pub title: Text<'a>,
-    /// The session that made it.
+    /// The session that created it.
     #[serde(rename = "parentID")]
     pub parent_id: Text<'a>,
     time: Option<&'a RawValue>,
 }
 
 impl SessionFile<'_> {
-    /// Returns when it was created, updated and archived, in milliseconds.
+    /// Returns the times of creation, update and archiving, in milliseconds.
     pub(crate) fn times(&self) -> [Option<i64>; 3] {
         members(self.time, ["created", "updated", "archived"]).map(|time| time?.get().parse().ok())
     }
@@ -39,7 +39,7 @@ struct MessageData<'a> {
     #[serde(rename = "modelID")]
     model_id: Text<'a>,
     error: Option<&'a RawValue>,
-    // The newer shape has the content in the message.
+    // In the newer form the content is in the message.
     text: Text<'a>,
     content: Option<&'a RawValue>,
     model: Option<&'a RawValue>,
@@ -58,7 +58,7 @@ struct PartData<'a> {
     state: Option<&'a RawValue>,
 }
 
-/// Returns the model that a session's column names, which is JSON.
+/// Returns the model in the JSON of a session's column.
 pub(crate) fn model_id(json: &str) -> Option<String> {
     text_in(serde_json::from_str(json).ok(), "id").filled().map(str::to_owned)
 }
@@ -87,11 +87,11 @@ pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn
     turn
 }
 
-/// Adds what a part of a message says: text that was typed or written, or a call of a tool.
+/// Adds a part of a message: a text, or a tool call.
 pub(crate) fn add_part(turn: &mut Turn, data: &str) {
     let part: PartData<'_> = serde_json::from_str(data).unwrap_or_default();
     match part.kind.get() {
-        // Files that a prompt names are added as text that no one typed.
+        // Files named in a prompt are added as text that the user did not type.
         Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.say(part.text.get().unwrap_or_default()),
         Some("tool") => {
             let [input, output] = members(part.state, ["input", "output"]);

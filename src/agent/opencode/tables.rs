@@ -1,4 +1,4 @@
-//! The tables of OpenCode, and of what was made of it.
+//! The tables of OpenCode and its forks.
 //!
 //! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2.
 
@@ -26,7 +26,7 @@ pub(in crate::agent) struct Tables;
 impl Schema for Tables {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         let mut tables = Vec::new();
-        // Version 2 leaves the old rows of a session that it took over as they were, so its own tables come first.
+        // Version 2 keeps the old rows of an imported session, so its own tables come first.
         let has_second = !db.columns("session_v2")?.is_empty();
         if has_second {
             db.require("session_v2", &["id"])?;
@@ -98,8 +98,8 @@ impl Schema for Tables {
     }
 }
 
-/// Returns the query for [`TableSql::taken_back`]: `/undo` writes `{"messageID": …}` into `session.revert`, and with a `partID` keeps the parts
-/// before that one.
+/// Returns the query for [`TableSql::taken_back`]: `/undo` writes `{"messageID": …}` into `session.revert`, and with a
+/// `partID` keeps the parts before that one.
 fn taken_back(db: &Db, sessions: &str, messages: &str) -> Result<Option<String>, QueryError> {
     if !db.columns(sessions)?.contains("revert") || !db.columns(messages)?.contains("id") {
         return Ok(None);
@@ -116,7 +116,7 @@ fn bounded(column: &str) -> String {
     format!("CASE WHEN octet_length({column}) <= {MAX_BYTES} THEN {column} END")
 }
 
-/// Notes title, times (in milliseconds) and what these make of a session.
+/// Sets the title and the times (in milliseconds) of a session, and the properties that follow from them.
 pub(super) fn describe(copy: &mut SessionCopy, title: Option<String>, [created, updated, archived]: [Option<i64>; 3]) {
     let is_fork = title.as_deref().is_some_and(is_forks_title);
     copy.title = title.map(|title| Fact::new(title, "title"));
@@ -134,7 +134,7 @@ pub(super) fn describe(copy: &mut SessionCopy, title: Option<String>, [created, 
     };
 }
 
-/// Returns whether a title is one that `--fork` makes, which is all that a fork shows of where it came from.
+/// Checks whether a title is one that `--fork` makes, the only trace of a fork's origin.
 fn is_forks_title(title: &str) -> bool {
     let number = title.trim_end().strip_suffix(')').and_then(|title| title.rsplit_once(" (fork #"));
     number.is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))

@@ -13,7 +13,7 @@ use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
 use crate::session::Located;
 
-/// The columns of a session, in the order that [`info`] reads them in.
+/// The columns of a session, in the order in which [`info`] reads them.
 const COLUMNS: [&str; 29] = [
     "id",
     "slug",
@@ -46,7 +46,7 @@ const COLUMNS: [&str; 29] = [
     "time_archived",
 ];
 
-/// An object of JSON whose fields stay as they are written.
+/// A JSON object whose values stay as they are written.
 type Object = BTreeMap<String, Box<RawValue>>;
 
 #[derive(Serialize)]
@@ -61,7 +61,7 @@ struct Message {
     parts: Vec<Object>,
 }
 
-/// Writes a session of a database that holds its rows.
+/// Writes a session from a database with its rows.
 pub(super) fn write(place: &Located, out: &mut dyn Write) -> Result<(), PathError> {
     let transfer = sqlite::read(&place.path, |db| transfer(db, &place.id))?;
     let written = serde_json::to_writer_pretty(&mut *out, &transfer).map_err(std::io::Error::from);
@@ -98,7 +98,7 @@ fn transfer(db: &Db, id: &str) -> Result<Transfer, QueryError> {
     Ok(Transfer { info, messages: whole })
 }
 
-/// Reads an object, and puts these names into it.
+/// Parses an object, and adds these members to it.
 fn object(data: Option<String>, names: &[(&str, &str)]) -> Object {
     let mut object: Object = data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
     names.iter().for_each(|(name, value)| put(&mut object, name, Some(value)));
@@ -110,7 +110,7 @@ fn put(object: &mut Object, name: &str, value: Option<impl Serialize>) {
     object.extend(raw.map(|raw| (name.to_owned(), raw)));
 }
 
-/// Puts the row of a session into the form that the program gives it.
+/// Converts the row of a session into the form that the program exports.
 fn info(row: &Row<'_>) -> Object {
     let mut info = Object::new();
     for (name, at) in [("id", 0), ("slug", 1), ("projectID", 2), ("workspaceID", 3), ("directory", 4), ("path", 5)] {

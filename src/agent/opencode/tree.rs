@@ -1,6 +1,6 @@
-//! The tree of JSON files that OpenCode used before 1.2: `storage/{session,message,part}`, a file for each.
+//! The tree of JSON files that OpenCode used before 1.2: `storage/{session,message,part}`, one file per record.
 //!
-//! Facts: anomalyco/opencode 063e8306 (json-migration); its sessions that are in a database too are not read here.
+//! Facts: anomalyco/opencode 063e8306 (json-migration); sessions that are in a database too are not read from here.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use crate::system::fsio;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
 
-/// Returns whether a session is a file of the tree.
+/// Checks whether a session is a file of the tree.
 pub(super) fn is_in(place: &Located) -> bool {
     place.path.extension().is_some_and(|extension| extension == "json")
 }
@@ -100,7 +100,7 @@ fn messages_of(store: &Store, id: &str) -> PathBuf {
     store.root.join("storage/message").join(id)
 }
 
-/// Returns the session's file, its messages with their parts, and its list of things to do.
+/// Returns the session's file, its messages with their parts, and its to-do list.
 pub(super) fn belongings(place: &Located) -> Belongings {
     let storage = place.store.root.join("storage");
     let mut own = vec![place.path.to_path_buf()];
@@ -123,7 +123,7 @@ pub(super) fn conversation_files(place: &Located) -> Vec<PathBuf> {
     files
 }
 
-/// Returns whether a record is a message that failed, which says nothing.
+/// Checks whether a record is a failed message without content.
 pub(super) fn is_silent(record: &[u8]) -> bool {
     let is_message = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("role").is_some());
     str::from_utf8(record).is_ok_and(|text| {

@@ -9,7 +9,7 @@ use crate::format::sqlite;
 use crate::session::Located;
 use crate::session::usage::{Tokens, Usage};
 
-/// The columns of the sums; older versions have none of them.
+/// The columns of the sums; older versions lack all of them.
 const SUMS: [&str; 5] =
     ["tokens_input", "tokens_cache_read", "tokens_cache_write", "tokens_output", "tokens_reasoning"];
 
