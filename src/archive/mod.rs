@@ -1,6 +1,6 @@
 //! The archive: copies of sessions that their agents' own deletion cannot reach, each chunk of content stored once.
 //!
-//! [`write`] archives sessions, and [`restore`] restores them. docs/archive.md specifies the format.
+//! `write` archives sessions, and `restore` restores them. docs/archive.md specifies the format.
 
 pub(crate) mod chunks;
 pub(crate) mod coverage;
