@@ -21,8 +21,8 @@ pub(super) fn consists_of(text: &str, others: &[u8], max: usize) -> bool {
     (1..=max).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || others.contains(&byte))
 }
 
-/// Returns whether a text is a word of up to 128 letters, digits and `others` that begins with a letter or digit, so it is
-/// neither an option nor a hidden file.
+/// Returns whether a text is a word of up to 128 letters, digits and `others` that begins with a letter or digit, so it
+/// is neither an option nor a hidden file.
 pub(super) fn is_word_with(text: &str, others: &[u8]) -> bool {
     consists_of(text, others, 128) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }

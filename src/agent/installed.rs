@@ -1,8 +1,8 @@
 //! Finds the package that an installed program belongs to. Only files are read; the program is never run.
 //!
-//! Evidence, as npm 11.19, pip 24.2 and uv 0.13.9 leave it: the `bin` of a package.json above the program, to which a link leads;
-//! for Python, the module that a console script imports, and that module's `dist-info` in `lib/python3.x/site-packages` below
-//! the parent of the script's directory.
+//! Evidence, as npm 11.19, pip 24.2 and uv 0.13.9 leave it: the `bin` of a package.json above the program, to which a
+//! link leads; for Python, the module that a console script imports, and that module's `dist-info` in
+//! `lib/python3.x/site-packages` below the parent of the script's directory.
 
 use std::io::Read as _;
 use std::path::Path;

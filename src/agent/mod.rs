@@ -113,8 +113,8 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns the roots of its sessions, from its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 
-    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `locate_id`, `read`,
-    /// `count` and `messages`.
+    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `locate_id`,
+    /// `read`, `count` and `messages`.
     fn engine(&self) -> &'static dyn Engine {
         &Missing
     }

@@ -1,8 +1,8 @@
-//! Links from sessions to the sessions that they continue: one file per briefing of `resume --with`, `links/TOKEN.json` in the state
-//! directory.
+//! Links from sessions to the sessions that they continue: one file per briefing of `resume --with`, `links/TOKEN.json`
+//! in the state directory.
 //!
-//! The first line of a briefing has the token. A session continues another one only if its first prompt begins with exactly the line
-//! in the file of its token, and rejoin wrote that file for its agent. Text alone is never enough.
+//! The first line of a briefing has the token. A session continues another one only if its first prompt begins with
+//! exactly the line in the file of its token, and rejoin wrote that file for its agent. Text alone is never enough.
 
 use std::path::{Path, PathBuf};
 

@@ -110,8 +110,9 @@ pub(crate) struct Branches {
 }
 
 impl Branches {
-    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. A record whose parent is missing
-    /// follows the line before it: the agent would forget the conversation up to there, but it is worth reading.
+    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. A record whose
+    /// parent is missing follows the line before it: the agent would forget the conversation up to there, but it is
+    /// worth reading.
     pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize) -> Self {
         let at_line = |line: usize| nodes.partition_point(|node| node.line <= line).checked_sub(1);
         let Some(leaf) = leaf.and_then(at_line).filter(|_| nodes.len() <= MAX_NODES) else { return Self::default() };

@@ -18,6 +18,7 @@ pub(crate) const ABOUT: About = About {
     needs_own_dir: true,
     keeps_in_projects: true,
     is_anywhere: true,
-    // No `new_session`: Aider offers to add the files and addresses that a prompt mentions, and a briefing quotes others.
+    // No `new_session`: Aider offers to add the files and addresses that a prompt mentions, and a briefing quotes
+    // others.
     ..About::NONE
 };

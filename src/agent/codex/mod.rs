@@ -1,5 +1,5 @@
-//! Codex: `<CODEX_HOME>/sessions/YYYY/MM/DD/rollout-<local time>-<uuid>.jsonl`, archived ones in `archived_sessions/`; see [`thread`]
-//! for threads in several rollouts.
+//! Codex: `<CODEX_HOME>/sessions/YYYY/MM/DD/rollout-<local time>-<uuid>.jsonl`, archived ones in `archived_sessions/`;
+//! see [`thread`] for threads in several rollouts.
 //!
 //! Facts: measured on 0.169.0 and 0.57.0; openai/codex 28345fe3 (deleting), 3846901e (packed rollouts).
 

@@ -146,8 +146,8 @@ fn project_of(dir: &str) -> Option<String> {
         let before = |by: usize| at.checked_sub(by).map_or(b'/', |at| bytes[at]);
         let after = bytes.get(at + 1).copied().unwrap_or(b'/');
         let is_low = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        // Words begin at an uppercase letter after a lowercase one, at a number after two uppercase letters, and at the last
-        // uppercase letter before lowercase ones, unless these are a plural's `s`.
+        // Words begin at an uppercase letter after a lowercase one, at a number after two uppercase letters, and at the
+        // last uppercase letter before lowercase ones, unless these are a plural's `s`.
         let begins_word = is_low(before(1)) && byte.is_ascii_uppercase()
             || before(1).is_ascii_uppercase() && before(2).is_ascii_uppercase() && byte.is_ascii_digit()
             || before(1).is_ascii_uppercase()

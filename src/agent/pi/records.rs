@@ -231,7 +231,8 @@ pub(crate) fn id_of_file(name: &str) -> Option<&str> {
     (is_time && is_word(id)).then_some(id)
 }
 
-/// Returns whether a record is known to carry no conversation: a header, a setting or a name (Pi 1.5.2, oh-my-pi 18.3.4).
+/// Returns whether a record is known to carry no conversation: a header, a setting or a name (Pi 1.5.2, oh-my-pi
+/// 18.3.4).
 pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
     const SILENT: [&str; 8] = [
         "session",
