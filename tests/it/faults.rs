@@ -484,7 +484,7 @@ fn restore_writes_nothing_among_other_files_of_an_agent() {
         let before = stores(&world);
         for last in ["--dry-run", "--json"] {
             let refused = world.rejoin(["restore", &id(1), last]).code(7);
-            assert!(refused.stderr().contains("is no part of claude session"), "{}", refused.stderr());
+            assert!(refused.stderr().contains("does not belong to claude session"), "{}", refused.stderr());
         }
         assert_same(&before, &stores(&world), "after a refusal");
         std::fs::remove_file(session.join(&name)).expect("a manifest");

@@ -140,7 +140,7 @@ fn each_profile_is_a_separate_home() {
     std::fs::remove_file(&active).expect("a file");
     std::fs::create_dir(&active).expect("a directory");
     let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();
-    assert!(refused.contains("which profile is the active one cannot be told"), "{refused}");
+    assert!(refused.contains("the active profile is unknown"), "{refused}");
     std::fs::remove_dir(&active).expect("a directory");
     put(&active, "work\n");
     let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();

@@ -433,7 +433,7 @@ fn the_picker_over_hosts_resumes_on_the_sessions_host() {
     seat.shows("one:/usr/bin");
     seat.types("first quok");
     seat.shows("1 of 3 sessions");
-    let screen = seat.shows("it lies on one, where enter resumes it");
+    let screen = seat.shows("it is on one, where enter resumes it");
     assert!(!screen.contains("secret"), "{screen}");
     seat.types("\r");
     assert_eq!(seat.ends().0, Some(42));

@@ -11,7 +11,7 @@ pub(crate) const ABOUT: About = About {
     launch_dir: "the last `relocated` record, else the first recorded directory, else the last, whichever encodes to the \
         slug; a session that none fits is marked `misfiled` and resumed only with `--trust` or `--in`",
     elsewhere: "before 2.1.223 it looked only in the project of the current directory: \"No conversation found with \
-        session ID\"; since then it looks in every project, but finds nothing if a second one has a copy",
+        session ID\"; since then it looks in every project, but finds nothing if another project has a copy too",
     starts: "`claude --resume ID`, without the variables of a client that it was started from; for a task of Claude Desktop with its \
         folder as `$CLAUDE_CONFIG_DIR`, and with a warning: Claude Code may ask for a login there, and lacks the app's tools",
     in_use: "it registers its processes, with the time each started, and whether it is idle or busy",
