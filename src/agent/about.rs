@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_was_only_read_is_not_the_newest_measured() {
+    fn a_version_known_from_code_is_not_the_newest_measured() {
         assert_eq!(
             newest("measured on 1.18.34; anomalyco/opencode 063e8306; the import by its code of 2.0"),
             Some("1.18.34")

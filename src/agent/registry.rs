@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_list_leads_to_the_agent_of_that_name() {
+    fn every_line_of_the_list_leads_to_its_agent() {
         let told = all().iter().map(|agent| agent.kind()).chain(pointer_writers().iter().map(|writer| writer.kind()));
         assert_eq!(told.collect::<Vec<_>>(), AgentKind::value_variants());
     }

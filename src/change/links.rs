@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_session_of_the_agent_that_was_briefed_is_linked() {
+    fn only_a_session_of_the_briefed_agent_is_linked() {
         let dir = tempfile::tempdir().expect("a directory");
         let old = session(vec![copy("old")]);
         let link = Link::new(&old, "old", AgentKind::Codex, AT.parse().expect("a time"));

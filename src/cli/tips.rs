@@ -95,7 +95,7 @@ mod tests {
     use crate::cli::Cli;
 
     #[test]
-    fn a_missing_argument_names_the_command_that_lists_it() {
+    fn a_missing_argument_names_the_command_for_a_list() {
         for (line, expected) in [
             ("archive", &["`rejoin list` shows the sessions", "`--every` takes all of them"][..]),
             ("delete", &["`rejoin list` shows the sessions"]),

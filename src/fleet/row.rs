@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_out_of_range_makes_no_row() {
+    fn a_number_out_of_range_makes_no_row() {
         let line = r#"{"id":"a","more":1e99999}"#;
         assert!(!is_object(line));
         assert!(is_object(r#"{"id":"a","more":1e99}"#));

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_hangs_is_left_wherever_it_is_in_its_answer() {
+    fn a_hanging_host_is_left_at_any_point_of_its_answer() {
         let begin = Instant::now();
         for script in ["exec sleep 60", "sleep 60; true", "yes hello | head -n 20000; exec sleep 60"] {
             let patience = if script.contains("yes") { LONG } else { SHORT };
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_does_not_answer_says_why_in_one_line() {
+    fn a_host_without_an_answer_gets_one_line() {
         let why = |heard, status, said| fault(heard, true, status, said).unwrap_or_default();
         let refused = "Warning: known hosts\nssh: connect to host box port 22: Connection refused\n";
         assert_eq!(why(Heard::Nothing, Some(255), refused), "connect to host box port 22: Connection refused");

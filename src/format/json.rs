@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_numbers_are_read_to_the_microsecond() {
+    fn numeric_times_are_read_to_the_microsecond() {
         let at = |text: &str, per_second| {
             let raw = RawValue::from_string(text.to_owned()).expect("JSON");
             epoch(Some(&raw), per_second).map(|at| at.to_string())

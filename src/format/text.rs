@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_reorder_or_hide_text_are_shown() {
+    fn reordering_and_hiding_marks_are_shown() {
         assert_eq!(one_line("a\u{202e}b\u{200b}c\u{feff}\u{e0041}"), "a\\u{202e}b\\u{200b}c\\u{feff}\\u{e0041}");
     }
 
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_text_has_the_width_that_was_asked_for() {
+    fn cut_text_has_the_requested_width() {
         assert_eq!(truncated("abcdef", 6), "abcdef");
         assert_eq!(truncated("abcdefg", 6), "abcde…");
         assert_eq!(truncated("日本語", 5), "日本…");

@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_word_is_lost_and_none_shares_a_line_that_is_too_long(line in "[ab日` ]{0,60}", width in 1_usize..20) {
+        fn no_word_is_lost_or_shares_an_overlong_line(line in "[ab日` ]{0,60}", width in 1_usize..20) {
             let lines = broken(&line, width, 2);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             prop_assert_eq!(words(&lines.join(" ")), words(&line));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_jidocode_cannot_resume_is_refused() {
+    fn an_unresumable_session_of_jidocode_is_refused() {
         let judged = |key: &str, value: Value| {
             let mut session = session();
             session[key] = value;

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_cut_off_or_of_another_version_has_nothing() {
+    fn a_truncated_or_foreign_index_is_empty() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("pack.idx");
         let has = |name: [u8; 20]| Pack::read(path.clone()).and_then(|pack| pack.has(&name));

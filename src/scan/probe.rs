@@ -273,7 +273,7 @@ mod tests {
         }
 
         #[test]
-        fn a_file_that_has_the_text_is_never_passed_over(
+        fn a_file_with_the_text_is_never_skipped(
             before in 0_usize..2 * WINDOW + 40,
             text in "[a-zA-Z0-9 .]{0,12}[b-nB-N]{3}[a-z .ä]{0,4}",
             after in 0_usize..40,

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_exclude_no_session_that_has_a_word() {
+    fn the_byte_scan_keeps_every_session_with_a_word() {
         let wish = Wish { roles: &[], most: 3, lines: None, has_numbers: true, names_branches: false, enough: None };
         let sessions = sample();
         let copies: Vec<&SessionCopy> = sessions.iter().flat_map(|session| &session.copies).collect();

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_look_passes_over_nothing_that_any_agent_says() {
+    fn a_quick_look_skips_no_text_of_any_agent() {
         let mut env = crate::system::env::tests::fixed();
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;

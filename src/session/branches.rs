@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_taken_back_is_branch_2() {
+    fn a_rewound_end_is_branch_2() {
         let branches = Branches::without_end(2, 4);
         let on = |branches: &Branches, wanted| (0..4).filter(|line| branches.has(*line, wanted)).collect::<Vec<_>>();
         assert_eq!(on(&branches, BranchFilter::Active), [0, 1]);

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_names_a_part_has_no_other_cause() {
+    fn an_error_with_a_named_part_has_no_other_cause() {
         let causes = [Cause::CallWithoutResult, Cause::LargeImage, Cause::LoneSurrogate, Cause::UnsignedThinking];
         for (error, expected) in [
             ("API Error: 400 Bad Request", causes.as_slice()),

@@ -208,7 +208,7 @@ mod tests {
     const DIVERGED: Comparison = Comparison::Diverged { record: 3 };
 
     #[test]
-    fn the_copy_that_is_filed_right_beats_a_newer_stray_one() {
+    fn a_correctly_filed_copy_beats_a_newer_misfiled_one() {
         let (path, why) = chosen(vec![copy("/1", true, 1, 4), copy("/2", false, 9, 8)], DIVERGED);
         assert_eq!(path.as_deref(), Some("/1"));
         assert_eq!(why, "it is the only copy that is filed under its launch directory");

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_evidence_that_counts_wins() {
+    fn the_strongest_valid_evidence_wins() {
         assert_eq!(
             decided(vec![evidence("/x", "metadata", true), evidence("/y", "events", true)]),
             (Some("/x".into()), true)
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sessions_that_disagree_decide_nothing() {
+    fn disagreeing_sessions_decide_nothing() {
         let agree = vec![evidence("/a/b", FROM_PROJECT, true)];
         assert_eq!(decided(agree), (Some("/a/b".into()), true));
         let disagree = vec![evidence("/a/b", FROM_PROJECT, true), evidence("/a-b", FROM_PROJECT, true)];

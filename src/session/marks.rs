@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn every_program_that_points_to_sessions_has_a_mark() {
+    fn every_program_with_pointers_has_a_mark() {
         for agent in AgentKind::pointers() {
             assert!(Mark::ALL.contains(&Mark::Pointer(*agent)), "{agent}");
         }

@@ -333,7 +333,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_copy_in_use_outranks_one_that_may_be_in_use() {
+    fn a_copy_in_use_outranks_a_maybe() {
         let mut all = session(vec![copy("a"), copy("a"), copy("a")]);
         assert!(all.copy_in_use().is_none());
         let maybe = Liveness::Maybe { why: "it was written to a moment ago".to_owned() };

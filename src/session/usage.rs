@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_cannot_be_a_cost_is_ignored() {
+    fn an_impossible_cost_is_ignored() {
         for dollars in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e9, 1e300, 1e-300, 4e-10] {
             assert_eq!(Cost::from_dollars(dollars), None, "{dollars}");
         }

@@ -196,7 +196,7 @@ fn a_recent_half_record_may_belong_to_a_running_turn() {
 }
 
 #[test]
-fn every_agent_that_the_sample_home_has_is_listed() {
+fn every_agent_of_the_sample_home_is_listed() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
     let world = World::new();
     let listed = world.rejoin(["--home", home.to_str().expect("a path"), "list", "--all", "--json"]).code(0).stdout();
@@ -207,7 +207,7 @@ fn every_agent_that_the_sample_home_has_is_listed() {
 }
 
 #[test]
-fn the_guide_shows_every_line_that_the_invented_agent_adds() {
+fn the_guide_shows_every_line_of_the_invented_agent() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/adding-an-agent");
     let mut added: BTreeMap<String, usize> = BTreeMap::new();
     for entry in walkdir::WalkDir::new(example.join("otter")).into_iter().map(|entry| entry.expect("an entry")) {
@@ -232,7 +232,7 @@ fn the_guide_shows_every_line_that_the_invented_agent_adds() {
 }
 
 #[test]
-fn the_home_that_is_measured_holds_sessions_of_every_agent() {
+fn the_measured_home_has_sessions_of_every_agent() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bench = std::fs::read_to_string(root.join("benches/home/others.rs")).expect("a bench");
     let rows = bench.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));

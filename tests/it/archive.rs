@@ -168,7 +168,7 @@ fn restore_brings_a_gemini_session_with_its_project_marker() {
 }
 
 #[test]
-fn a_marker_that_says_something_else_by_now_is_left_alone() {
+fn a_changed_marker_is_left_alone() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).in_dir(APP).turn("look", "ok"));
     let marker = path.ancestors().nth(2).expect("a project").join(".project_root");
@@ -522,7 +522,7 @@ fn archive_selects_sessions_by_age_and_by_expiry() {
 }
 
 #[test]
-fn sub_agents_go_with_the_session_that_made_them() {
+fn sub_agents_are_archived_with_their_session() {
     let world = World::new();
     let child = format!("{}-1234567890abcdef_helper", id(1));
     world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
@@ -557,7 +557,7 @@ fn archive_refuses_special_files_and_follows_no_link() {
 }
 
 #[test]
-fn a_session_in_use_is_archived_and_that_is_said() {
+fn a_session_in_use_is_archived_with_a_note() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir(APP).at("2026-03-01T11:59:00Z").turn("x", "y"));
     let done: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();

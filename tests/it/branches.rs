@@ -36,7 +36,7 @@ const ACTIVE: [&str; 6] =
     ["rename the tables", "Renamed them.", "write a migration", "Migration written.", "and a test", "Test added."];
 
 #[test]
-fn show_prints_the_branch_that_a_resume_continues() {
+fn show_prints_the_active_branch() {
     let world = World::new();
     world.add(rewound());
     assert_eq!(texts(&world, &[&id(1), "-t"]), ACTIVE);
@@ -217,7 +217,7 @@ fn search_and_export_name_the_branch() {
 }
 
 #[test]
-fn doctor_reports_messages_that_a_resume_does_not_show() {
+fn doctor_reports_messages_off_the_active_branch() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     for (session, severity) in [(rewound(), Severity::Info), (rewound().last_prompt(6), Severity::Warning)] {

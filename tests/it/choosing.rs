@@ -146,7 +146,7 @@ fn resume_in_a_missing_directory_is_refused_with_alternatives() {
 }
 
 #[test]
-fn a_project_that_was_moved_is_found_by_its_git_remote() {
+fn a_moved_project_is_found_by_its_git_remote() {
     let world = World::with_agents();
     let (old, new) = (world.dir("old/app"), world.root().join("new-app"));
     put(&old.join(".git/config"), "[remote \"origin\"]\n\turl = git@host:ana/app.git\n");
@@ -160,7 +160,7 @@ fn a_project_that_was_moved_is_found_by_its_git_remote() {
 }
 
 #[test]
-fn resume_distrusts_a_directory_that_contradicts_the_store() {
+fn resume_distrusts_a_directory_contradicting_the_store() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&beta).filed_under(claude_slug(&alpha)).turn("planted", "yes"));
@@ -229,7 +229,7 @@ fn resume_names_the_missing_program() {
 }
 
 #[test]
-fn the_copy_that_a_wrong_resume_of_amplifier_left_does_not_win() {
+fn the_copy_of_a_wrong_amplifier_resume_does_not_win() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Amplifier::session(id(1)).in_dir(&alpha).turn("x", "y").session_info(&alpha));

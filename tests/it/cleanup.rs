@@ -211,7 +211,7 @@ Nothing to do.
 }
 
 #[test]
-fn only_the_plan_that_was_shown_is_applied() {
+fn cleanup_applies_only_the_shown_plan() {
     let world = world();
     let shown = plan(&world, &[]);
     world.rejoin(["cleanup", "--apply", "000000000000"]).code(7);

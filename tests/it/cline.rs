@@ -114,7 +114,7 @@ fn a_sub_agent_is_part_of_its_parents_folder() {
 }
 
 #[test]
-fn delete_notes_that_clines_list_still_shows_the_session() {
+fn delete_notes_the_stale_entry_in_clines_list() {
     let world = World::new();
     for id in [ID, "1769940000002_bbbbb", "1769940000003_ccccc"] {
         add(&world, id, &json!({}), &[typed("look"), reply("ok")]);
@@ -148,7 +148,7 @@ fn it_is_resumed_in_its_directory_and_only_in_a_terminal() {
 }
 
 #[test]
-fn resume_refuses_a_file_that_names_another_conversation() {
+fn resume_refuses_a_file_of_another_conversation() {
     let world = World::new();
     world.install("cline", "");
     let elsewhere = format!("/home/ana/.cline/data/sessions/{ID}/{ID}.messages.json");
@@ -176,7 +176,7 @@ fn a_status_proves_nothing_and_its_process_makes_it_likely() {
 }
 
 #[test]
-fn a_directory_that_a_variable_names_is_a_store() {
+fn a_variable_can_name_a_store() {
     let world = World::new();
     let data = world.dir("data");
     let folder = add(&world, ID, &json!({}), &[typed("look"), reply("ok")]);

@@ -77,7 +77,7 @@ fn a_task_is_shown_searched_and_opened_in_its_editor() {
 }
 
 #[test]
-fn the_directory_is_that_of_its_list_if_the_list_has_it() {
+fn the_list_of_tasks_decides_the_directory() {
     let world = World::new();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let root = storage(&world.home(), "VSCodium");

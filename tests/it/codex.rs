@@ -205,7 +205,7 @@ fn a_copied_history_does_not_change_the_identity_of_a_session() {
 }
 
 #[test]
-fn the_branch_is_the_last_one_that_was_written() {
+fn the_last_recorded_git_branch_counts() {
     let later = json!({"id": id(1), "cwd": "/home/ana/app", "git": {"branch": "feature"}});
     let session = one(Codex::session(id(1)).turn("x", "y").record("session_meta", later));
     assert_eq!(session.git_branch.as_deref(), Some("feature"));
@@ -551,7 +551,7 @@ mod database {
     }
 
     #[test]
-    fn a_list_that_names_the_same_file_in_other_words_is_right() {
+    fn a_list_with_another_spelling_of_a_path_is_right() {
         let world = World::new();
         let path = world.add(Codex::session(id(1)).turn("one", "1").packed());
         let linked = world.root().join("linked");
@@ -743,7 +743,7 @@ fn rewound(world: &World) -> [PathBuf; 2] {
 }
 
 #[test]
-fn a_thread_that_was_rewound_is_one_session() {
+fn a_rewound_thread_is_one_session() {
     let world = World::with_agents();
     let files = rewound(&world);
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
@@ -771,7 +771,7 @@ fn a_thread_that_was_rewound_is_one_session() {
 }
 
 #[test]
-fn a_session_that_a_fork_reads_is_not_removed_before_the_fork() {
+fn the_parent_of_a_fork_is_not_removed_before_the_fork() {
     let world = World::with_agents();
     let base = world.add(Codex::session(id(1)).in_dir("/usr/bin").turn("first", "one").turn("second", "two"));
     let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 9, "end_byte_offset": base.metadata().expect("a file").len()});

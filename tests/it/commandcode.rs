@@ -138,7 +138,7 @@ fn a_session_goes_with_its_files() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_ended() {
+fn a_torn_line_is_ended() {
     let world = World::new();
     let dir = Path::new("/usr/bin");
     let path = write(&world, dir, &[header(dir), said(0, "user", "a"), said(1, "assistant", "b")]);

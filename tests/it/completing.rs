@@ -231,12 +231,12 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
 }
 
 #[test]
-fn no_name_that_bash_would_run_gets_on_the_line() {
+fn bash_gets_no_executable_name() {
     complete_hostile_names("bash", &["--norc", "--noprofile", "-i"], "source <(COMPLETE=bash rejoin)");
 }
 
 #[test]
-fn no_name_that_zsh_would_run_gets_on_the_line() {
+fn zsh_gets_no_executable_name() {
     complete_hostile_names(
         "zsh",
         &["-f", "-i"],
@@ -245,6 +245,6 @@ fn no_name_that_zsh_would_run_gets_on_the_line() {
 }
 
 #[test]
-fn no_name_that_fish_would_run_gets_on_the_line() {
+fn fish_gets_no_executable_name() {
     complete_hostile_names("fish", &["--no-config", "-i"], "COMPLETE=fish rejoin | source");
 }

@@ -176,7 +176,7 @@ fn every_command_uses_the_archive_directory_of_the_file() {
 }
 
 #[test]
-fn a_mistake_ends_every_verb_that_reads_the_file_and_no_other() {
+fn a_mistake_ends_every_command_with_a_config() {
     let world = configured("[list]\nlimt = 3\n");
     add(&world, 1, "/usr", "2026-01-01");
     for args in [&["list"][..], &["config"], &["resume", "latest"], &["doctor"], &["undo"]] {

@@ -115,7 +115,7 @@ fn counting_finds_a_resume_in_the_middle_of_a_file() {
 }
 
 #[test]
-fn a_client_that_was_only_opened_leaves_an_empty_session() {
+fn an_unused_client_leaves_an_empty_session() {
     let world = World::new();
     world.add(Copilot::session(id(1)).without("events.jsonl"));
     world.add(Copilot::session(id(2)));
@@ -188,7 +188,7 @@ fn a_session_is_live_while_its_lock_is_held() {
 }
 
 #[test]
-fn a_prompt_that_looks_like_an_option_stays_a_prompt() {
+fn a_prompt_like_an_option_stays_a_prompt() {
     let world = World::new();
     world.install("copilot", "");
     world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
@@ -251,7 +251,7 @@ fn other_files_next_to_sessions_are_not_listed() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_torn_and_the_rest_is_read() {
+fn a_cut_off_line_is_torn_and_the_rest_is_read() {
     let cut = Copilot::session(id(1)).turn("a", "b").prompt("cut").torn();
     let filled_with_nul = Copilot::session(id(1)).turn("a", "b").prompt("kept").raw(&"\0".repeat(300)).torn();
     for (session, is_torn) in [(cut, true), (filled_with_nul, false)] {

@@ -95,7 +95,7 @@ fn costs_of_pi_and_oh_my_pi_are_added_up_on_all_branches() {
 }
 
 #[test]
-fn a_message_that_letta_code_wrote_again_costs_once() {
+fn a_rewritten_message_of_letta_code_costs_once() {
     try_agent(&json!(0.25), |world, cost| {
         let reply = |id: &str| {
             let mut reply = letta::reply("ok");
@@ -157,7 +157,7 @@ fn the_total_of_cline_has_its_sub_agents() {
 }
 
 #[test]
-fn the_costs_that_aider_said_are_added_up() {
+fn costs_printed_by_aider_are_added_up() {
     let world = World::new();
     let said = |costs: &str| format!("ok\n\n> Tokens: 9 sent, 4 received. Cost: {costs}.  \n\n");
     let history = Aider::history()
@@ -235,7 +235,7 @@ mod databases {
     }
 
     #[test]
-    fn the_cost_of_a_crush_session_has_that_of_its_sub_agents() {
+    fn the_cost_of_a_crush_session_includes_sub_agents() {
         let world = World::new();
         let (dir, data) = (world.dir("app"), world.dir("app/.crush"));
         register_crush(&world.home(), &[(&dir, &data)]);

@@ -184,18 +184,18 @@ fn nothing_waits(left: Left) {
 }
 
 #[test]
-fn no_command_waits_for_mounts_that_answer_nothing() {
+fn no_command_waits_for_dead_mounts() {
     nothing_waits(Left::Nothing);
 }
 
 #[test]
-fn no_command_waits_for_mounts_that_answer_only_at_their_root() {
+fn no_command_waits_for_mounts_with_a_live_root() {
     nothing_waits(Left::Root);
 }
 
 /// Each alone, because a mount that another command has asked answers or fails at once.
 #[test]
-fn nothing_that_is_saved_waits_for_a_dead_mount() {
+fn saving_does_not_wait_for_a_dead_mount() {
     for words in [
         "save session-info --session-dir DIR --working-dir DIR",
         "save transcript --session-dir DIR",

@@ -64,7 +64,7 @@ No sessions to check.
 }
 
 #[test]
-fn a_copy_that_holds_only_the_beginning_is_mended() {
+fn a_copy_with_only_the_beginning_is_repaired() {
     let world = world();
     let app = world.dir("app");
     world.add(sound(&world));
@@ -79,7 +79,7 @@ fn a_copy_that_holds_only_the_beginning_is_mended() {
 }
 
 #[test]
-fn an_identical_copy_is_mended_with_all_that_belongs_to_it() {
+fn an_identical_copy_is_repaired_with_its_belongings() {
     let world = world();
     let with_agent = || sound(&world).subagent("agent-a1", "look", "ok");
     world.add(with_agent());
@@ -93,7 +93,7 @@ fn an_identical_copy_is_mended_with_all_that_belongs_to_it() {
 }
 
 #[test]
-fn a_copy_with_a_file_that_the_other_lacks_needs_a_decision() {
+fn a_copy_with_an_extra_file_needs_a_decision() {
     let world = world();
     world.add(sound(&world));
     world.add(sound(&world).subagent("agent-a1", "look", "ok").filed_under("-somewhere-else"));
@@ -120,7 +120,7 @@ fn a_diverged_copy_needs_a_decision() {
 }
 
 #[test]
-fn copies_that_nothing_ranks_are_an_error() {
+fn unranked_copies_are_an_error() {
     let world = world();
     world.add(sound(&world));
     let newer = Claude::session(id(1)).in_dir(world.dir("other")).at("2026-02-20T10:00:00Z").turn("anew", "Yes.");
@@ -147,7 +147,7 @@ fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
 }
 
 #[test]
-fn a_stray_events_directory_is_folded_if_that_is_lossless() {
+fn an_orphaned_events_directory_is_merged_without_loss() {
     let app = |world: &World| world.dir("app");
     let session = |world: &World| Amplifier::session(id(1)).in_dir(app(world)).session_info(app(world)).turn("x", "y");
     let stray = |world: &World| Amplifier::session(id(1)).in_dir(world.dir("server")).events_only();
@@ -626,7 +626,7 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
 }
 
 #[test]
-fn a_period_that_is_not_a_number_of_days_is_reported() {
+fn an_invalid_retention_period_is_reported() {
     let world = World::new();
     world.add(sound(&world));
     for (value, refused) in
@@ -864,7 +864,7 @@ fn the_lines_of_ndjson_are_the_items_of_json() {
 }
 
 #[test]
-fn a_directory_that_may_not_be_entered_spoils_nothing_else() {
+fn an_unreadable_directory_hides_nothing_else() {
     let world = world();
     world.add(sound(&world).torn());
     let closed = world.home().join(".claude/projects/-closed");

@@ -255,7 +255,7 @@ fn a_file_of_nothing_but_damage_is_not_empty() {
 }
 
 #[test]
-fn a_record_or_a_file_that_is_newer_keeps_a_session() {
+fn a_newer_record_or_file_keeps_a_session() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).turn("a", "b").turn("c", "d"));
     let plan = || -> Cleanup {

@@ -362,7 +362,7 @@ fn a_message_of_seven_megabytes_is_written_whole() {
 }
 
 #[test]
-fn a_record_that_is_too_long_is_not_left_out_without_a_word() {
+fn an_overlong_record_is_left_out_with_a_note() {
     let world = World::new();
     let long = "word ".repeat(2_000_000);
     world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long).turn("on", "here"));

@@ -158,7 +158,7 @@ fn two_faults_at_once_lose_nothing() {
 }
 
 #[test]
-fn an_agent_that_rewrites_a_removed_transcript_loses_nothing() {
+fn a_transcript_rewritten_after_removal_is_kept() {
     for race in (0..20).filter(|race| is_tried(*race, 2)) {
         let world = world();
         let (before, path) = (stores(&world), transcript(&world, 1));
@@ -245,7 +245,7 @@ fn a_journal_with_a_bad_line_is_refused_and_its_trash_kept() {
 }
 
 #[test]
-fn runs_that_cannot_be_read_are_an_error_and_not_none() {
+fn unreadable_runs_are_an_error() {
     let world = world();
     put(&state(&world).join("runs"), "no directory");
     for args in [&["undo"][..], &["undo", "--list"], &["trash", "list"], &["trash", "purge", "--every", "--yes"]] {
@@ -255,7 +255,7 @@ fn runs_that_cannot_be_read_are_an_error_and_not_none() {
 }
 
 #[test]
-fn undo_leaves_a_session_alone_that_a_process_holds() {
+fn undo_leaves_a_session_in_use_alone() {
     let world = world();
     world.rejoin(["archive", &id(1)]).code(0);
     world.rejoin(["delete", &id(1), "--permanent", "--yes"]).code(0);
@@ -300,7 +300,7 @@ fn files_left_in_the_trash_are_not_reported_as_deleted() {
 }
 
 #[test]
-fn a_cleanup_that_another_run_keeps_waiting_has_done_nothing() {
+fn a_cleanup_waiting_for_another_run_does_nothing() {
     let world = world();
     let before = stores(&world);
     put(&state(&world).join("lock"), "");

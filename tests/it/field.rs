@@ -19,7 +19,7 @@ fn all(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn records_that_a_compaction_wrote_twice_count_once() {
+fn records_repeated_by_a_compaction_count_once() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("step one", "1").turn("step two", "2"));
     let old = std::fs::read_to_string(&path).expect("a transcript");
@@ -214,7 +214,7 @@ fn save_chat(world: &World, project: &str, tag: &str, talk: &[&str]) -> std::pat
 }
 
 #[test]
-fn chats_that_were_saved_in_gemini_are_sessions() {
+fn saved_chats_of_gemini_are_sessions() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Gemini::session(id(1)).in_dir(&app).turn("an ordinary session", "Yes."));

@@ -57,7 +57,7 @@ hint: --dir chooses among sessions; to use that directory instead, run `rejoin r
 }
 
 #[test]
-fn every_verb_that_takes_sessions_leaves_others_alone() {
+fn every_filtered_command_leaves_other_sessions_alone() {
     let world = world();
     let shop = world.dir("shop").display().to_string();
     for args in [

@@ -443,7 +443,7 @@ fn a_session_continued_by_its_agent_is_left_alone() {
 }
 
 #[test]
-fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
+fn records_appended_during_a_fix_are_kept() {
     let world = world();
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));

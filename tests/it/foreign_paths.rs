@@ -113,7 +113,7 @@ fn the_sessions_of_every_agent_follow_a_windows_directory() {
 }
 
 #[test]
-fn the_plan_that_move_detects_is_accepted() {
+fn the_plan_of_move_detect_is_accepted() {
     let world = windows();
     let plan = world.rejoin(["move", "--detect"]).code(0).stdout();
     assert!(plan.contains("# 2 sessions") && plan.matches(r#""C:\\Users"#).count() == 1, "{plan}");

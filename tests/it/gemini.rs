@@ -138,7 +138,7 @@ fn rewound_messages_are_dropped() {
 }
 
 #[test]
-fn a_killed_turn_and_an_answer_that_failed_leave_a_prompt() {
+fn a_killed_turn_and_a_failed_answer_leave_a_prompt() {
     let session = listed(Gemini::session(id(1)).prompt("never answered"));
     assert_eq!((said(&session), session.kind), ((None, Some("never answered"), Some(1), Some(0)), Kind::Main));
     let session = listed(Gemini::session(id(1)).turn("x", "y").followed_by(r#"{"id":"m9","type":"gem"#));
@@ -161,7 +161,7 @@ fn resume_refuses_a_session_without_prompt_or_reply() {
 }
 
 #[test]
-fn the_stub_that_a_resume_leaves_is_a_copy_and_not_the_one() {
+fn the_stub_of_a_resume_is_an_unchosen_copy() {
     let world = World::with_agents();
     world.install("gemini", "");
     let app = world.dir("app");
@@ -337,7 +337,7 @@ fn another_client_home_is_a_store_and_is_passed_to_the_client() {
 }
 
 #[test]
-fn a_session_that_was_written_to_just_now_may_be_in_use() {
+fn a_recently_written_session_may_be_in_use() {
     let live = |start: &str| {
         let session = listed(Gemini::session(id(1)).at(start).turn("x", "y"));
         session.liveness

@@ -75,7 +75,7 @@ fn messages_come_from_the_log_and_other_facts_from_the_summary() {
 }
 
 #[test]
-fn turns_that_were_taken_back_are_neither_shown_nor_counted() {
+fn rewound_turns_are_neither_shown_nor_counted() {
     let world = World::new();
     let marker =
         json!({"sessionUpdate": "rewind_marker", "target_prompt_index": 1, "created_at": "2026-02-01T10:04:00Z"});

@@ -76,7 +76,7 @@ fn rewound_messages_are_hidden_and_compacted_ones_shown() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_id_with_words_that_take_the_id() {
+fn it_is_resumed_by_its_full_id() {
     let world = World::new();
     world.install("hermes", "");
     let app = world.dir("app");

@@ -109,7 +109,7 @@ fn the_agent_continues_after_any_failure() {
 }
 
 #[test]
-fn a_mode_and_an_owner_that_a_transcript_has_are_kept() {
+fn mode_and_owner_of_a_transcript_are_kept() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     let dir = world.dir("session");

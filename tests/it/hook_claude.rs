@@ -341,7 +341,7 @@ fn settings_of_another_version_do_not_veto_tool_calls() {
 }
 
 #[test]
-fn a_project_that_cannot_be_written_to_never_fails_the_agent() {
+fn an_unwritable_project_never_fails_the_agent() {
     let world = World::new();
     let session = Session::new(&world);
     let event = session.bash("sub", "cd sub");
@@ -393,7 +393,7 @@ impl Session<'_> {
 }
 
 #[test]
-fn a_dot_claude_that_is_a_link_is_not_written_through() {
+fn a_linked_dot_claude_is_not_written_through() {
     let world = World::new();
     let session = Session::new(&world);
     let elsewhere = world.dir("elsewhere-of-somebody");

@@ -68,7 +68,7 @@ fn install_and_uninstall_give_the_original_back_byte_for_byte() {
 }
 
 #[test]
-fn a_file_that_was_not_there_is_gone_again() {
+fn a_file_of_the_install_is_removed_again() {
     let world = World::new();
     world.rejoin(["hook", "uninstall"]).code(0);
     assert!(!world.home().join(".claude").exists());
@@ -309,7 +309,7 @@ fn concurrent_installs_all_succeed() {
 }
 
 #[test]
-fn settings_of_a_project_that_lead_out_of_it_are_not_changed() {
+fn settings_outside_of_the_project_are_not_changed() {
     let world = World::new();
     let outside = world.dir("outside");
     std::fs::write(outside.join("settings.json"), "{}").expect("settings");

@@ -77,7 +77,7 @@ fn a_silent_host_is_left_after_the_answer_timeout() {
 }
 
 #[test]
-fn a_host_that_continues_after_its_answer_is_ended() {
+fn a_host_continuing_after_its_answer_is_ended() {
     let world = hosts();
     // All at once, because each waits for its host.
     std::thread::scope(|scope| {

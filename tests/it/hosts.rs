@@ -111,7 +111,7 @@ fn sessions_of_several_hosts_are_merged_in_one_order() {
 }
 
 #[test]
-fn json_is_that_of_one_machine_and_names_the_hosts() {
+fn json_of_several_hosts_names_the_hosts() {
     let hosts = two();
     let answer = hosts.json(0, &["list", "--host", "one,two", "--limit", "2", "--json"]);
     let named: Vec<(&str, &str)> = answer["sessions"]
@@ -214,7 +214,7 @@ fn output_of_a_host_cannot_command_the_terminal() {
 }
 
 #[test]
-fn a_host_that_sends_no_text_commands_no_terminal() {
+fn a_host_without_text_commands_no_terminal() {
     let hosts = two();
     // Sequences that open the clipboard, clear the screen and reverse text.
     let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";

@@ -83,7 +83,7 @@ fn a_foreign_signature_fails_except_in_a_named_home() {
 }
 
 #[test]
-fn resume_refuses_a_session_that_jidocode_would_not_load() {
+fn resume_refuses_an_unloadable_session_of_jidocode() {
     let cases = [
         (Jido::session(id(1)).key("version", json!(2)), "unsupported-version"),
         (Jido::session(id(1)).key("version", json!(0)), "invalid-content"),

@@ -100,7 +100,7 @@ fn a_session_has_a_second_state_only_if_it_lost_data() {
 }
 
 #[test]
-fn a_database_that_is_damaged_is_not_archived_in_part() {
+fn a_damaged_database_is_not_archived_in_part() {
     let world = World::new();
     let app = world.dir("app");
     let mut session = Goose::session("20260201_1").in_dir(&app);
@@ -296,7 +296,7 @@ fn with_a_remover() -> (World, [String; 2]) {
 }
 
 #[test]
-fn delete_names_other_sessions_that_the_agent_removed() {
+fn delete_names_other_sessions_removed_by_the_agent() {
     let (world, [id, other]) = with_a_remover();
     let (empty, database) = (world.root().join("empty.db"), opencode_db(&world.home()));
     world.install("opencode", &format!("cp {} {}", empty.display(), database.display()));

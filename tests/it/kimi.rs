@@ -95,7 +95,7 @@ fn killed_and_failed_turns_are_counted_like_the_agent_does() {
 }
 
 #[test]
-fn a_turn_that_was_under_way_just_now_may_still_be() {
+fn a_recent_unfinished_turn_may_still_run() {
     let recent = || Kimi::session(id(1)).at("2026-03-01T11:59:30Z");
     assert_eq!(listed(recent().prompt("go")).liveness, Liveness::Maybe);
     let ended = recent().event("TurnBegin", json!({"user_input": "go"})).event("TurnEnd", json!({}));
@@ -140,7 +140,7 @@ fn a_resume_gets_the_full_id_and_the_directory_of_the_project() {
 }
 
 #[test]
-fn a_program_that_cannot_resume_it_is_not_started() {
+fn a_program_unable_to_resume_it_is_not_started() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -360,7 +360,7 @@ fn equal_copies_in_two_directories_stay_undecided() {
 }
 
 #[test]
-fn any_string_can_be_an_id_but_none_that_looks_like_an_option() {
+fn any_string_can_be_an_id_except_an_option() {
     let world = World::new();
     world.install("kimi", "");
     let app = world.dir("app");

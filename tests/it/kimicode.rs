@@ -127,7 +127,7 @@ fn resume_needs_its_directory_and_warns_of_the_older_program() {
 }
 
 #[test]
-fn its_program_is_distinguished_from_that_of_kimi_cli() {
+fn its_program_is_distinguished_from_kimi_cli() {
     let world = World::new();
     let app = world.dir("app");
     write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);

@@ -275,7 +275,7 @@ fn the_file_from_before_a_migration_belongs_to_the_session() {
 }
 
 #[test]
-fn a_message_that_is_written_again_counts_once() {
+fn a_rewritten_message_counts_once() {
     let world = World::new();
     let with_id = |mut message: Value, id: &str| {
         message["id"] = json!(id);
@@ -294,7 +294,7 @@ fn a_message_that_is_written_again_counts_once() {
 }
 
 #[test]
-fn a_format_that_is_not_known_is_not_empty() {
+fn an_unknown_format_is_not_empty() {
     let world = World::new();
     let unknown = json!({"schema_version": 3, "message_format": "next-jsonl"});
     let folder = add_entries(&world, 1, &unknown, &[json!({"kind": "said", "who": "user", "text": "look"})]);

@@ -260,7 +260,7 @@ fn a_backfill_through_a_link_is_refused_as_its_dry_run_says() {
 }
 
 #[test]
-fn a_link_that_came_with_a_project_is_not_read() {
+fn a_link_of_a_project_is_not_read() {
     let world = World::new();
     let app = world.dir("app");
     put(&world.home().join("secret"), "# aider chat started at 2026-02-01 10:00:00\n\n#### the secret\n");
@@ -276,7 +276,7 @@ fn a_link_that_came_with_a_project_is_not_read() {
 }
 
 #[test]
-fn agents_and_doctor_name_links_that_are_not_followed() {
+fn agents_and_doctor_name_unfollowed_links() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let projects = world.home().join(".claude/projects");
@@ -307,7 +307,7 @@ fn agents_and_doctor_name_links_that_are_not_followed() {
 }
 
 #[test]
-fn a_home_that_is_a_link_itself_is_read() {
+fn a_linked_home_is_read() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let link = world.root().join("another-home");

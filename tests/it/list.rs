@@ -254,7 +254,7 @@ fn the_same_home_gives_the_same_answer_every_time() {
 }
 
 #[test]
-fn directories_that_share_a_slug_are_kept_apart() {
+fn directories_with_one_slug_are_kept_apart() {
     let world = World::new();
     let dirs = ["/w/a-b", "/w/a.b", "/w/a_b", "/w/a b"];
     for (n, dir) in (1..).zip(dirs) {
@@ -359,7 +359,7 @@ fn a_session_with_a_recent_event_may_be_in_use() {
 }
 
 #[test]
-fn a_session_that_ended_just_now_is_idle() {
+fn a_just_ended_session_is_idle() {
     let world = World::with_agents();
     let ended = "{\"ts\": \"2026-03-01T11:59:30.000+00:00\", \"event\": \"session:end\", \"data\": {}}\n";
     let app = world.dir("app");

@@ -240,7 +240,7 @@ fn an_empty_home_gets_one_sentence_from_every_command() {
 }
 
 #[test]
-fn a_store_that_cannot_be_read_is_not_an_empty_home() {
+fn an_unreadable_store_is_not_an_empty_home() {
     let world = World::new();
     // A volume that is not mounted.
     for link in [".claude", ".codex/sessions"] {
@@ -323,7 +323,7 @@ fn names_not_read(list: &AgentList) -> Vec<&str> {
 }
 
 #[test]
-fn agents_names_the_stores_that_it_does_not_read() {
+fn agents_names_the_unread_stores() {
     let world = World::new();
     // Every user of VS Code has such directories, also without a chat.
     std::fs::create_dir_all(world.home().join(".config/VSCodium/User/workspaceStorage/0a1b")).expect("a directory");
@@ -374,7 +374,7 @@ fn variables_name_unread_stores_except_for_a_named_home() {
 }
 
 #[test]
-fn a_copy_of_a_mac_names_the_stores_that_are_not_read() {
+fn a_copy_of_a_mac_names_the_unread_stores() {
     let world = World::new();
     let support = world.home().join("Library/Application Support");
     for path in ["kiro-cli/data.sqlite3", "Zed/threads/threads.db", "Code/User/workspaceStorage/0a1b/chatSessions"] {

@@ -69,7 +69,7 @@ fn a_synopsis_has_its_own_options_before_the_global_ones() {
 }
 
 #[test]
-fn see_also_names_pages_that_there_are() {
+fn see_also_names_existing_pages() {
     let world = World::new();
     let pages = pages(&world);
     for (name, sections) in &pages {

@@ -451,7 +451,7 @@ fn list_includes_earlier_places_and_worktrees_of_a_directory() {
 }
 
 #[test]
-fn detect_proposes_moves_in_a_file_that_apply_reads() {
+fn detect_writes_moves_to_a_file_for_apply() {
     let world = World::new();
     let root = world.root().to_owned();
     for (number, dir) in [(1, "work/app"), (2, "work/app/src"), (3, "trees/feature"), (4, "work/lost")] {

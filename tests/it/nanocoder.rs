@@ -87,7 +87,7 @@ fn resume_names_the_command_to_type_in_its_directory() {
 }
 
 #[test]
-fn a_version_that_takes_an_id_is_given_it() {
+fn a_version_with_resume_by_id_gets_the_id() {
     let world = World::new();
     turn(&world, 1);
     let plan = || world.rejoin(["resume", &id(1), "--json"]).plan().resume;
@@ -147,7 +147,7 @@ fn it_deletes_by_the_last_resume_and_its_settings() {
 }
 
 #[test]
-fn a_directory_that_a_variable_names_is_a_store() {
+fn a_variable_can_name_a_store() {
     let world = World::new();
     let data = world.dir("data");
     put(&data.join("sessions").join(format!("{}.json", id(1))), document(&id(1), "x", &json!([])));

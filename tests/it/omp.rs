@@ -192,7 +192,7 @@ fn a_damaged_session_hides_no_other() {
 }
 
 #[test]
-fn it_comes_back_with_its_folder_and_the_images_that_it_names() {
+fn it_is_restored_with_its_folder_and_images() {
     let world = World::new();
     let (named, other) = ("0a".repeat(32), "0b".repeat(32));
     let mut records = turn(&id(1), APP);

@@ -80,7 +80,7 @@ fn kinds_follow_from_parent_archive_title_and_content() {
 }
 
 #[test]
-fn a_session_that_was_written_to_just_now_may_be_in_use() {
+fn a_recently_written_session_may_be_in_use() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b"));
     let now: jiff::Timestamp = NOW.parse().expect("a time");
@@ -221,7 +221,7 @@ fn list_does_not_block_a_constant_writer() {
 }
 
 #[test]
-fn shared_memory_that_its_writer_is_just_making_is_waited_for() {
+fn unfinished_shared_memory_is_waited_for() {
     let world = World::new();
     let path = opencode_db(&world.home());
     let connection = open_opencode(&path);
@@ -439,7 +439,7 @@ fn later_messages_of_version_1_are_found_and_marked() {
 }
 
 #[test]
-fn a_session_that_version_2_lacks_is_resumed_by_version_1_alone() {
+fn a_session_missing_in_version_2_resumes_with_version_1() {
     let world = World::new();
     let app = world.dir("app");
     let path = world.add(OpenCode::session(opencode_id(1)).in_dir(&app).turn("a", "b"));

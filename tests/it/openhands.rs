@@ -147,7 +147,7 @@ fn a_broken_event_hides_no_other_event_or_conversation() {
 }
 
 #[test]
-fn the_first_variable_that_is_set_gives_the_store() {
+fn the_first_set_variable_gives_the_store() {
     let world = World::new();
     let (own, persistence) = (world.dir("own"), world.dir("persistence"));
     world.add(OpenHands::session(openhands_id(1)).turn("a", "b"));
@@ -200,7 +200,7 @@ fn everything_in_its_directory_goes_and_comes_back() {
 }
 
 #[test]
-fn the_copy_that_continues_the_other_one_is_used() {
+fn the_longer_copy_is_used() {
     let world = World::new();
     let other = world.dir("persistence");
     let session = || OpenHands::session(openhands_id(1)).turn("a", "b");

@@ -49,7 +49,7 @@ fn an_answer_longer_than_the_screen_goes_to_the_pager() {
 }
 
 #[test]
-fn an_answer_that_fits_the_screen_needs_no_pager() {
+fn a_short_answer_needs_no_pager() {
     let (world, shown) = with_pager();
     let (status, sent) = open(&world, "look", &["show", &id(1)], (200, 40)).ends();
     assert_eq!(status, Some(0), "{sent}");
@@ -89,7 +89,7 @@ fn no_word_of_pager_reaches_a_shell() {
 }
 
 #[test]
-fn a_pager_that_is_closed_early_is_not_an_error() {
+fn closing_the_pager_early_is_not_an_error() {
     let (world, _) = with_pager();
     let big = "many words to read ".repeat(20_000);
     world.add(Claude::session(id(2)).in_dir("/usr").turn("Write much", &big));

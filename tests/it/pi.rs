@@ -255,7 +255,7 @@ fn a_file_in_another_project_than_its_header_says_is_misfiled() {
 }
 
 #[test]
-fn a_header_without_a_directory_uses_that_of_the_project() {
+fn a_header_without_a_directory_uses_the_project() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Pi::session(id(1)).in_dir(&app).turn("a", "b"));
@@ -271,7 +271,7 @@ fn a_header_without_a_directory_uses_that_of_the_project() {
 }
 
 #[test]
-fn resume_refuses_files_that_pi_would_overwrite_or_not_find() {
+fn resume_refuses_files_lost_to_pi() {
     for (header, why) in [
         (json!({"type": "message"}), "Pi would start the file over"),
         (json!({"type": 7}), "Pi would start the file over"),
@@ -302,7 +302,7 @@ fn resume_refuses_files_that_pi_would_overwrite_or_not_find() {
 }
 
 #[test]
-fn a_record_of_just_now_may_mean_that_it_is_in_use() {
+fn a_recent_record_may_mean_in_use() {
     let at = |start: &str| listed(Pi::session(id(1)).at(start).turn("a", "b")).liveness;
     assert_eq!(at("2026-03-01T11:57:30Z"), Liveness::Maybe);
     assert_eq!(at("2026-03-01T11:50:00Z"), Liveness::Idle);

@@ -146,7 +146,7 @@ fn messages_are_found_after_a_pause_with_their_line() {
 }
 
 #[test]
-fn enter_takes_the_only_session_that_says_the_word() {
+fn enter_takes_the_only_session_with_the_word() {
     let world = sample_home();
     world.install("claude", "");
     let mut seat = open(&world, 100, 24);
@@ -551,7 +551,7 @@ fn another_agent_is_chosen_and_started_with_a_briefing() {
 }
 
 #[test]
-fn a_picker_for_another_agent_starts_that_one() {
+fn a_picker_for_another_agent_starts_it() {
     let world = two_sessions();
     world.install("codex", "");
     let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -609,7 +609,7 @@ fn nothing_is_written_by_looking() {
 }
 
 #[test]
-fn words_that_match_several_sessions_open_the_picker_with_them() {
+fn ambiguous_words_open_the_picker() {
     let world = many_sessions();
     let mut seat = shell(&world, "resume look page");
     seat.shows("\n30 of 61 sessions");

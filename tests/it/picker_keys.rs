@@ -148,7 +148,7 @@ fn on_a_screen_of_two_short_lines_the_same_keys_do_the_same() {
 }
 
 #[test]
-fn a_terminal_that_ends_ends_the_picker() {
+fn the_end_of_the_terminal_ends_the_picker() {
     for (columns, rows) in SIZES.into_iter().chain([(10, 2)]) {
         let world = two_sessions();
         let (mut pty, other_end) = pty_process::blocking::open().expect("a terminal");

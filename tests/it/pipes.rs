@@ -23,7 +23,7 @@ fn a_script_reads_the_ids_from_json() {
 }
 
 #[test]
-fn a_reader_that_takes_one_line_and_leaves_is_a_quiet_success() {
+fn a_reader_of_one_line_is_a_quiet_success() {
     let world = World::new();
     let prompt = "a prompt of some length, so that a pipe cannot hold the whole answer. ".repeat(4);
     for n in 1..=2000 {
@@ -35,7 +35,7 @@ fn a_reader_that_takes_one_line_and_leaves_is_a_quiet_success() {
 }
 
 #[test]
-fn a_reader_that_leaves_a_long_conversation_is_a_quiet_success() {
+fn leaving_a_long_conversation_is_a_quiet_success() {
     let world = World::new();
     world.add((0..3000).fold(Claude::session(id(1)), |session, _| session.turn("why?", &"because ".repeat(10))));
     leaves_early(&world, &["show", "latest", "--transcript"]);
@@ -88,7 +88,7 @@ fn a_missing_home_is_a_clear_error() {
 }
 
 #[test]
-fn a_home_that_is_a_file_is_a_clear_error() {
+fn a_file_as_home_is_a_clear_error() {
     let world = World::new();
     let file = world.root().join("file");
     crate::fixtures::put(&file, "");

@@ -46,7 +46,7 @@ fn list_reads_the_records_of_a_session() {
 }
 
 #[test]
-fn directories_that_share_a_project_keep_their_own_sessions() {
+fn directories_of_one_project_keep_their_own_sessions() {
     let world = World::new();
     world.install("qwen", "");
     let dirs = ["a-b", "a_b", "a.b"].map(|name| world.dir(name));

@@ -59,7 +59,7 @@ fn kimi_reads_its_state_and_every_other_byte_of_it_stays() {
 }
 
 #[test]
-fn rename_refuses_a_title_that_the_agent_would_not_show() {
+fn rename_refuses_a_title_hidden_by_the_agent() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir("/usr").turn("x", "y"));
     world.add(Codex::session(id(2)).in_dir("/usr").turn("x", "y"));
@@ -89,7 +89,7 @@ fn a_session_in_use_keeps_its_title() {
 }
 
 #[test]
-fn the_plan_is_that_of_every_change() {
+fn rename_has_the_plan_of_every_change() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
     let plan: Change = world.rejoin(["rename", &id(1), "New", "--dry-run", "--json"]).code(0).json();

@@ -211,7 +211,7 @@ fn variables_of_a_surrounding_session_are_not_passed_on() {
 }
 
 #[test]
-fn a_home_that_is_looked_at_is_the_agents_home_too() {
+fn the_home_option_is_the_agents_home_too() {
     let world = World::with_agents();
     let app = world.dir("app");
     let backup = world.dir("backup");
@@ -229,7 +229,7 @@ fn a_successful_resume_ends_with_the_agents_status() {
 }
 
 #[test]
-fn a_missing_program_is_127_and_one_that_cannot_be_run_126() {
+fn a_missing_program_is_127_and_an_unrunnable_one_126() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     let answer = world.rejoin(["resume", &id(1)]).code(127);
@@ -243,7 +243,7 @@ fn a_missing_program_is_127_and_one_that_cannot_be_run_126() {
 }
 
 #[test]
-fn a_directory_that_is_gone_refuses_and_names_the_nearest() {
+fn a_missing_directory_names_the_nearest() {
     let world = World::with_agents();
     let gone = world.dir("work/gone/deep");
     world.add(Amplifier::session(id(1)).in_dir(&gone).turn("x", "y"));
@@ -262,7 +262,7 @@ fn a_directory_that_is_gone_refuses_and_names_the_nearest() {
 }
 
 #[test]
-fn a_session_that_cannot_be_resumed_refuses() {
+fn resume_refuses_an_unresumable_session() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "p", "r"));
@@ -312,7 +312,7 @@ fn indistinguishable_copies_are_ambiguous_until_one_is_named() {
 }
 
 #[test]
-fn a_program_on_the_path_that_is_not_executable_is_126() {
+fn an_unexecutable_program_on_the_path_is_126() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     put(&world.root().join("bin/claude"), "#!/bin/sh\n");
@@ -336,7 +336,7 @@ fn a_session_is_resumable_if_resume_would_start_it() {
 }
 
 #[test]
-fn a_project_that_was_moved_is_led_to_move_first() {
+fn a_moved_project_is_led_to_move_first() {
     let world = World::new();
     let old = world.home().join("work/plain");
     std::fs::create_dir_all(&old).expect("a directory");

@@ -62,7 +62,7 @@ fn doctor_and_show_report_a_stuck_conversation() {
 }
 
 #[test]
-fn doctor_names_the_usual_causes_that_the_transcript_shows() {
+fn doctor_names_the_causes_in_the_transcript() {
     let world = world();
     let good = || Claude::session(id(1)).in_dir("/usr").chained().turn("explain it", "It has two queues.");
     let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}});

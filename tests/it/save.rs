@@ -281,7 +281,7 @@ fn a_working_directory_is_recorded_as_amplifier_would() {
 }
 
 #[test]
-fn leos_pointer_leads_to_the_directory_that_leo_ran_in() {
+fn leos_pointer_leads_to_leos_directory() {
     let world = World::with_agents();
     let (output, app) = (world.dir("output"), world.dir("output/Demo/app"));
     // The client filed the session under the directory that it ran in, and the transcript does not name that.
@@ -477,7 +477,7 @@ fn the_known_vector_is_written_byte_for_byte() {
 }
 
 #[test]
-fn a_session_that_jidocode_cannot_resume_is_not_written() {
+fn an_unresumable_session_of_jidocode_is_not_written() {
     let world = World::new();
     let sessions = world.home().join(".jido_code/sessions");
     let with = |key: &str, value: Value| {
@@ -523,7 +523,7 @@ fn a_session_that_jidocode_cannot_resume_is_not_written() {
 }
 
 #[test]
-fn an_id_that_is_in_use_is_never_written_over() {
+fn an_id_in_use_is_never_overwritten() {
     let world = World::new();
     save(&world, ["jido"], jido_session(UUID).to_string()).code(0);
     let path = world.home().join(".jido_code/sessions").join(format!("{UUID}.json"));
@@ -557,7 +557,7 @@ fn an_id_that_is_in_use_is_never_written_over() {
 }
 
 #[test]
-fn a_secret_that_jidocode_would_not_use_signs_nothing() {
+fn an_unusable_secret_of_jidocode_signs_nothing() {
     for secret in ["short", ""] {
         let world = World::new();
         put(&world.home().join(".jido_code/machine_secret"), secret);

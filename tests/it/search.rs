@@ -159,7 +159,7 @@ fn forms_accents_and_parts_of_identifiers_are_found() {
 }
 
 #[test]
-fn a_word_that_nothing_has_is_replaced_by_the_nearest_or_named() {
+fn an_unknown_word_is_replaced_by_the_nearest_or_named() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay is ready", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("ready", "nothing else"));
@@ -180,7 +180,7 @@ fn a_word_that_nothing_has_is_replaced_by_the_nearest_or_named() {
 }
 
 #[test]
-fn a_wrong_word_is_replaced_by_one_that_occurs_with_the_others() {
+fn the_replacement_occurs_with_the_other_words() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the rocket", "flies"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("two rockets", "fly"));
@@ -193,7 +193,7 @@ fn a_wrong_word_is_replaced_by_one_that_occurs_with_the_others() {
 }
 
 #[test]
-fn a_word_that_only_hidden_sessions_have_is_not_suggested() {
+fn a_word_of_hidden_sessions_is_not_suggested() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("it is ready", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "find the relay", "none"));
@@ -390,7 +390,7 @@ fn wrong_arguments_are_refused_with_a_correction() {
 }
 
 #[test]
-fn a_reader_that_is_gone_ends_it_quietly() {
+fn a_closed_pipe_ends_search_quietly() {
     let world = World::new();
     for n in 1..=200 {
         world.add(Claude::session(id(n)).in_dir(APP).turn(&"heron ".repeat(200), "ok"));
@@ -399,7 +399,7 @@ fn a_reader_that_is_gone_ends_it_quietly() {
 }
 
 #[test]
-fn a_regular_expression_that_would_take_minutes_is_refused() {
+fn a_slow_regular_expression_is_refused() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("the quokka", "ok"));
     let long = world.rejoin(["search", "--regex", &"a".repeat(100_000)]).code(2);

@@ -106,7 +106,7 @@ fn an_unknown_session_is_not_found() {
 }
 
 #[test]
-fn latest_is_the_newest_that_passes_the_filters() {
+fn latest_is_the_newest_after_filters() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).at("2026-02-01T10:00:00Z").turn("x", "y"));
@@ -160,7 +160,7 @@ fn a_directory_without_a_pointer_says_how_to_list_its_sessions() {
 }
 
 #[test]
-fn an_app_is_shown_by_the_session_that_its_pointer_names() {
+fn an_app_stands_for_the_session_of_its_pointer() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).turn("x", "y"));

@@ -210,7 +210,7 @@ fn a_summary_of_another_session_is_not_a_title() {
 }
 
 #[test]
-fn a_session_that_was_only_ever_printed_is_exec() {
+fn a_session_without_terminal_is_exec() {
     let printed = Claude::session(id(1)).entrypoint("sdk-cli").turn("x", "y");
     assert_eq!(listed(printed.clone()).kind, Kind::Exec);
     assert_eq!(listed(printed.entrypoint("cli").turn("x", "y")).kind, Kind::Main);
@@ -398,7 +398,7 @@ assistant  2026-02-01 10:04:00
 }
 
 #[test]
-fn metadata_that_is_too_large_to_read_does_not_hide_its_session() {
+fn oversized_metadata_does_not_hide_its_session() {
     let world = World::new();
     let large = format!("{{\"config\": \"{}\"}}", "x".repeat(17 * 1024 * 1024));
     world.add(Amplifier::session(id(1)).file("metadata.json", large).turn("still here", "y"));

@@ -267,7 +267,7 @@ fn a_damaged_chunk_is_named_and_nothing_is_shown() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_leaves_nothing_behind() {
+fn a_closed_pipe_leaves_nothing_unpacked() {
     let world = lost_world();
     for args in [&["--transcript"][..], &["--transcript", "--json"], &["--transcript", "--format", "ndjson"]] {
         let args: Vec<&str> = ["show", "latest", "--archived"].iter().chain(args).copied().collect();
@@ -411,7 +411,7 @@ fn a_link_in_an_archived_session_is_not_read_through() {
 }
 
 #[test]
-fn a_manifest_that_would_write_through_its_own_link_is_refused() {
+fn a_manifest_writing_through_its_own_link_is_refused() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"));
     world.rejoin(["archive", &id(1)]).code(0);

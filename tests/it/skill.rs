@@ -51,7 +51,7 @@ fn every_command_of_the_skill_answers_as_it_says() {
 }
 
 #[test]
-fn the_skill_is_one_that_claude_code_takes_and_is_short() {
+fn the_skill_is_short_and_valid_for_claude_code() {
     let head = SKILL.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("a head").0;
     let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).expect("a field").trim();
     let name = field("name:");

@@ -55,7 +55,7 @@ fn sessions_are_counted_by_agent_project_model_and_week() {
 }
 
 #[test]
-fn tokens_are_those_that_an_agent_records_and_no_others() {
+fn only_recorded_tokens_are_counted() {
     let world = World::new();
     let one = reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(1, 10, 100, 5));
     world.add(reply(one.prompt("y"), "m2", &usage(2, 0, 200, 7)));
@@ -123,7 +123,7 @@ fn a_pipe_gets_one_line_per_row() {
 }
 
 #[test]
-fn a_terminal_of_any_width_gets_tables_that_fit() {
+fn tables_fit_a_terminal_of_any_width() {
     let world = World::new();
     for n in 1..15 {
         let dir = world.dir(&format!("a/rather/long/path/to/the/project-{n}"));

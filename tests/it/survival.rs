@@ -139,7 +139,7 @@ pub(crate) fn has_strace() -> bool {
 }
 
 #[test]
-fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
+fn a_permanently_failing_system_call_loses_nothing() {
     if !has_strace() {
         return;
     }

@@ -155,7 +155,7 @@ fn sessions_continued_on_both_machines_are_kept_and_named() {
 }
 
 #[test]
-fn a_session_that_was_deleted_here_stays_deleted_here() {
+fn a_session_deleted_here_stays_deleted_here() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -174,7 +174,7 @@ fn a_session_that_was_deleted_here_stays_deleted_here() {
 }
 
 #[test]
-fn sessions_of_a_store_that_is_gone_are_not_taken_for_deleted() {
+fn sessions_of_a_missing_store_do_not_count_as_deleted() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -322,7 +322,7 @@ fn a_sync_on_a_full_disk_loses_nothing() {
 }
 
 #[test]
-fn an_archive_that_is_not_mounted_is_refused() {
+fn an_unmounted_archive_is_refused() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     std::fs::rename(machines.archive(), machines.0.root().join("elsewhere/archive")).expect("a move");
@@ -447,7 +447,7 @@ fn two_machines_without_a_shared_directory_sync_through_ssh() {
 }
 
 #[test]
-fn an_exchange_that_is_cut_off_leaves_both_archives_whole() {
+fn an_interrupted_exchange_leaves_both_archives_whole() {
     let machines = Machines::new();
     let homes = machines.home("ana").parent().expect("a directory").to_owned();
     machines.0.install("ssh", &SSH.replace("@HOMES@", homes.to_str().expect("a path")));

@@ -290,7 +290,7 @@ fn signals_reach_the_agent_and_its_status_is_returned() {
 }
 
 #[test]
-fn an_agent_that_was_picked_gets_its_signals_too() {
+fn a_picked_agent_gets_its_signals_too() {
     let world = two_sessions();
     world.install("claude", "trap 'exit 7' INT; echo READY; while :; do sleep 0.05; done");
     let mut seat = shell(&world, "resume --wait");
@@ -304,7 +304,7 @@ fn an_agent_that_was_picked_gets_its_signals_too() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_agent_that_stops_itself_gives_the_shell_back() {
+fn a_self_stopped_agent_returns_to_the_shell() {
     let world = two_sessions();
     world.install("claude", "echo READY; kill -STOP $$; exit 5");
     let mut seat = shell(&world, "resume --wait latest");

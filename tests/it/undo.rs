@@ -405,7 +405,7 @@ fn acl() -> Vec<u8> {
 }
 
 #[test]
-fn a_project_that_became_a_link_since_a_delete_is_not_followed() {
+fn undo_does_not_follow_a_project_replaced_by_a_link() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("x", "y"));
@@ -427,7 +427,7 @@ fn a_project_that_became_a_link_since_a_delete_is_not_followed() {
 }
 
 #[test]
-fn a_store_that_was_a_link_all_along_gets_its_sessions_back() {
+fn undo_restores_into_a_linked_store() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     let (claude, dotfiles) = (world.home().join(".claude"), world.dir("dotfiles").join("claude"));

@@ -51,7 +51,7 @@ fn chunks_are_read_in_the_order_of_the_manifest() {
 }
 
 #[test]
-fn a_prompt_that_was_killed_is_only_in_the_journal() {
+fn a_killed_prompt_is_only_in_the_journal() {
     let session = listed(Vibe::session(id(1)).killed("was killed"));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.active_at.as_deref()), (Kind::Main, Some("2026-02-01T10:01:00Z")));
@@ -101,7 +101,7 @@ fn the_first_prompt_is_the_typed_text() {
 }
 
 #[test]
-fn a_session_that_was_moved_keeps_its_origin() {
+fn a_moved_session_keeps_its_origin() {
     let session = Vibe::session(id(1)).turn("x", "y").in_dir("/w/new").meta("origin_directory", json!("/w/old"));
     let session = listed(session);
     assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (Some("/w/old"), Some("/w/new")));

@@ -153,7 +153,7 @@ fn json_has_the_command_and_the_file() {
 }
 
 #[test]
-fn the_new_session_is_linked_to_the_one_that_it_continues() {
+fn the_new_session_is_linked_to_the_continued_one() {
     let (world, app, _) = world(|session| session.title("Leak").turn("one", "two"));
     world.install("pi", "");
     world.rejoin(["resume", &id(1), "--with", "pi"]).code(0);
@@ -270,7 +270,7 @@ fn cleanup_removes_a_briefing_after_30_days() {
 }
 
 #[test]
-fn the_page_names_the_agents_that_can_be_briefed() {
+fn the_page_names_the_briefable_agents() {
     let (world, _, _) = world(|session| session.turn("one", "two"));
     let listed = |more: &[&str]| -> Vec<String> {
         let answer = world.rejoin(["resume", &id(1), "--with", "jido"].iter().chain(more)).code(7).stderr();

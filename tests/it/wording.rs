@@ -166,7 +166,7 @@ fn differences(kept: &Counts, counted: &Counts, is_lowering: bool) -> Vec<String
 }
 
 #[test]
-fn patterns_that_are_hard_to_read_only_become_fewer() {
+fn patterns_only_become_fewer() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/wording.tsv");
     let text = std::fs::read_to_string(&file).expect("the kept counts");
     let kept: Counts = text
@@ -187,7 +187,7 @@ fn patterns_that_are_hard_to_read_only_become_fewer() {
 }
 
 #[test]
-fn a_count_that_rises_fails_and_one_that_falls_is_lowered() {
+fn a_rising_count_fails_and_a_falling_one_is_lowered() {
     let files = |text: &str| vec![("src/scan".to_owned(), text.to_owned())];
     let before = count(&files("/// What is read.\n// Nobody is told.\nfn what_is_read() {}\n"), &patterns());
     let number = |name: &str| before.get(&("src/scan".to_owned(), name.to_owned())).copied();

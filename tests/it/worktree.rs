@@ -131,7 +131,7 @@ fn a_worktree_unknown_to_git_is_recreated_among_worktrees() {
 }
 
 #[test]
-fn a_directory_that_was_not_a_worktree_is_refused() {
+fn a_directory_outside_of_worktrees_is_refused() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     trees.git(&["checkout", "--quiet", "--ignore-other-worktrees", "feature"]);
@@ -214,7 +214,7 @@ fn filters_of_the_repository_run_only_on_trust() {
 }
 
 #[test]
-fn a_config_that_names_programs_is_refused() {
+fn a_config_with_programs_is_refused() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     for key in [

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_id_that_stays_in_its_directory_names_a_record() {
+    fn an_id_outside_its_directory_names_no_record() {
         assert_eq!(file_name("3f2b8c1e-6f0d").as_deref(), Some("3f2b8c1e-6f0d.cwd"));
         assert_eq!(session_id("a_B-9.cwd"), Some("a_B-9"));
         for bad in ["", "-rf", "../x", "a/b", "a.b", "a b", "ä", "a\0", "a\n", &"x".repeat(201)] {

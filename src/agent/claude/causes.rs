@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_the_api_took_is_not_a_cause() {
+    fn an_accepted_part_is_not_a_cause() {
         let surrogate = ("user", r#""\ud83d""#);
         let mut records = vec![surrogate, ("assistant", r#"[{"type":"text","text":"fine"}]"#), ("user", "\"x\"")];
         assert_eq!(found(&records), []);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_that_was_never_measured_is_unknown() {
+    fn an_unmeasured_status_is_unknown() {
         let state = |json: &str| {
             let registration: Registration<'_> = serde_json::from_str(json).expect("a registration");
             registration.status.as_ref().map(state_of)

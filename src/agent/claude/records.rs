@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_skimmed_is_the_record_that_a_parser_reads() {
+    fn skimming_a_line_gives_the_parsed_record() {
         let line = br#" {"type":"user","timestamp":"2026-02-01T10:00:00Z","cwd":"/w/\u00fc","gitBranch":"main",
             "entrypoint":"cli","uuid":"u","sessionId":"s","isSidechain":true,"isMeta":1,"isCompactSummary":true,
             "isVisibleInTranscriptOnly":true,"isApiErrorMessage":true,"message":{"content":"\n"},"forkedFrom":{"a":[]},

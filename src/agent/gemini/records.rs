@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_were_taken_back_are_another_branch() {
+    fn rewound_messages_are_another_branch() {
         let (a, b, c, d) = (user("a", "one"), user("b", "two"), user("c", "three"), user("d", "four"));
         let on = |lines: &[&str], wanted| {
             let sum = conversation(lines);

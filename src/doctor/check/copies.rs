@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_mended_that_evidence_did_not_decide() {
+    fn only_decided_copies_are_repaired() {
         let mut session = two(Some(Comparison::Identical));
         session.choice = Choice { is_decided: false, ..Choice::clone(&session.choice) }.into();
         let finding = found(session, facts());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_in_a_store_that_is_not_used_by_itself_is_left_alone() {
+    fn a_copy_in_an_unused_store_is_left_alone() {
         let mut session = two(Some(Comparison::Identical));
         let store = Store { is_default: false, ..(*session.copies[1].place.store).clone() };
         session.copies[1].place.store = store.into();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_alone_can_remove_a_copy_is_named() {
+    fn the_only_agent_able_to_remove_a_copy_is_named() {
         let own = CopyFacts { belongings: Err("remove it with `agent delete a`".to_owned()), ..facts() };
         let finding = found(two(Some(Comparison::Identical)), own);
         assert!(finding.repair.is_none());

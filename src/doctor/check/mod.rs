@@ -299,7 +299,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_interrupted_run_is_an_error_that_undo_mends() {
+    fn an_interrupted_run_is_an_error_with_undo_as_remedy() {
         let findings = all(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
         let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
         assert_eq!((finding.severity, finding.remedies[0].command.as_str()), (Severity::Error, "rejoin undo r7"));

@@ -102,7 +102,7 @@ fn unicode_line_separators_do_not_end_a_line() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_skipped() {
+fn an_overlong_line_is_skipped() {
     let mut text = b"one\n".to_vec();
     text.resize(text.len() + MAX_LINE + 1, b'x');
     text.extend_from_slice(b"\nthree");

@@ -21,7 +21,7 @@ fn there_and_back(text: &str) -> String {
 }
 
 #[test]
-fn a_file_that_was_not_there_is_made_and_goes_again() {
+fn a_new_file_is_removed_with_the_hooks() {
     let text = install(None, COMMAND).expect("settings");
     let value: Value = serde_json::from_str(&text).expect("JSON");
     let call = json!([{"type": "command", "command": COMMAND, "timeout": 5}]);
@@ -147,7 +147,7 @@ fn install_updates_a_command_with_another_path() {
 }
 
 #[test]
-fn settings_that_are_not_understood_are_left_alone() {
+fn unknown_settings_are_left_alone() {
     let refused = |text: &str| install(Some(text), COMMAND).expect_err("a refusal").to_string();
     assert_eq!(refused(" \n"), "it is empty, which is not JSON");
     assert!(refused("{\"a\": 1,}").starts_with("it is not JSON"));

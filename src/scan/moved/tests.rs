@@ -62,7 +62,7 @@ fn a_checkout_of_the_same_remote_is_found_wherever_it_is_now() {
 }
 
 #[test]
-fn a_checkout_that_was_renamed_is_known_by_a_commit_that_it_has() {
+fn a_renamed_checkout_is_recognised_by_a_commit() {
     let dir = tempfile::tempdir().expect("a directory");
     let commit = "ab".repeat(20);
     let (gone, renamed, other) = (dir.path().join("app"), dir.path().join("tool"), dir.path().join("other"));

@@ -106,7 +106,7 @@ fn filters_are_parsed_among_the_words() {
 }
 
 #[test]
-fn the_places_are_those_of_the_letters_that_match() {
+fn the_places_are_those_of_matching_letters() {
     let places = |words: &str, text: &str| Matching::default().places(&query(words), text);
     assert_eq!(places("the", "Fix the parser"), [4, 5, 6]);
     assert_eq!(places("fix par", "Fix the parser"), [0, 1, 2, 8, 9, 10]);
@@ -117,7 +117,7 @@ fn the_places_are_those_of_the_letters_that_match() {
 
 proptest! {
     #[test]
-    fn nothing_is_passed_over_that_the_matcher_would_find(
+    fn the_quick_check_keeps_every_match(
         word in "[abc]{3,6}", text in "[abcd é]{0,40}", most in 3_usize..20,
     ) {
         let (word, mut matching, mut letters, mut found) = (Word::new(&word), Matching::default(), Vec::new(), Vec::new());

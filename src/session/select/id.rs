@@ -95,7 +95,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_exact_id_wins_over_longer_ones_that_begin_with_it() {
+    fn the_exact_id_wins_over_longer_ids() {
         assert_eq!(resolve(None, "abc", names(&["abc", "abcd"])), one("abc"));
         assert!(matches!(resolve(None, "ab", names(&["abc", "abcd"])), Resolution::Many(both) if both.len() == 2));
         assert_eq!(resolve(None, "abcd", names(&["abc", "abcd"])), one("abcd"));

@@ -155,7 +155,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn a_tilde_means_the_home_that_is_read() {
+    fn a_tilde_means_the_home_of_this_run() {
         let env = fixed();
         assert_eq!(env.absolute(Path::new("~/x")), Path::new("/home/ana/x"));
         assert_eq!(env.absolute(Path::new("x/../y")), Path::new("/home/ana/work/x/../y"));

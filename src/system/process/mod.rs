@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_processes_that_write_to_a_file_count() {
+    fn only_writers_of_a_file_count() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.jsonl");
         for (redirection, writes) in [(">>", true), ("<>", true), ("<", false)] {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_this_process_has_open_is_held() {
+    fn a_file_open_in_this_process_is_held() {
         let dir = tempfile::tempdir().expect("a directory");
         let (open, closed) = (dir.path().join("open"), dir.path().join("closed"));
         std::fs::write(&closed, "x").expect("a file");

@@ -357,7 +357,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_is_pasted_is_a_key(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 0_usize..300) {
+        fn pasted_text_is_never_a_key(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 0_usize..300) {
             let bytes = [PASTE, &bytes, PASTE_END].concat();
             let (first, rest) = bytes.split_at(cut.min(bytes.len()));
             let mut keys = Keys::default();

@@ -72,7 +72,7 @@ mod tests {
     use crate::system::terminal::Size;
 
     #[test]
-    fn only_lines_that_changed_are_sent() {
+    fn only_changed_lines_are_sent() {
         let mut state = listed(&LIST);
         let (layout, styles) = (Layout::of(Size { columns: 40, rows: 6 }), Styles::default());
         state.fit(layout.list.rows);

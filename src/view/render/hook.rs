@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_the_lines_that_change_and_a_few_around() {
+    fn a_difference_has_changed_lines_and_their_context() {
         let old = "1\n2\n3\n4\n5\n6\n";
         assert_eq!(difference(old, "1\n2\n3\nnew\n4\n5\n6\n"), [" 2", " 3", "+new", " 4", " 5"]);
         assert_eq!(difference(old, "1\n2\n3!\n4\n5\n6\n"), [" 1", " 2", "-3", "+3!", " 4", " 5"]);

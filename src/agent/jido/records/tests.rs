@@ -60,7 +60,7 @@ fn a_good_session_is_read_in_full() {
 }
 
 #[test]
-fn deviations_that_jidocode_tolerates_are_accepted() {
+fn deviations_tolerated_by_jidocode_are_accepted() {
     let session = changed("/closed_at", Some(json!("soon"))).expect("a session");
     assert_eq!(session.closed_at, None);
     let session = changed("/closed_at", Some(Value::Null)).expect("a session");
