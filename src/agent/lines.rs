@@ -99,8 +99,12 @@ pub(super) trait Log: Sync + 'static {
 
     /// Returns the size in bytes of all files of a copy, or of its log alone if sizes are not needed.
     fn size(copy: &SessionCopy, context: &ReadContext<'_>) -> u64 {
-        let beside = context.tree_size(copy.place.side_dir.as_deref());
-        if Self::FILE.is_some() { context.tree_size(Some(&copy.place.path)) } else { copy.transcript_bytes + beside }
+        let side_bytes = context.tree_size(copy.place.side_dir.as_deref());
+        if Self::FILE.is_some() {
+            context.tree_size(Some(&copy.place.path))
+        } else {
+            copy.transcript_bytes + side_bytes
+        }
     }
 
     /// Completes a copy with the facts in its other files.

@@ -14,7 +14,7 @@ pub(super) fn mark_writers(copies: &mut [&mut SessionCopy]) {
         match writers.as_ref().map(|writers| writers.get(&*copy.place.path)) {
             Some(Some(pid)) => copy.liveness = Liveness::Live { pid: *pid },
             None if copy.liveness == Liveness::Idle => {
-                let why = "this system does not tell which processes have its file open".to_owned();
+                let why = "this system does not report which processes have its file open".to_owned();
                 copy.liveness = Liveness::Maybe { why };
             }
             _ => {}

@@ -48,7 +48,7 @@ pub(crate) trait PointerWriter: Listed + Sync {
     fn meaningful_bytes(&self) -> u64;
 
     /// Returns the plan of a new session of the other agent in a directory.
-    fn anew(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan;
+    fn start_new(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan;
 }
 
 macro_rules! readers {
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn every_line_of_the_list_leads_to_its_agent() {
-        let told = all().iter().map(|agent| agent.kind()).chain(pointer_writers().iter().map(|writer| writer.kind()));
-        assert_eq!(told.collect::<Vec<_>>(), AgentKind::value_variants());
+        let listed = all().iter().map(|agent| agent.kind()).chain(pointer_writers().iter().map(|writer| writer.kind()));
+        assert_eq!(listed.collect::<Vec<_>>(), AgentKind::value_variants());
     }
 
     #[test]

@@ -16,11 +16,11 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     args.sessions.iter().try_for_each(removal::refuse_latest)?;
     let filter = super::place_filter(&args.place, env)?;
-    if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
+    if let Err(refusal) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is reported: `--yes` would not help.
         let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;
         removal::plan(&named, args.removal.via_agent, env)?;
-        return Err(nobody.into());
+        return Err(refusal.into());
     }
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;

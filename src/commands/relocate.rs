@@ -139,8 +139,8 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         let had = moved::repository_in(remotes.get(dir).cloned(), sessions.iter().copied());
         let found = checkouts.instead_of(dir, &had);
         let to = moved::best(&found, dir);
-        let told = found.iter().filter(|instead| to.as_ref().is_none_or(|to| *to == instead.dir));
-        let why: Vec<String> = told
+        let candidates = found.iter().filter(|instead| to.as_ref().is_none_or(|to| *to == instead.dir));
+        let why: Vec<String> = candidates
             .map(|instead| {
                 if to.is_some() {
                     instead.why.words().to_owned()

@@ -33,7 +33,7 @@ pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
 }
 
 /// Refuses at once if a confirmation will be needed and there is no terminal: a cron job should fail on its first day.
-pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {
+pub(super) fn needs_confirmation(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {
     let is_agreed = args.yes || args.change.dry_run || args.change.apply.is_some();
     if is_agreed || env.terminal.can_ask() {
         return Ok(());

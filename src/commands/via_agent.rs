@@ -104,8 +104,9 @@ fn all_beside(one: &Handed) -> BTreeMap<(Arc<Path>, String), Located> {
         let Some(agent) = agent::by_kind(place.agent()).filter(|_| asked.insert(Arc::clone(&place.path))) else {
             continue;
         };
-        let beside = agent.locate(&place.store).places.into_iter().filter(|beside| beside.path == place.path);
-        all.extend(beside.map(|beside| ((Arc::clone(&beside.path), beside.id.clone()), beside)));
+        let neighbours =
+            agent.locate(&place.store).places.into_iter().filter(|neighbours| neighbours.path == place.path);
+        all.extend(neighbours.map(|neighbours| ((Arc::clone(&neighbours.path), neighbours.id.clone()), neighbours)));
     }
     all
 }

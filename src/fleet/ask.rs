@@ -188,7 +188,7 @@ pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
 
 /// Finds the running program itself, for this machine among the hosts.
 pub(crate) fn ourselves() -> Result<PathBuf, Refusal> {
-    own_program().ok_or_else(|| Refusal::new(Exit::Failure, RefusalCode::Failed, "cannot tell where rejoin is"))
+    own_program().ok_or_else(|| Refusal::new(Exit::Failure, RefusalCode::Failed, "the path of rejoin is unknown"))
 }
 
 /// Returns the command that asks a host; the flag is set if it sends a greeting before its answer.

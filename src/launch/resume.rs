@@ -208,7 +208,7 @@ impl Resume {
             ));
         };
         let dir = options.dir.as_deref().map_or_else(|| pointer.dir.clone(), |dir| env.resolve(dir));
-        let plan = writer.anew(dir, request, env);
+        let plan = writer.start_new(dir, request, env);
         let warnings = Vec::new();
         Ok(Self {
             agent,

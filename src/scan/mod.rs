@@ -324,7 +324,7 @@ mod tests {
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
         let all = locate(&env, &[]).places.len();
-        let told = |read: &dyn Fn(Places)| {
+        let reads = |read: &dyn Fn(Places)| {
             let sum = Arc::new(Sum::default());
             let watch: Arc<Sum> = Arc::clone(&sum);
             read(locate(&env, &[]).watched(Watcher::new(watch)));
@@ -332,11 +332,11 @@ mod tests {
             assert_eq!(begun, done);
             done
         };
-        assert_eq!(told(&|places| drop(places.digest(&env, Wanted::GLANCE, |_| ()))), all);
+        assert_eq!(reads(&|places| drop(places.digest(&env, Wanted::GLANCE, |_| ()))), all);
         // For a session without a directory, others are read.
-        assert!(told(&|places| drop(places.read_all(&env, Wanted::GLANCE))) >= all);
+        assert!(reads(&|places| drop(places.read_all(&env, Wanted::GLANCE))) >= all);
         let one = AgentKind::Claude;
-        let some = told(&|places| drop(places.read_some(&env, Wanted::THOROUGH, |place| place.agent() == one)));
+        let some = reads(&|places| drop(places.read_some(&env, Wanted::THOROUGH, |place| place.agent() == one)));
         assert!((1..all).contains(&some), "{some} of {all}");
     }
 

@@ -182,12 +182,12 @@ mod tests {
         assert_eq!((all.sessions, all.prompts, all.days.len()), (3, 6, 3));
         assert_eq!(all.tokens, Some(Tokens { input: 10, cached: 4, output: 2 }));
         assert_eq!((all.cost, all.cost_sessions), (Cost::from_dollars(0.5), 1));
-        let told = |by| -> Vec<(Option<String>, u64)> {
+        let counted = |by| -> Vec<(Option<String>, u64)> {
             tallies(&sessions, by).into_iter().map(|(key, tally)| (key, tally.sessions)).collect()
         };
         let text = |text: &str| Some(text.to_owned());
-        assert_eq!(told(StatsKey::Agent), [(text("codex"), 2), (text("claude"), 1)]);
-        assert_eq!(told(StatsKey::Week), [(text("2026-11-16"), 1), (text("2026-11-23"), 2)]);
-        assert_eq!(told(StatsKey::Model), [(None, 3)]);
+        assert_eq!(counted(StatsKey::Agent), [(text("codex"), 2), (text("claude"), 1)]);
+        assert_eq!(counted(StatsKey::Week), [(text("2026-11-16"), 1), (text("2026-11-23"), 2)]);
+        assert_eq!(counted(StatsKey::Model), [(None, 3)]);
     }
 }

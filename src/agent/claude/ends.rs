@@ -342,14 +342,14 @@ mod tests {
                     whole.take_from_end(&ClaudeRecord::of_line(line.as_bytes()).expect("a record"));
                 }
             }
-            let told = |ends: &Ends| (
+            let facts = |ends: &Ends| (
                 ends.newest.at,
                 ends.last_cwd.clone(),
                 ends.branch.clone(),
                 ends.model.clone(),
                 (ends.is_exec, ends.is_interactive, ends.records_from_end, ends.is_torn),
             );
-            prop_assert_eq!(told(&quick), told(&whole));
+            prop_assert_eq!(facts(&quick), facts(&whole));
         }
     }
 }

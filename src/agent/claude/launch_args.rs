@@ -39,7 +39,7 @@ pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Comman
 }
 
 /// Returns the plan of a new session in a directory, in the store that the client itself would use.
-pub(in crate::agent) fn anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
+pub(in crate::agent) fn start_new(dir: PathBuf, request: &Request, env: &Env) -> Plan {
     let mut set = BTreeMap::new();
     if env.foreign_home {
         set.insert("HOME", env.home.clone().into_os_string());

@@ -49,7 +49,7 @@ use crate::session::{Belongings, Evidence, Health, Located, Message, SessionCopy
 use crate::system::env::Env;
 use crate::system::names;
 pub(super) use count::count;
-pub(super) use launch_args::anew;
+pub(super) use launch_args::start_new;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
 pub(super) use places::{locate, locate_id};

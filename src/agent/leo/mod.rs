@@ -111,8 +111,8 @@ impl PointerWriter for Leo {
         MEANINGFUL_BYTES
     }
 
-    fn anew(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan {
-        super::claude::anew(dir, request, env)
+    fn start_new(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan {
+        super::claude::start_new(dir, request, env)
     }
 }
 

@@ -263,10 +263,10 @@ mod tests {
     #[test]
     fn only_a_reminder_names_the_start() {
         let start = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.start());
-        let told =
+        let notice =
             "<system-reminder>\n- **Current working directory**: /w/a b\n- **Git repository**: Yes (branch: main)\n";
         assert_eq!(
-            start(&[told, "go"]),
+            start(&[notice, "go"]),
             Some(Start { dir: Path::new("/w/a b").into(), branch: Some("main".to_owned()) })
         );
         let plain = "<system-reminder>\n- **Current working directory**: /w/a\n- **Git repository**: No\n";

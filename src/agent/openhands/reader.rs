@@ -66,12 +66,12 @@ pub(super) fn event<T>(path: &Path, see: impl FnOnce(&Event<'_>) -> T) -> Option
 pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathError> {
     let dir = copy.place.path.to_path_buf();
     let mut is_running = false;
-    let told = state(&dir, |state| {
+    let read = state(&dir, |state| {
         is_running = state.execution_status.get() == Some("running");
         copy.model = state.model().map(|model| Fact::new(model, "base-state"));
         copy.last_dir = state.dir().map(|dir| Fact::new(dir, "base-state"));
     });
-    match told {
+    match read {
         Ok(Some(())) => {}
         Ok(None) => copy.notes.push("it has no base_state.json".to_owned()),
         Err(error) => {

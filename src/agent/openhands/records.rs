@@ -156,9 +156,9 @@ mod tests {
         let call = r#"{"source":"agent","kind":"ActionEvent","thought":[{"type":"text","text":"Looking."}],
             "tool_name":"terminal","tool_call":{"name":"terminal","arguments":"{\"command\": \"ls\"}"}}"#;
         assert!(event(call).is_reply());
-        let told =
+        let expected =
             [(Role::Assistant, "Looking.".to_owned()), (Role::Tool, "terminal {\"command\": \"ls\"}".to_owned())];
-        assert_eq!(texts(call), told);
+        assert_eq!(texts(call), expected);
         let answer = r#"{"source":"environment","kind":"ObservationEvent","observation":{"content":[{"type":"text","text":"a b"}]}}"#;
         assert_eq!(texts(answer), [(Role::Tool, "→ a b".to_owned())]);
         let error = r#"{"kind":"ConversationErrorEvent","code":"BadRequest","detail":"no"}"#;

@@ -30,14 +30,14 @@ pub(in crate::agent) fn relocation<'a>(
         };
         // The folder next to it is found by its name.
         let side_dir = place.side_dir.clone().filter(|_| target != *place.path);
-        let beside = side_dir.map(|from| Act::Move { to: target.with_extension(""), from });
+        let side = side_dir.map(|from| Act::Move { to: target.with_extension(""), from });
         let along = if target == *place.path { Vec::new() } else { along(&place.path) };
         let along = along
             .into_iter()
             .map(|from| Act::Move { to: target.with_file_name(from.file_name().unwrap_or_default()), from });
         let along: Vec<Act> = along.collect();
         let edit = Act::Edit { from: place.path.to_path_buf(), to: target, edits: vec![edit] };
-        Ok(Moved::by(beside.into_iter().chain(along).chain([edit]).collect()))
+        Ok(Moved::by(side.into_iter().chain(along).chain([edit]).collect()))
     })
 }
 

@@ -111,7 +111,7 @@ impl Log for Qwen {
         };
         copy.parent_id = copy.parent_id.take().or(facts.forked_from).or(facts.parent);
         if facts.is_managed {
-            let note = "Qwen Code keeps the newer part of it in a log of its own, and rejoin does not read that";
+            let note = "Qwen Code keeps the newer part of it in a separate log, and rejoin does not read that";
             copy.notes.push(note.to_owned());
         }
         copy.title = facts.title.or(facts.early_title).map(|title| Fact::new(title, "custom-title"));

@@ -214,9 +214,9 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
     let mut own = vec![place.path.to_path_buf()];
     let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
     // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
-    let beside = listings.of(chats);
+    let siblings = listings.of(chats);
     let is_file = |path: &PathBuf| links::is_file(path);
-    own.extend(beside.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
+    own.extend(siblings.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
     let (root, id) = (&place.store.root, &place.id);
     let mut shared = vec![
         root.join("file-history").join(id),

@@ -73,7 +73,7 @@ impl QwenRecord<'_> {
     }
 
     /// Returns a text in a record of the program itself.
-    fn told(&self, subtype: &str, name: &str) -> Option<String> {
+    fn payload_text(&self, subtype: &str, name: &str) -> Option<String> {
         let is_it = self.kind.get() == Some("system") && self.subtype.get() == Some(subtype);
         text_in(self.system_payload.filter(|_| is_it), name).filled().map(str::to_owned)
     }
@@ -105,12 +105,12 @@ impl QwenRecord<'_> {
 
     /// Returns the title that the user or the program gave.
     pub(crate) fn title(&self) -> Option<String> {
-        self.told("custom_title", "customTitle")
+        self.payload_text("custom_title", "customTitle")
     }
 
     /// Returns the session that started this one.
     pub(crate) fn parent(&self) -> Option<String> {
-        self.told("parent_session", "parentSessionId")
+        self.payload_text("parent_session", "parentSessionId")
     }
 
     /// Returns the session that `/branch` copied this record from.

@@ -164,7 +164,7 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
     let selector = || format!("{}:{}", session.agent, session.id());
     let Some(first) = copies.first() else { return Ok(None) };
     if first.copy.launch_dir.as_ref().is_some_and(|dir| dir.source == FROM_PROJECT) {
-        let why = "it records no directory of its own";
+        let why = "it does not record a directory itself";
         return match first.copy.kind {
             SessionKind::Empty => Ok(None),
             _ if agent::about(session.agent).needs_session_info => {

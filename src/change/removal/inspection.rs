@@ -144,7 +144,7 @@ impl Summaries {
         }
         let held = held.map(|file| format!("a process has {} open", file.display()));
         let why = held.or_else(|| {
-            (!open.is_known()).then(|| "this system does not tell which processes have its files open".to_owned())
+            (!open.is_known()).then(|| "this system does not report which processes have its files open".to_owned())
         });
         let liveness = why.map(|why| Liveness::Maybe { why });
         let is_hindered = liveness.is_some() || obstacle.is_some();

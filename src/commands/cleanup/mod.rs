@@ -21,7 +21,7 @@ use settings::Settings;
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let settings = &Settings::of(args, env);
     settings.note.iter().for_each(|note| ui.note(note));
-    if let Err(unattended) = removal::needs_somebody(&args.removal, env) {
+    if let Err(unattended) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is the one to report: `--yes` would not help.
         let refusal = plan(settings, env, ui)?.refusal(settings, env);
         return Err(refusal.unwrap_or(unattended).into());

@@ -97,15 +97,15 @@ fn answer(mut answering: Answering) -> HostAnswer {
 /// be on another.
 fn together(statuses: &[u8], exit: Exit) -> Exit {
     let not_found = Exit::NotFound.code();
-    let told: Vec<u8> = if statuses.iter().all(|status| *status == not_found) {
+    let answered: Vec<u8> = if statuses.iter().all(|status| *status == not_found) {
         statuses.to_vec()
     } else {
         statuses.iter().copied().filter(|status| *status != not_found).collect()
     };
-    let worst = told.iter().copied().find(|status| *status != 0);
+    let worst = answered.iter().copied().find(|status| *status != 0);
     match (exit, worst) {
         (Exit::Ok, None) => Exit::Ok,
-        (Exit::Ok, Some(status)) if told.iter().all(|it| *it == status || *it == 0) => Exit::Agent(status),
+        (Exit::Ok, Some(status)) if answered.iter().all(|it| *it == status || *it == 0) => Exit::Agent(status),
         _ => Exit::Partial,
     }
 }

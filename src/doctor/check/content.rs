@@ -360,7 +360,7 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
     let mut evidence = format!("In the transcript of {}, {measured}. {effect}", name(session));
     if !lines.glued.is_empty() {
         let glued = count(lines.glued.len(), "whole record");
-        evidence.push_str(&format!(" {glued} on a line with half of another can be given a line of its own."));
+        evidence.push_str(&format!(" {glued} on a line with half of another can be moved to a separate line."));
     }
     let finding = transcript(session, Code::BadLines, Severity::Warning, evidence)
         .measured(measured, "one record per line, each after its parent");

@@ -28,9 +28,9 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     let above: BTreeSet<_> = dirs.iter().filter_map(|(kind, dir)| Some((*kind, dir.parent()?.to_owned()))).collect();
     for (kind, above) in above {
         // A link to a sibling directory is another name for it.
-        let beside = Found::default().entries(&above).into_iter().map(|(entry, _)| entry);
-        let beside = beside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        dirs.extend(beside.map(|entry| (kind, entry.path())));
+        let siblings = Found::default().entries(&above).into_iter().map(|(entry, _)| entry);
+        let siblings = siblings.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        dirs.extend(siblings.map(|entry| (kind, entry.path())));
     }
     let unread = |(kind, dir): (AgentKind, PathBuf)| {
         let agent = agent::by_kind(kind)?;

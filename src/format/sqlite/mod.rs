@@ -207,17 +207,17 @@ impl Footprint {
             bytes
         };
         // A missing file is fine, but SQLite must not open a link or a FIFO.
-        let beside = |suffix: &str| match fsio::open_regular(&with_suffix(path, suffix)) {
+        let companion = |suffix: &str| match fsio::open_regular(&with_suffix(path, suffix)) {
             Ok(opened) => Ok(Some(opened)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
         let modified = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
         // nBackfill and nBackfillAttempted; the read marks in between do not matter.
-        let moved = beside("-shm")?.map(|(memory, _)| [header(&memory, 4, 96), header(&memory, 4, 128)].concat());
+        let moved = companion("-shm")?.map(|(memory, _)| [header(&memory, 4, 96), header(&memory, 4, 128)].concat());
         let has_journal =
-            beside("-journal")?.is_some_and(|(file, _)| header(&file, 1, 0).iter().any(|byte| *byte != 0));
-        let log = beside("-wal")?.map(|(log, metadata)| (metadata.ino(), header(&log, 32, 0)));
+            companion("-journal")?.is_some_and(|(file, _)| header(&file, 1, 0).iter().any(|byte| *byte != 0));
+        let log = companion("-wal")?.map(|(log, metadata)| (metadata.ino(), header(&log, 32, 0)));
         Ok(Self {
             file: [metadata.dev().into(), metadata.ino().into(), metadata.size().into(), modified],
             header: header(&file, 100, 0),

@@ -127,7 +127,7 @@ pub(super) fn user_home() -> Result<PathBuf, Refusal> {
             let why = if reach::answers(&home) { "does not exist" } else { "is on a mount that does not answer" };
             (format!("the home directory {} {why}", home.display()), "name another directory with --home DIR")
         }
-        None => ("cannot tell where the home directory is: HOME is not set".to_owned(), "name it with --home DIR"),
+        None => ("the home directory is unknown: HOME is not set".to_owned(), "name it with --home DIR"),
     };
     Err(Refusal::new(Exit::Failure, RefusalCode::NoHome, message).hint(hint))
 }

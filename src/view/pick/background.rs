@@ -29,7 +29,7 @@ const PART: usize = 32;
 /// Number of the best sessions whose branches are read to mark matches on another branch.
 const MARKED: usize = 64;
 /// Minimum time between two reports of matches, because each one sorts the list again.
-const TELL: Duration = Duration::from_millis(60);
+const SEND_INTERVAL: Duration = Duration::from_millis(60);
 /// The best message of a session is shown.
 const WISH: search::Wish<'static> =
     search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
@@ -64,7 +64,7 @@ struct Wish(Arc<AtomicU64>);
 
 impl Wish {
     /// Makes a new request; the returned function is true until the next one.
-    fn anew(&self) -> impl Fn() -> bool + Clone + Send + Sync + use<> {
+    fn renew(&self) -> impl Fn() -> bool + Clone + Send + Sync + use<> {
         let (current, own) = (Arc::clone(&self.0), self.0.fetch_add(1, Ordering::SeqCst) + 1);
         move || current.load(Ordering::SeqCst) == own
     }
@@ -109,10 +109,10 @@ impl Background {
     /// Reads the sessions.
     pub(super) fn load(&self, env: &Env) {
         let env = env.clone();
-        self.run(move |backend, tell| {
+        self.run(move |backend, send| {
             backend.load(&mut |sessions, problems| {
                 let items = sessions.par_iter().map(|session| Item::of(session, &env)).collect();
-                tell(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
+                send(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
             });
         });
     }
@@ -120,28 +120,28 @@ impl Background {
     /// Reads the last messages of a session, or those around the message with a number, until another session is
     /// requested.
     pub(super) fn preview(&self, session: Arc<Session>, around: Option<u64>) {
-        let is_wanted = self.preview.anew();
-        self.run(move |_, tell| {
+        let is_wanted = self.preview.renew();
+        self.run(move |_, send| {
             let preview = Preview::read(&session, around, &is_wanted);
             if is_wanted() {
-                tell(News::Preview((session.agent, session.id().to_owned()), preview));
+                send(News::Preview((session.agent, session.id().to_owned()), preview));
             }
         });
     }
 
     pub(super) fn forget_preview(&self) {
-        let _ = self.preview.anew();
+        let _ = self.preview.renew();
     }
 
     /// Searches whole sessions for words in any form, until the text changes.
     pub(super) fn search(&self, texts: &[String], mut sessions: Vec<Arc<Session>>, env: &Env) {
         // Sessions of other hosts are searched with `rejoin search --host`.
         sessions.retain(|session| session.host().is_none());
-        let is_wanted = self.search.anew();
+        let is_wanted = self.search.renew();
         let (words, now) = (Words::parse(texts), env.clock.now);
         self.run(move |_, report| {
             let sieve = Sieve::new(&words);
-            let (mut said, mut told, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
+            let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
             for part in sessions.chunks(PART) {
                 let count = |session: &Arc<Session>| Tally::while_wanted(session.copy(), &sieve, WISH, &is_wanted);
                 let counted: Vec<Tally> = part.par_iter().map(count).collect();
@@ -150,9 +150,9 @@ impl Background {
                 }
                 said.extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
                 tallies.extend(counted);
-                if !said.is_empty() && told.elapsed() >= TELL {
+                if !said.is_empty() && sent_at.elapsed() >= SEND_INTERVAL {
                     report(News::Said(std::mem::take(&mut said)));
-                    told = Instant::now();
+                    sent_at = Instant::now();
                 }
             }
             let active: Vec<_> = sessions.iter().map(|session| session.active_at()).collect();
@@ -173,22 +173,22 @@ impl Background {
     }
 
     pub(super) fn forget_search(&self) {
-        let _ = self.search.anew();
+        let _ = self.search.renew();
     }
 
     /// Checks whether a session can be resumed.
     pub(super) fn check(&self, session: Arc<Session>, how: How) {
-        self.run(move |backend, tell| {
+        self.run(move |backend, send| {
             let checked = backend.check(&session, &how);
-            tell(News::Checked(session, how, checked));
+            send(News::Checked(session, how, checked));
         });
     }
 
     /// Asks for the command that resumes a session.
     pub(super) fn command(&self, session: Arc<Session>) {
-        self.run(move |backend, tell| {
+        self.run(move |backend, send| {
             let command = backend.command(&session);
-            tell(News::Command(session, command));
+            send(News::Command(session, command));
         });
     }
 
@@ -202,24 +202,24 @@ impl Background {
 
     /// Plans the removal of sessions.
     pub(super) fn plan_removal(&self, sessions: Vec<Arc<Session>>) {
-        self.run(move |backend, tell| tell(News::Planned(keys(&sessions), backend.plan_removal(&sessions))));
+        self.run(move |backend, send| send(News::Planned(keys(&sessions), backend.plan_removal(&sessions))));
     }
 
     /// Carries out a removal that the user confirmed.
     pub(super) fn remove(&self, change: Change) {
-        self.run(move |backend, tell| {
+        self.run(move |backend, send| {
             let (gone, words) = match backend.remove(&change) {
                 Ok(outcome) => gone(&change, &outcome),
                 Err(why) => (Vec::new(), why),
             };
-            tell(News::Removed { gone, words });
+            send(News::Removed { gone, words });
         });
     }
 
     /// Pins or unpins sessions.
     pub(super) fn pin(&self, sessions: Vec<Arc<Session>>, is_wanted: bool) {
-        self.run(move |backend, tell| {
-            tell(News::Pinned(keys(&sessions), backend.pin(&sessions, is_wanted).map(|()| is_wanted)));
+        self.run(move |backend, send| {
+            send(News::Pinned(keys(&sessions), backend.pin(&sessions, is_wanted).map(|()| is_wanted)));
         });
     }
 }

@@ -35,9 +35,9 @@ pub(super) fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles
             let preview = pane::lines(state, shown, layout.preview, styles);
             if layout.is_beside() {
                 let bar = |line: Option<&Line>| {
-                    let mut beside = Line::styled(styles.faint, "│ ");
-                    line.into_iter().for_each(|line| beside.append(line));
-                    beside
+                    let mut right = Line::styled(styles.faint, "│ ");
+                    line.into_iter().for_each(|line| right.append(line));
+                    right
                 };
                 lines.extend((0..body.rows).map(|at| {
                     let left = list.get(at).cloned().unwrap_or_default();
@@ -171,9 +171,9 @@ pub(super) mod tests {
         assert_eq!(below[11], "─".repeat(59));
         assert_eq!(below[12], "claude 0000-aaaa");
         assert!(below[18].starts_with('日'), "{below:#?}");
-        let beside = drawn(&mut state, 180, 20, Some(&messages()));
-        assert!(beside[2].contains("│ Fix the parser of the configuration file"), "{beside:#?}");
-        assert!(beside[3].contains("│ claude 0000-aaaa"), "{beside:#?}");
+        let right = drawn(&mut state, 180, 20, Some(&messages()));
+        assert!(right[2].contains("│ Fix the parser of the configuration file"), "{right:#?}");
+        assert!(right[3].contains("│ claude 0000-aaaa"), "{right:#?}");
         for _ in 0..99 {
             state.press(Key::PreviewUp);
         }

@@ -127,8 +127,8 @@ pub(crate) fn steps_text(out: &mut impl Write, env: &Env, styles: &Styles, item:
         _ => None,
     });
     // The line of an edited copy at a new path names the old path, so that one needs no line.
-    let told: Vec<&Path> = edited.collect();
-    for step in item.steps.iter().filter(|step| !told.contains(&step.path())) {
+    let shown: Vec<&Path> = edited.collect();
+    for step in item.steps.iter().filter(|step| !shown.contains(&step.path())) {
         let path = text::one_line(&env.tilde(step.path())).into_owned();
         let what = match step {
             Step::Trash { stamp, .. } => format!("to the trash, {}", text::size(stamp.size)),

@@ -84,13 +84,13 @@ impl Answer for MoveMap<'_> {
         )?;
         for Proposal { from, to, sessions, why } in self.proposals {
             let what = text::count(*sessions, "session");
-            let told = if why.is_empty() { String::new() } else { format!("; {}", text::one_line(why)) };
+            let reason = if why.is_empty() { String::new() } else { format!("; {}", text::one_line(why)) };
             let pair = to.as_deref().and_then(|to| Some((quoted(from)?, quoted(to)?)));
             match pair {
-                Some((from, to)) => writeln!(out, "{from} -> {to}  # {what}{told}")?,
+                Some((from, to)) => writeln!(out, "{from} -> {to}  # {what}{reason}")?,
                 None => {
                     let from = quoted(from).unwrap_or_else(|| text::one_line(&from.to_string_lossy()).into_owned());
-                    writeln!(out, "# {from} -> \"NEW_DIR\"  # {what}{told}")?;
+                    writeln!(out, "# {from} -> \"NEW_DIR\"  # {what}{reason}")?;
                 }
             }
         }

@@ -40,8 +40,8 @@ fn nothing_is_lost_in_any_schedule_of_faults() {
         let walk = Walk::new(start);
         let explored = walk.explore(share);
         all.add(&walk.counts);
-        let told = |Failure { why, schedule }| format!("{}: {why}\n  with {schedule:?}", start.name);
-        explored.err().map(told)
+        let described = |Failure { why, schedule }| format!("{}: {why}\n  with {schedule:?}", start.name);
+        explored.err().map(described)
     });
     println!("{} schedules in {} s: {all:?}", all.schedules(), began.elapsed().as_secs());
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());

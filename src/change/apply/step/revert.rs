@@ -354,5 +354,5 @@ impl StepContext<'_> {
 
 fn newer(at: At<'_>, path: &Path) -> io::Error {
     let name = at.1.display();
-    io::Error::other(format!("{name}, beside {}, holds something newer; move it there first", path.display()))
+    io::Error::other(format!("{name}, next to {}, holds something newer; move it there first", path.display()))
 }

@@ -84,7 +84,7 @@ impl InUse {
                 Err(error) => unreadable = unreadable.or_else(|| Some(error.to_string())),
             }
         }
-        let why = format!("cannot tell whether a process uses it: {}", unreadable?);
+        let why = format!("it is unknown whether a process uses it: {}", unreadable?);
         Some(Hindrance { why, is_held: false })
     }
 }
