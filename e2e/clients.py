@@ -273,7 +273,7 @@ CLIENTS = [
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
-                  carried=True, rewind=UNDO),
+                  carried=True, rewind=UNDO, stuck="refused"),
     Client(
         "gemini", "@google/gemini-cli", new=["-m", "gemini-2.5-flash", "-p", "{}"],
         again=["-m", "gemini-2.5-flash", "--resume", "latest", "-p", "{}"],
@@ -292,14 +292,14 @@ CLIENTS = [
             "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
         terminal=InTerminal(["--resume", "{}"]),
-        store=".qwen/projects/*/chats/*.jsonl", torn=True, mended=True, twin=True, rewind=Rewind(adds=rewind_qwen),
+        store=".qwen/projects/*/chats/*.jsonl", torn=True, mended=True, twin=True, rewind=Rewind(adds=rewind_qwen), stuck="refused",
     ),
     Client(
         "copilot", "@github/copilot", new=["-p", "{}"], again=["--continue", "-p", "{}"],
         environment={"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_AUTO_UPDATE": "false",
                      "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "gpt-4"},
         terminal=InTerminal(["--resume={}"], prepare=trust_copilot, from_prompt=True),
-        store=".copilot/session-state/*/events.jsonl", id_of=folder, torn=True,
+        store=".copilot/session-state/*/events.jsonl", id_of=folder, torn=True, stuck="refused",
     ),
     Client(
         "pi", "@earendil-works/pi-coding-agent@1.5.2", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -336,12 +336,12 @@ CLIENTS = [
         files={".kimi-code/config.toml": 'default_model = "sample"\ntelemetry = false\n[models.sample]\nprovider = "sample"\n'
                                          f'model = "{MODEL}"\nmax_context_size = 100000\n[providers.sample]\n'
                                          'type = "openai"\nbase_url = "{url}/v1"\napi_key = "none"\n'},
-        store=".kimi-code/sessions/*/session_*/agents/main/wire.jsonl", id_of=lambda path: path.parents[2].name, torn=True,
+        store=".kimi-code/sessions/*/session_*/agents/main/wire.jsonl", id_of=lambda path: path.parents[2].name, torn=True, stuck="refused",
         indexes=(".kimi-code/sessions/*/session_*/state.json", ".kimi-code/session_index.jsonl"),
         limits={"synced": "it finds no session in a directory that it was not started in before"},
     ),
     opencode_like("kilo", "@kilocode/cli-linux-x64@7.7.9", "kilo", {"KILO_DISABLE_AUTOUPDATE": "1"},
-                  carried=True, rewind=UNDO),
+                  carried=True, rewind=UNDO, stuck="refused"),
     Client(
         "hermes", "hermes-agent", node=False, python="3.12", new=["chat", "-Q", "-q", "{}"],
         why_not_again="it goes on with the newest session of all directories", by_hand=True,
@@ -353,7 +353,7 @@ CLIENTS = [
         environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "MODEL": f"local/{MODEL}"},
         # A session that was begun without a terminal ends at once in one.
         terminal=InTerminal(["--name", "{}"], begins="in-a-terminal", from_prompt=True, ready="waiting for input"),
-        store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True,
+        store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True, stuck="refused",
         replies=3,  # without a terminal it asks twice more for the call of a tool
     ),
     Client(
@@ -383,7 +383,7 @@ CLIENTS = [
         environment={"GROK_TELEMETRY_ENABLED": "false"},
         files={".grok/config.toml": '[cli]\nauto_update = false\n[features]\ntelemetry = false\n[models]\ndefault = "sample"\n'
                                     f'[model.sample]\nmodel = "{MODEL}"\nbase_url = "{{url}}/v1"\napi_key = "none"\n'},
-        store=".grok/sessions/*/*/updates.jsonl", id_of=folder, torn=True,
+        store=".grok/sessions/*/*/updates.jsonl", id_of=folder, torn=True, stuck="refused",
         rewind=Rewind("/rewind", (DOWN, ENTER, ENTER, ERASE_LINE), arguments=["--resume", "{}"]),
     ),
     Client(

@@ -79,6 +79,11 @@ pub(crate) trait Engine: Sync {
         None
     }
 
+    /// Implements [`super::Agent::end_with_errors`].
+    fn end_with_errors(&self, _path: &Path, ids: &[&str]) -> Result<Vec<bool>, PathError> {
+        Ok(vec![false; ids.len()])
+    }
+
     /// Implements [`super::Agent::newest_messages`].
     fn newest_messages(&self, _path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
         Ok(vec![None; ids.len()])

@@ -209,6 +209,11 @@ pub(crate) trait Agent: Listed + Sync {
         files
     }
 
+    /// Returns whether each of these sessions in a database ends with an error of the API.
+    fn end_with_errors(&self, path: &Path, ids: &[&str]) -> Result<Vec<bool>, PathError> {
+        self.engine().end_with_errors(path, ids)
+    }
+
     /// Returns the newest time among the messages of each of these sessions in a database, independent of the sessions'
     /// own rows.
     fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {

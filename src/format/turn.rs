@@ -35,6 +35,11 @@ impl Turn {
         }
     }
 
+    /// Adds an error of the API.
+    pub(crate) fn error(&mut self, text: impl Into<String>) {
+        self.messages.push(Message::new(Role::System, text, self.at).into_error());
+    }
+
     /// Adds a tool call or its result.
     pub(crate) fn tool(&mut self, text: impl Into<String>) {
         self.messages.push(Message::new(Role::Tool, text.into(), self.at));

@@ -33,7 +33,7 @@ fn show_reads_a_session_from_the_database() {
     assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
     assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-o")));
     let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
-    assert_eq!(texts, ["\"fix \\\"it\\\"\"", "Looking.", "bash {\"command\":\"ls\"}", "→ a b", "typed"]);
+    assert_eq!(texts, ["\"fix \\\"it\\\"\"", "Looking.", "bash {\"command\":\"ls\"}", "→ a b", "APIError", "typed"]);
 }
 
 #[test]

@@ -359,7 +359,7 @@ fn a_session_continued_in_another_log_is_reported() {
     let world = World::new();
     world.add(Qwen::session(id(1)).system("managed_session_header_v1", &json!({})).turn("x", "y"));
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
-    assert!(details.notes.iter().any(|note| note.contains("a log of its own")), "{:?}", details.notes);
+    assert!(details.notes.iter().any(|note| note.contains("a separate log")), "{:?}", details.notes);
 }
 
 #[test]

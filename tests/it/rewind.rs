@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::contract::changes::{Change, ChangeResult};
 use crate::contract::{Details, DoctorReport};
-use crate::fixtures::{Claude, Codex, Pi, id, put};
+use crate::fixtures::{Claude, Codex, Copilot, Gptme, OpenCode, Pi, Qwen, id, opencode_id, put};
 use crate::world::World;
 
 /// Adds a prompt and an error of the API in place of its reply, as Claude Code writes it.
@@ -121,8 +121,33 @@ fn other_agents_are_stuck_too_and_keep_their_own_way() {
     let error =
         json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "400 invalid_request_error"});
     world.add(Pi::session(id(2)).in_dir("/usr").turn("a", "b").prompt("c").message(&error));
+    let error = "400 messages: the text cannot be modified";
+    let data = json!({"errorType": "query", "message": error, "statusCode": 400});
+    world.add(Copilot::session(id(3)).in_dir("/usr").turn("a", "b").prompt("c").event("session.error", &data));
+    let data = json!({"uiEvent": {"event.name": "qwen-code.api_error", "error_message": error, "status_code": 400}});
+    world.add(Qwen::session(id(4)).in_dir("/usr").turn("a", "b").prompt("c").system("ui_telemetry", &data));
+    let mark = json!({"metadata": {"error": true, "error_class": "generic"}});
+    world.add(Gptme::session("2026-02-01-one").in_dir("/usr").turn("a", "b").prompt("c").record("system", error, mark));
+    let data =
+        json!({"role": "assistant", "error": {"name": "APIError", "data": {"message": error, "statusCode": 400}}});
+    let session = || OpenCode::session(opencode_id(1)).in_dir("/usr").turn("a", "b").prompt("c");
+    world.add(session().message(data.clone(), Vec::new()));
     let found: Vec<_> = report(&world).findings.into_iter().filter(|finding| finding.code == "stuck-session").collect();
-    assert_eq!(found.len(), 2, "{found:?}");
+    let mut agents: Vec<_> = found.iter().map(|finding| finding.sessions[0].agent.to_string()).collect();
+    agents.sort_unstable();
+    assert_eq!(agents, ["codex", "copilot", "gptme", "opencode", "pi", "qwen"], "{found:?}");
+    // A reply that the user stopped is not an error, and an error before a good reply is over.
+    let stopped =
+        json!({"role": "assistant", "error": {"name": "MessageAbortedError", "data": {"message": "stopped"}}});
+    for session in [session().message(stopped, Vec::new()), session().message(data, Vec::new()).turn("d", "e")] {
+        world.add(session);
+        assert!(
+            report(&world)
+                .findings
+                .iter()
+                .all(|finding| finding.sessions.iter().all(|session| session.agent.to_string() != "opencode"))
+        );
+    }
     for finding in found {
         assert!(finding.remedies.iter().all(|remedy| !remedy.command.contains("rewind")), "{finding:?}");
     }

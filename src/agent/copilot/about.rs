@@ -18,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 1.0.102",
     version_at: Some("/data/copilotVersion"),
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
+    api_error: Some("session.error"),
     ..About::NONE
 };

@@ -130,7 +130,7 @@ impl lines::Record for Event<'_> {
                 turn.tool(format!("→ {}", content.filled().or_else(|| message.filled()).unwrap_or_default()));
             }
             "session.compaction_complete" if data.success.0 => turn.say(data.summary_content.filled()?),
-            "session.error" => turn.say(data.message.filled()?),
+            "session.error" => turn.error(data.message.filled()?),
             _ => return None,
         }
         Some(turn)

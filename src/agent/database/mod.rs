@@ -138,6 +138,13 @@ impl Engine for Database {
         Ok(())
     }
 
+    fn end_with_errors(&self, path: &Path, ids: &[&str]) -> Result<Vec<bool>, PathError> {
+        sqlite::read(path, |db| {
+            let mut reader = Reader::new(self.schema, db)?;
+            ids.iter().map(|id| reader.ends_with_error(id)).collect()
+        })
+    }
+
     fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
         let (newest, is_damaged) = sqlite::read(path, |db| {
             let mut reader = Reader::new(self.schema, db)?;

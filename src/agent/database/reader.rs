@@ -382,6 +382,16 @@ impl<'db> Reader<'db> {
         Ok(turn)
     }
 
+    /// Returns whether the last message of a session is an error of the API.
+    pub(super) fn ends_with_error(&mut self, id: &str) -> Result<bool, QueryError> {
+        let Some(table) = self.session(id, false, &mut |_| ())? else { return Ok(false) };
+        let mut last = None;
+        is_whole(self.queries.tables[table].keys_backwards.rows(&[id, "1"], |row| last = row.int(0)))?;
+        let Some(key) = last else { return Ok(false) };
+        let turn = self.turn(table, key)?;
+        Ok(turn.is_some_and(|turn| turn.messages.last().is_some_and(|message| message.is_error)))
+    }
+
     /// Returns the newest time in the messages of a session; `None` if its own row has the time of its last use.
     pub(super) fn last_use(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
         if self.queries.tables[table].says_last_use { Ok(None) } else { self.newest_in(table, id) }

@@ -21,5 +21,6 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| name == ".lock",
     needs_own_dir: true,
     // No `new_session`: gptme reads the files and addresses that a prompt mentions, and a briefing quotes others.
+    api_error: Some("error_class"),
     ..About::NONE
 };

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agent::lines;
-use crate::format::json::{Flag, Text, local_instant, record};
+use crate::format::json::{Flag, Text, local_instant, member, record};
 use crate::format::toml::Settings;
 use crate::format::turn::Turn;
 use crate::session::Role;
@@ -70,6 +70,8 @@ impl lines::Record for GptmeRecord<'_> {
         let mut turn = Turn::new(role, None);
         if self.role.get() == Some("system") && self.call_id.filled().is_some() {
             turn.tool(format!("→ {content}"));
+        } else if member(self.metadata, "error").is_some_and(|flag| flag.get() == "true") {
+            turn.error(content);
         } else {
             turn.say(content);
         }

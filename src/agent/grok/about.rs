@@ -17,5 +17,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 1.0.41; sub-agents, `/rewind` and locks by xai-org/grok-build 19d42e35",
     is_state: |name| name.ends_with(".json"),
     new_session: NewSession::NONE.in_terminal(&["grok"], &[]).without_terminal(&["grok"], &["-p"]),
+    api_error: Some("\"stop_reason\":\"error\""),
     ..About::NONE
 };

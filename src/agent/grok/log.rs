@@ -70,6 +70,7 @@ impl lines::Record for Update<'_> {
             "user_message_chunk" => Role::User,
             "agent_message_chunk" => Role::Assistant,
             "tool_call" | "tool_call_update" => Role::Tool,
+            "turn_completed" => Role::System,
             _ => return None,
         };
         let mut turn = Turn::new(role, self.at);
@@ -86,6 +87,10 @@ impl lines::Record for Update<'_> {
                 turn.tool(format!("→ {}", if said.is_empty() { output() } else { said }));
             }
             (Role::Tool, _) => return None,
+            (Role::System, _) => {
+                let [reason, error] = texts_in(self.update, ["stop_reason", "agent_result"]);
+                turn.error(error.filled().filter(|_| reason.get() == Some("error"))?);
+            }
             _ => turn.say(text(self.update)),
         }
         // Some prompts come from the program itself, such as the question about a task that has ended.

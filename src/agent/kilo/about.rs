@@ -16,5 +16,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; its databases are only read, and `kilo session delete ID` removes a session",
     facts: "measured on 7.7.9; names of databases by its code",
     new_session: NewSession::NONE.in_terminal(&["kilo"], &["--prompt"]).without_terminal(&["kilo", "run"], &[]),
+    api_error: Some("\"statusCode\""),
     ..About::NONE
 };

@@ -18,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| name == "state.json",
     needs_own_dir: true,
     new_session: NewSession::NONE.without_terminal(&["kimi"], &["-p"]),
+    api_error: Some("provider.api_error"),
     ..About::NONE
 };

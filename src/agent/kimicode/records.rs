@@ -88,6 +88,8 @@ pub(in crate::agent) struct KimiCodeRecord<'a> {
     message: Option<&'a RawValue>,
     #[serde(borrow)]
     event: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 impl KimiCodeRecord<'_> {
@@ -133,6 +135,13 @@ impl KimiCodeRecord<'_> {
         Some(turn)
     }
 
+    /// Returns the error with which a turn ended.
+    fn api_error(&self) -> Option<Turn> {
+        let mut turn = Turn::new(Role::System, self.time());
+        turn.error(text_in(self.error, "message").filled()?);
+        Some(turn)
+    }
+
     fn time(&self) -> Option<Timestamp> {
         epoch(self.time, 1000)
     }
@@ -147,6 +156,7 @@ impl lines::Record for KimiCodeRecord<'_> {
         match self.kind.get()? {
             "context.append_message" => self.message(),
             "context.append_loop_event" => self.step(),
+            "turn.ended" => self.api_error(),
             _ => None,
         }
     }

@@ -19,5 +19,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 1.18.34; anomalyco/opencode 063e8306; the import by its v1-migration of 2.0",
     check_prompt: super::check_prompt,
     new_session: NewSession::NONE.in_terminal(&["opencode"], &["--prompt"]).without_terminal(&["opencode", "run"], &[]),
+    api_error: Some("\"statusCode\""),
     ..About::NONE
 };

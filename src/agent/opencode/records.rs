@@ -82,9 +82,22 @@ pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn
     if let Some(text) = raw.text.get() {
         turn.say(text);
     }
+    if let Some(text) = raw.error.and_then(error_text) {
+        turn.error(text);
+    }
     let parts: Vec<&RawValue> = inner(raw.content);
     parts.iter().for_each(|part| add_part(&mut turn, part.get()));
     turn
+}
+
+/// Returns the text of an error of the API, with its status (1.18.34); `None` if the user stopped the reply.
+fn error_text(error: &RawValue) -> Option<String> {
+    let [name, data] = members(Some(error), ["name", "data"]);
+    let name = inner::<Text<'_>>(name);
+    let name = name.filled().filter(|name| *name != "MessageAbortedError")?;
+    let status = member(data, "statusCode").map(|status| format!(" {}", status.get())).unwrap_or_default();
+    let message = text_in(data, "message").filled().map(|message| format!(": {message}")).unwrap_or_default();
+    Some(format!("{name}{status}{message}"))
 }
 
 /// Adds a part of a message: a text, or a tool call.

@@ -145,8 +145,7 @@ impl PiRecord<'_> {
                 turn.counts = says_something && body.stop_reason.get() != Some("error");
                 blocks.retain(|block| !matches!(block, Block::ToolResult(_)));
                 turn.messages.extend(blocks.into_iter().filter_map(|block| block.message(role, turn.at)));
-                let error = body.error_message.filled().map(str::to_owned);
-                turn.messages.extend(error.map(|text| Message::new(Role::System, text, turn.at).into_error()));
+                body.error_message.filled().into_iter().for_each(|text| turn.error(text));
             }
             (_, Some("bashExecution")) => {
                 turn.tool(format!("! {}", body.command.get().unwrap_or_default()));

@@ -22,5 +22,6 @@ pub(crate) const ABOUT: About = About {
     // Measured on 0.24.4: the line is then not a record, and the next record has lost its parent.
     half_line: HalfLine::WrittenOn,
     new_session: NewSession::NONE.in_terminal(&["qwen"], &["-i"]).without_terminal(&["qwen"], &["-p"]),
+    api_error: Some("qwen-code.api_error"),
     ..About::NONE
 };

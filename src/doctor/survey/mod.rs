@@ -220,8 +220,10 @@ impl Survey {
             let lines = lines.map_err(|error| Problem { reason: error.reason(), path });
             Some(Looked { at, lines, off_branch, stuck })
         };
+        let in_databases = self.stuck_in_databases();
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
         let looked: Vec<Looked> = sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
+        self.stuck.extend(in_databases);
         for Looked { at, lines, off_branch, stuck } in looked {
             self.stuck.extend(stuck.map(|stuck| (at, stuck)));
             self.off_branch.extend(off_branch.map(|off_branch| (at, off_branch)));
@@ -235,6 +237,27 @@ impl Survey {
                 Err(problem) => self.scan.problems.push(problem),
             }
         }
+    }
+
+    /// Finds the stuck sessions in databases, which are asked for the last message of all sessions at once.
+    fn stuck_in_databases(&self) -> Vec<(usize, Stuck)> {
+        let mut by_database: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (at, session) in self.scan.sessions.iter().enumerate() {
+            let place = &session.copy().place;
+            let agent = agent::by_kind(session.agent).filter(|agent| agent.about().api_error.is_some());
+            if agent.is_some_and(|agent| agent.transcript(place).is_none()) {
+                by_database.entry((session.agent, &place.path)).or_default().push(at);
+            }
+        }
+        let stuck = by_database.into_iter().flat_map(|((kind, path), sessions)| {
+            let ids: Vec<&str> = sessions.iter().map(|at| self.scan.sessions[*at].id()).collect();
+            // An unreadable database is reported by the scan.
+            let ends =
+                agent::by_kind(kind).and_then(|agent| agent.end_with_errors(path, &ids).ok()).unwrap_or_default();
+            let ended = sessions.into_iter().zip(ends).filter(|(_, has_error)| *has_error);
+            ended.filter_map(|(at, _)| Some((at, stuck::of(self.scan.sessions[at].copy())?))).collect::<Vec<_>>()
+        });
+        stuck.collect()
     }
 
     /// Resolves the directories of projects that have sessions of several directories: a link and its target are one.
