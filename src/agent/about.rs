@@ -16,7 +16,7 @@ use crate::system::env::Env;
 pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
 
 /// Description of an agent. The texts up to `facts` are Markdown, each the rest of a line.
-#[derive(Clone, std::marker::Copy, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     /// The name as its makers write it.
     pub title: &'static str,

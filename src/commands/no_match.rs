@@ -99,7 +99,8 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
 /// Returns the requested directory and commands for the nearest ones; `None` if a session worked in it.
 fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)> {
     let dir = filter.dirs.first()?;
-    let place = Filter { agents: Vec::new(), since: None, until: None, before: None, ..filter.clone() };
+    let Filter { agents: _, tagged: _, since: _, until: _, before: _, dirs, kin, is_respelled, all } = filter.clone();
+    let place = Filter { dirs, kin, is_respelled, all, ..Filter::default() };
     let agents = Filter { agents: filter.agents.clone(), ..Filter::default() };
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
     let mut scan = scan::locate(env, &[]).read_with_pointers(env, filter, wanted);

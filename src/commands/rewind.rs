@@ -20,6 +20,9 @@ use crate::system::reach;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if !args.change.dry_run {
+        super::recover_first("rewind", args.change.lock, env, ui)?;
+    }
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
     let session = Finder::new(&filter, Wanted::RESUME, env, ui).one("rewind", &args.session)?.session()?;

@@ -39,6 +39,9 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     if let Some(both) = added.iter().find(|tag| removed.contains(tag)) {
         return Err(refuse(&format!("the tag {} is added and removed", both.word())).into());
     }
+    if !args.change.dry_run {
+        super::recover_first("tag", args.change.lock, env, ui)?;
+    }
     let filter = super::place_filter(&args.place, env)?;
     let sessions = Finder::new(&filter, Wanted::GLANCE, env, ui).all("tag", &selectors)?;
     let path = env.state_dir().join(FILE_NAME);

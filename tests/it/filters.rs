@@ -166,6 +166,9 @@ fn a_directory_without_sessions_suggests_the_nearest_ones() {
     // Another filter leaves it out, not the directory.
     let error = world.rejoin(["show", "latest", "--dir", &shop, "--since", "2026-02-20"]).code(5).stderr();
     assert!(error.contains("no session passes the filters"), "{error}");
+    world.rejoin(["tag", "till", "+other"]).code(0);
+    let error = world.rejoin(["show", "latest", "--dir", &shop, "--tag", "none"]).code(5).stderr();
+    assert!(error.contains("no session passes the filters"), "{error}");
     // In a directory without sessions, a user gets a note with the directories around, and a script gets nothing.
     let nearby = world.dir("desk/drawer");
     assert_eq!(world.from(&nearby).rejoin(["list", "--here"]).code(0).stderr(), "");

@@ -381,6 +381,20 @@ fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
+fn every_journalled_change_recovers_an_interrupted_run_first() {
+    for args in
+        [&["tag", "latest", "+x"][..], &["rename", "latest", "New"], &["rewind", "latest"], &["dedupe", "latest"]]
+    {
+        let world = world();
+        assert!(world.with("REJOIN_FAULT", "kill:40").rejoin(["doctor", "--fix"]).was_killed());
+        // The command may fail for another reason, but not before the recovery.
+        world.rejoin(args);
+        world.rejoin(["doctor", "--check", "interrupted-run"]).code(0);
+    }
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn an_interrupted_run_is_reported_and_its_remedy_silences_it() {
     let world = world();
     let before = stores(&world);

@@ -160,7 +160,7 @@ fn a_directory_without_a_pointer_says_how_to_list_its_sessions() {
 }
 
 #[test]
-fn an_app_stands_for_the_session_of_its_pointer() {
+fn an_app_means_the_session_of_its_pointer() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).turn("x", "y"));

@@ -12,7 +12,7 @@ use super::lines::{self, Lines, Log};
 use super::{Agent, Command, Engine, as_prompt_option};
 use crate::format::json::{Text, record};
 use crate::format::turn::Turn;
-use crate::session::{AgentKind, Copy, Role, Store};
+use crate::session::{AgentKind, Role, SessionCopy, Store};
 use crate::system::env::Env;
 
 pub(super) struct Otter;
@@ -26,7 +26,7 @@ impl Agent for Otter {
         &Lines(Self)
     }
 
-    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
         Ok(Command::new(&["otter", "--resume", &copy.place.id], as_prompt_option(prompt)))
     }
 }
@@ -41,7 +41,7 @@ impl Log for Otter {
         record(line)
     }
 
-    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut Copy, (): &mut ()) {
+    fn see_from_start(record: &Record<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
         copy.set_dir(record.dir.get(), "dir of the first line");
     }
 }

@@ -65,7 +65,8 @@ fn filters() -> String {
     let options = columns([
         ["--agent claude,codex", "sessions of these agents; `rejoin agents` names them all"],
         ["--dir DIR, --here", "sessions of a directory and those below, or of the current one"],
-        ["--since AGE", "sessions active since then"],
+        ["--tag WORD", "sessions with a tag of `rejoin tag`"],
+        ["--since AGE, --until AGE", "sessions active since then, or before"],
         ["--older-than AGE", "sessions not active since then"],
         ["--all", "sub-agents, archived and empty sessions too"],
     ]);
@@ -73,6 +74,7 @@ fn filters() -> String {
         ["cron mail", "both words in the title, first prompt, directory, agent, id or marks"],
         ["agent:claude, dir:shop", "of an agent, of a directory with this in its path"],
         ["since:7d, before:2026-11", "active since then, or before"],
+        ["tag:shop, is:pinned, !mail", "with a tag, with a mark, without a word"],
     ]);
     let ages = columns([
         ["90s, 2h, 7 days ago, 2w, 1mo", "so long before now"],

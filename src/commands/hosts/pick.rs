@@ -53,7 +53,7 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
 
 /// Returns the filter options among these words.
 fn filters(words: &[String]) -> Vec<String> {
-    const OPTIONS: [&str; 5] = ["--agent", "-a", "--dir", "--since", "--older-than"];
+    const OPTIONS: [&str; 7] = ["--agent", "-a", "--dir", "--tag", "--since", "--until", "--older-than"];
     let mut filters = Vec::new();
     let mut words = words.iter().take_while(|word| *word != "--");
     while let Some(word) = words.next() {
@@ -178,5 +178,18 @@ impl Backend for HostBackend {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_filter_with_a_value_is_passed_on() {
+        let words =
+            "resume -a claude --tag=shop --until 2026 --force --dir /a -- --since 1d".split(' ').map(str::to_owned);
+        let passed = filters(&words.collect::<Vec<_>>());
+        assert_eq!(passed, ["-a", "claude", "--tag=shop", "--until", "2026", "--dir", "/a"]);
     }
 }
