@@ -205,3 +205,23 @@ fn the_library_exports_only_the_public_functions() {
     assert!(root.contains("#[doc(hidden)]\npub use agent::jido::signature"));
     assert!(root.contains("#[cfg(fuzzing)]\n#[doc(hidden)]\npub mod fuzzing"));
 }
+
+#[test]
+fn the_architecture_names_every_method_of_an_agent() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("a file");
+    let table = read("docs/architecture.md");
+    let between = |text: &str, start: &str| {
+        text.split(start).nth(1).and_then(|rest| rest.split("\n}\n").next().map(str::to_owned))
+    };
+    let methods = between(&read("src/agent/mod.rs"), "pub(crate) trait Agent").expect("the trait");
+    let members = between(&read("src/agent/about.rs"), "pub(crate) struct About {").expect("the struct");
+    let name = |line: &str, start: &str| {
+        let rest = line.strip_prefix(start)?;
+        Some(rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default().to_owned())
+    };
+    let methods = methods.lines().filter_map(|line| name(line, "    fn "));
+    let members = members.lines().filter_map(|line| name(line, "    pub "));
+    let missing: Vec<String> = methods.chain(members).filter(|name| !table.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/architecture.md, \"The `Agent` trait\", lacks {missing:?}");
+}
