@@ -44,6 +44,8 @@ pub(crate) struct About {
     pub half_line: HalfLine,
     /// Text in every line with an error of the API in place of a reply; `None` if no such line is known.
     pub api_error: Option<&'static str>,
+    /// Text in every line that takes messages back; `None` if records name the record that they follow, or nothing is taken back.
+    pub rewind_mark: Option<&'static str>,
     /// Set if a session is found from its own directory alone, so that no other directory can replace a missing one.
     pub needs_own_dir: bool,
     /// Set if a server that resumes a session needs a session-info.json, which is then written first.
@@ -102,6 +104,7 @@ impl About {
         is_state: |_| false,
         half_line: HalfLine::PassedOver,
         api_error: None,
+        rewind_mark: None,
         needs_own_dir: false,
         needs_session_info: false,
         asks_elsewhere: false,

@@ -13,6 +13,15 @@ use crate::session::branches::{BranchFilter, Branches};
 use crate::session::{Comparison, Located, Message, SessionCopy, Store};
 use crate::system::env::Env;
 
+/// The end of a session in a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionEnd {
+    /// Set if the last message is an error of the API.
+    pub is_error: bool,
+    /// Set if messages were taken back.
+    pub is_rewound: bool,
+}
+
 const MISSING: &str = "its agent has neither an engine nor this method";
 
 /// Finds and reads sessions of one kind of storage. A description of the agent's storage implements it.
@@ -79,9 +88,9 @@ pub(crate) trait Engine: Sync {
         None
     }
 
-    /// Implements [`super::Agent::end_with_errors`].
-    fn end_with_errors(&self, _path: &Path, ids: &[&str]) -> Result<Vec<bool>, PathError> {
-        Ok(vec![false; ids.len()])
+    /// Implements [`super::Agent::session_ends`].
+    fn session_ends(&self, _path: &Path, _ids: &[&str]) -> Result<Vec<SessionEnd>, PathError> {
+        Ok(Vec::new())
     }
 
     /// Implements [`super::Agent::newest_messages`].

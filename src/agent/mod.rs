@@ -89,7 +89,7 @@ mod vibe;
 pub(crate) use agent_managed::{AgentManaged, typed};
 use context::last_activity;
 pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes};
-use engine::{Engine, Missing};
+use engine::{Engine, Missing, SessionEnd};
 pub(crate) use found::Found;
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
@@ -209,9 +209,9 @@ pub(crate) trait Agent: Listed + Sync {
         files
     }
 
-    /// Returns whether each of these sessions in a database ends with an error of the API.
-    fn end_with_errors(&self, path: &Path, ids: &[&str]) -> Result<Vec<bool>, PathError> {
-        self.engine().end_with_errors(path, ids)
+    /// Returns the ends of these sessions in a database, in their order; none for any other file.
+    fn session_ends(&self, path: &Path, ids: &[&str]) -> Result<Vec<SessionEnd>, PathError> {
+        self.engine().session_ends(path, ids)
     }
 
     /// Returns the newest time among the messages of each of these sessions in a database, independent of the sessions'

@@ -146,6 +146,8 @@ fn messages_undone_in_opencode_are_another_branch() {
     assert_eq!(shown.branches.expect("branches")[1].first.as_deref(), Some("two"));
     let found: Search = world.rejoin(["search", "three", "--json"]).code(0).json();
     assert!(found.sessions[0].messages.iter().all(|hit| hit.branch == Some(2)));
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "other-branches", "--json"]).code(4).json();
+    assert_eq!((report.findings.len(), report.findings[0].severity), (1, Severity::Warning));
 
     // A session whose messages are all taken back is not empty.
     world.add(session().undone_from(0));
@@ -169,6 +171,8 @@ fn messages_rewound_in_gemini_are_another_branch() {
     let shown = details(&world, &[&id(1), "--branches"]);
     assert_eq!(shown.notes, ["2 more messages are on another branch; --branches lists them"]);
     assert_eq!(shown.branches.expect("branches")[1].after.as_deref(), Some("1"));
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "other-branches", "--json"]).code(0).json();
+    assert_eq!((report.findings.len(), report.findings[0].severity), (1, Severity::Info));
     let found: Search = world.rejoin(["search", "three", "--json"]).code(0).json();
     assert!(found.sessions[0].messages.iter().all(|hit| hit.branch == Some(2)));
 }

@@ -24,5 +24,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE
         .in_terminal(&["codex"], &[])
         .without_terminal(&["codex", "exec", "--skip-git-repo-check"], &[]),
+    rewind_mark: Some("thread_rolled_back"),
     ..About::NONE
 };

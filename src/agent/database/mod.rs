@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
-use super::engine::Engine;
+use super::engine::{Engine, SessionEnd};
 use super::tree::note_branches;
 use super::{AgentManaged, Found, ReadContext, StoreNotes, unknown_format};
 use crate::agent::ids::is_argument;
@@ -30,9 +30,6 @@ mod reader;
 
 /// Values of more bytes than this, mostly images, are not read.
 pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
-/// The fate of messages that were taken back in OpenCode (1.18.34, measured), the only agent with
-/// [`TableSql::taken_back`].
-const TAKEN_BACK: Option<&str> = Some("its agent deletes them at the next prompt, and /redo brings them back");
 /// Number of messages in memory at a time. Reading also stops after `PAGE_BYTES`.
 const PAGE: usize = 100;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -46,6 +43,11 @@ pub(super) trait Schema: Sync {
 
     /// Fills a copy from its row.
     fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy);
+
+    /// Returns a note on the messages that were taken back, for an agent with [`TableSql::taken_back`].
+    fn way_to_branches(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Begins a message with its first row, or adds a further row to it.
     fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>);
@@ -91,7 +93,17 @@ impl Engine for Database {
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
-        sqlite::read(&copy.place.path, |db| Ok(self.session(db, &copy.place.id)?.branches))
+        sqlite::read(&copy.place.path, |db| {
+            let mut reader = Reader::new(self.schema, db)?;
+            let Some(table) = reader.session(&copy.place.id, true, &mut |_| ())? else {
+                return Ok(Branches::default());
+            };
+            // Most sessions have one branch, and need no list of their messages.
+            match reader.taken_back(table, &copy.place.id)? {
+                Some(_) => Ok(self.session(db, &copy.place.id)?.branches),
+                None => Ok(Branches::default()),
+            }
+        })
     }
 
     /// Passes the readable messages to `see`, in batches; the error says that there are others.
@@ -138,10 +150,10 @@ impl Engine for Database {
         Ok(())
     }
 
-    fn end_with_errors(&self, path: &Path, ids: &[&str]) -> Result<Vec<bool>, PathError> {
+    fn session_ends(&self, path: &Path, ids: &[&str]) -> Result<Vec<SessionEnd>, PathError> {
         sqlite::read(path, |db| {
             let mut reader = Reader::new(self.schema, db)?;
-            ids.iter().map(|id| reader.ends_with_error(id)).collect()
+            ids.iter().map(|id| reader.end(id)).collect()
         })
     }
 
@@ -392,6 +404,7 @@ fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, Query
     let mut tally = Tally::default();
     let keys = reader.all_keys(table, id)?;
     tally.branches = reader.branches(table, id, &keys)?;
+    tally.way_to_branches = reader.schema.way_to_branches();
     for (at, (table, key)) in keys.into_iter().enumerate() {
         match reader.turn(table, key)? {
             Some(turn) if tally.branches.other(at).is_some() => {
@@ -415,6 +428,7 @@ pub(super) struct Tally {
     bytes: u64,
     model: Option<String>,
     branches: Branches,
+    way_to_branches: Option<&'static str>,
     /// Prompts and replies on other branches.
     hidden: u64,
 }
@@ -437,7 +451,7 @@ impl Tally {
         if copy.model.is_none() {
             copy.model = self.model.map(|model| Fact::new(model, "message"));
         }
-        note_branches(copy, &self.branches, self.hidden, TAKEN_BACK);
+        note_branches(copy, &self.branches, self.hidden, self.way_to_branches);
         match self.prompts + self.replies + self.hidden {
             0 if self.rows > 0 => {
                 let rows = text::count(self.rows, "message");

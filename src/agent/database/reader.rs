@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use jiff::Timestamp;
 
 use super::Schema;
+use crate::agent::engine::SessionEnd;
 use crate::format::sqlite::{Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::branches::Branches;
@@ -229,7 +230,7 @@ fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
 
 /// A database that is being read.
 pub(super) struct Reader<'db> {
-    schema: &'db dyn Schema,
+    pub(super) schema: &'db dyn Schema,
     queries: Queries<'db>,
     /// The row of each session per table, to find it without an index.
     rows: Option<Vec<HashMap<String, i64>>>,
@@ -337,13 +338,19 @@ impl<'db> Reader<'db> {
         Ok(keys)
     }
 
-    /// Divides the messages of [`Reader::all_keys`] into branches.
-    pub(super) fn branches(&mut self, table: usize, id: &str, keys: &[(usize, i64)]) -> Result<Branches, QueryError> {
-        let Some(query) = &mut self.queries.tables[table].taken_back else { return Ok(Branches::default()) };
+    /// Returns the row of the first message that was taken back in a session, and whether a part of it was kept.
+    pub(super) fn taken_back(&mut self, table: usize, id: &str) -> Result<Option<(i64, bool)>, QueryError> {
+        let Some(query) = &mut self.queries.tables[table].taken_back else { return Ok(None) };
         let mut first = None;
         let looked = query.rows(&[id], |row| first = row.int(0).map(|key| (key, row.int(1) == Some(1))));
         self.is_damaged |= !is_whole(looked)?;
-        let from = first
+        Ok(first)
+    }
+
+    /// Divides the messages of [`Reader::all_keys`].
+    pub(super) fn branches(&mut self, table: usize, id: &str, keys: &[(usize, i64)]) -> Result<Branches, QueryError> {
+        let from = self
+            .taken_back(table, id)?
             .and_then(|(key, is_kept)| Some(keys.iter().position(|one| *one == (table, key))? + usize::from(is_kept)));
         Ok(from.map_or_else(Branches::default, |from| Branches::without_end(from, keys.len())))
     }
@@ -382,14 +389,14 @@ impl<'db> Reader<'db> {
         Ok(turn)
     }
 
-    /// Returns whether the last message of a session is an error of the API.
-    pub(super) fn ends_with_error(&mut self, id: &str) -> Result<bool, QueryError> {
-        let Some(table) = self.session(id, false, &mut |_| ())? else { return Ok(false) };
+    /// Returns the end of a session.
+    pub(super) fn end(&mut self, id: &str) -> Result<SessionEnd, QueryError> {
+        let Some(table) = self.session(id, false, &mut |_| ())? else { return Ok(SessionEnd::default()) };
         let mut last = None;
         is_whole(self.queries.tables[table].keys_backwards.rows(&[id, "1"], |row| last = row.int(0)))?;
-        let Some(key) = last else { return Ok(false) };
-        let turn = self.turn(table, key)?;
-        Ok(turn.is_some_and(|turn| turn.messages.last().is_some_and(|message| message.is_error)))
+        let turn = last.map(|key| self.turn(table, key)).transpose()?.flatten();
+        let is_error = turn.is_some_and(|turn| turn.messages.last().is_some_and(|message| message.is_error));
+        Ok(SessionEnd { is_error, is_rewound: self.taken_back(table, id)?.is_some() })
     }
 
     /// Returns the newest time in the messages of a session; `None` if its own row has the time of its last use.

@@ -19,5 +19,6 @@ pub(crate) const ABOUT: About = About {
         saved chats by its logger.ts (04fbf507)",
     is_hash: super::is_hash,
     new_session: NewSession::NONE.in_terminal(&["gemini"], &["-i"]).without_terminal(&["gemini"], &["-p"]),
+    rewind_mark: Some("$rewindTo"),
     ..About::NONE
 };

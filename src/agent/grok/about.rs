@@ -18,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| name.ends_with(".json"),
     new_session: NewSession::NONE.in_terminal(&["grok"], &[]).without_terminal(&["grok"], &["-p"]),
     api_error: Some("\"stop_reason\":\"error\""),
+    rewind_mark: Some("rewind_marker"),
     ..About::NONE
 };

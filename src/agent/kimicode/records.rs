@@ -138,7 +138,8 @@ impl KimiCodeRecord<'_> {
     /// Returns the error with which a turn ended.
     fn api_error(&self) -> Option<Turn> {
         let mut turn = Turn::new(Role::System, self.time());
-        turn.error(text_in(self.error, "message").filled()?);
+        let [code, message] = texts_in(self.error, ["code", "message"]);
+        turn.error(message.filled().filter(|_| code.get().is_some_and(|code| code.starts_with("provider.")))?);
         Some(turn)
     }
 

@@ -128,7 +128,8 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         while let Some(line) = lines.next_line()? {
             match line.bytes {
                 Some(bytes) => {
-                    chain.found.may_be_stuck |= has_api_error(agent, bytes);
+                    chain.found.may_be_stuck |= has_mark(agent.about().api_error, bytes);
+                    chain.found.may_branch |= has_mark(agent.about().rewind_mark, bytes);
                     chain.see(bytes, line.number, line.start, line.is_ended);
                 }
                 // The line may be a record, but it is never read.
@@ -154,14 +155,15 @@ fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Opti
             start = end + 1;
         }
         let end = bytes.len().saturating_sub(END);
-        chain.found.may_be_stuck = has_api_error(agent, &bytes[end..]);
+        chain.found.may_be_stuck = has_mark(agent.about().api_error, &bytes[end..]);
+        chain.found.may_branch |= has_mark(agent.about().rewind_mark, bytes);
         Ok(chain.finish())
     })
 }
 
-/// Returns whether some bytes may contain an error of the API.
-fn has_api_error(agent: &dyn Agent, bytes: &[u8]) -> bool {
-    agent.about().api_error.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some())
+/// Returns whether bytes contain a mark of the agent, if it has one.
+fn has_mark(mark: Option<&str>, bytes: &[u8]) -> bool {
+    mark.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some())
 }
 
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
@@ -179,7 +181,8 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> 
     file.with_tail(END).lines_backward(|line, is_ended| {
         number += 1;
         seen += line.len();
-        found.may_be_stuck |= has_api_error(agent, line);
+        found.may_be_stuck |= has_mark(agent.about().api_error, line);
+        found.may_branch |= has_mark(agent.about().rewind_mark, line);
         match (agent.link(line).is_some(), is_ended) {
             (true, true) => {}
             (true, false) => found.last = LastLine::WithoutNewline,

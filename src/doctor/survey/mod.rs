@@ -141,6 +141,9 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     if wants_lines {
         survey.look_at_lines(wanted.deep, seen, watcher);
     }
+    if wanted.has(&[Code::OtherBranches, Code::StuckSession]) {
+        survey.look_at_databases();
+    }
     survey.look_around(wanted, env);
     if wanted.has(&[Code::ExpiresSoon]) {
         survey.look_at_retentions(env);
@@ -220,10 +223,8 @@ impl Survey {
             let lines = lines.map_err(|error| Problem { reason: error.reason(), path });
             Some(Looked { at, lines, off_branch, stuck })
         };
-        let in_databases = self.stuck_in_databases();
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
         let looked: Vec<Looked> = sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
-        self.stuck.extend(in_databases);
         for Looked { at, lines, off_branch, stuck } in looked {
             self.stuck.extend(stuck.map(|stuck| (at, stuck)));
             self.off_branch.extend(off_branch.map(|off_branch| (at, off_branch)));
@@ -239,25 +240,30 @@ impl Survey {
         }
     }
 
-    /// Finds the stuck sessions in databases, which are asked for the last message of all sessions at once.
-    fn stuck_in_databases(&self) -> Vec<(usize, Stuck)> {
+    /// Checks the sessions in databases, each of which is asked for the ends of all its sessions at once.
+    fn look_at_databases(&mut self) {
         let mut by_database: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (at, session) in self.scan.sessions.iter().enumerate() {
             let place = &session.copy().place;
+            // No other agent takes messages back in a database, or records errors in it.
             let agent = agent::by_kind(session.agent).filter(|agent| agent.about().api_error.is_some());
-            if agent.is_some_and(|agent| agent.transcript(place).is_none()) {
+            if agent.is_some_and(|agent| agent.agent_managed(place).is_some()) {
                 by_database.entry((session.agent, &place.path)).or_default().push(at);
             }
         }
-        let stuck = by_database.into_iter().flat_map(|((kind, path), sessions)| {
+        let (mut stuck, mut off_branch) = (Vec::new(), Vec::new());
+        for ((kind, path), sessions) in by_database {
             let ids: Vec<&str> = sessions.iter().map(|at| self.scan.sessions[*at].id()).collect();
-            // An unreadable database is reported by the scan.
-            let ends =
-                agent::by_kind(kind).and_then(|agent| agent.end_with_errors(path, &ids).ok()).unwrap_or_default();
-            let ended = sessions.into_iter().zip(ends).filter(|(_, has_error)| *has_error);
-            ended.filter_map(|(at, _)| Some((at, stuck::of(self.scan.sessions[at].copy())?))).collect::<Vec<_>>()
-        });
-        stuck.collect()
+            // The scan reports a database that cannot be read.
+            let ends = agent::by_kind(kind).and_then(|agent| agent.session_ends(path, &ids).ok()).unwrap_or_default();
+            for (at, end) in sessions.into_iter().zip(ends) {
+                let copy = self.scan.sessions[at].copy();
+                stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
+                off_branch.extend(end.is_rewound.then(|| OffBranch::of(copy)).flatten().map(|off| (at, off)));
+            }
+        }
+        self.stuck.extend(stuck);
+        self.off_branch.extend(off_branch);
     }
 
     /// Resolves the directories of projects that have sessions of several directories: a link and its target are one.
