@@ -8,6 +8,7 @@
 pub(super) mod records;
 
 pub(super) mod about;
+mod conversation;
 mod projects;
 mod reader;
 mod relocation;

@@ -7,7 +7,8 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::{DOCUMENT, is_document, saved};
-use crate::agent::gemini::records::{Conversation, Entry, Place, message, record};
+use crate::agent::gemini::conversation::{Conversation, Entry, Place};
+use crate::agent::gemini::records::{message, record};
 use crate::agent::unknown_format;
 use crate::error::PathError;
 use crate::format::document::Field;

@@ -1,0 +1,351 @@
+//! A conversation of Gemini CLI: the sum of the lines of its file.
+//!
+//! A message is written again when it changes, and a resume writes the whole history once more, so only the sum of all lines is the
+//! conversation. Facts: chatRecordingService.ts (016443b5) for the effect of a line on the lines before it.
+
+use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use jiff::Timestamp;
+
+use super::records::{GeminiRecord, record};
+use crate::format::content::Block;
+use crate::format::json::Text;
+use crate::format::parts::parts;
+use crate::session::branches::{BranchFilter, Branches, Id, Node, Parent, Part, hash};
+
+/// The origin of a message: a line, and the index in it if the line is a checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Offset of the line, in bytes.
+    pub start: u64,
+    /// Length of the line in bytes.
+    pub length: usize,
+    /// Index in the list of a checkpoint.
+    pub nth: Option<usize>,
+}
+
+/// A message of the current conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The place of its last version.
+    pub place: Place,
+    digest: u64,
+    id: String,
+    /// Number of messages that were first written before it.
+    order: usize,
+    /// The preceding message.
+    parent: Option<Id>,
+    is_prompt: bool,
+    is_reply: bool,
+}
+
+impl Entry {
+    fn is_spoken(&self) -> bool {
+        self.is_prompt || self.is_reply
+    }
+}
+
+/// The sum of the lines read so far.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    /// The messages, in order.
+    pub entries: Vec<Entry>,
+    /// Start time.
+    pub created_at: Option<Timestamp>,
+    /// Newest time of all records.
+    pub newest: Option<Timestamp>,
+    /// The title that the program generated.
+    pub summary: Option<String>,
+    /// The model of the last reply.
+    pub model: Option<String>,
+    /// Set if the header says that another session created this one.
+    pub is_subagent: bool,
+    /// Set if a line is not a record.
+    pub has_bad_lines: bool,
+    /// Set if a prompt or a reply was found, even if a later line takes it back.
+    pub has_spoken: bool,
+    by_id: HashMap<String, usize>,
+    /// The messages that a step back removed.
+    taken_back: Vec<Entry>,
+    /// [`Entry::order`] of every message.
+    orders: HashMap<Id, usize>,
+    /// The first prompt and the first command, each with its index.
+    first: [Option<(usize, String)>; 2],
+}
+
+impl Conversation {
+    /// Adds the next line.
+    pub(crate) fn see(&mut self, line: &[u8], start: u64) {
+        match record(line) {
+            Some(record) => self.take(&record, Place { start, length: line.len(), nth: None }),
+            None => self.has_bad_lines = true,
+        }
+    }
+
+    fn take(&mut self, record: &GeminiRecord<'_>, place: Place) {
+        self.newest = self.newest.max(record.newest_time());
+        if let Some(id) = record.rewind_to.get() {
+            // If that message does not exist, all messages are removed (chatRecordingService.ts).
+            let dropped = self.cut(self.by_id.get(id).copied().unwrap_or_default());
+            self.taken_back.extend(dropped);
+        } else if record.id.get().is_some() {
+            self.take_message(record, place);
+        } else if let Some(change) = record.change() {
+            self.take_header(&change, place);
+        } else {
+            self.created_at = self.created_at.or_else(|| record.start_time.instant());
+            self.take_header(record, place);
+        }
+    }
+
+    fn take_header(&mut self, header: &GeminiRecord<'_>, place: Place) {
+        self.newest = self.newest.max(header.newest_time());
+        if let Some(kind) = header.kind.get() {
+            self.is_subagent = kind == "subagent";
+        }
+        if let Some(summary) = header.summary.filled() {
+            self.summary = Some(summary.to_owned());
+        }
+        let Some(messages) = header.checkpoint() else { return };
+        self.cut(0);
+        for (nth, message) in messages.into_iter().enumerate() {
+            if let Some(message) = GeminiRecord::of(message) {
+                self.newest = self.newest.max(message.newest_time());
+                self.take_message(&message, Place { nth: Some(nth), ..place });
+            }
+        }
+    }
+
+    /// Adds a message, which replaces an earlier version of it.
+    pub(crate) fn take_message(&mut self, message: &GeminiRecord<'_>, place: Place) {
+        if let Some(model) = message.model.filled() {
+            self.model = Some(model.to_owned());
+        }
+        let content = parts(message.content);
+        let prompt = message.prompt_in(&content);
+        self.has_spoken |= prompt.is_some() || message.is_reply_in(&content);
+        // A message without an id is never written again.
+        let count = self.orders.len();
+        let id = message.id.get().map_or_else(|| format!("#{count}"), str::to_owned);
+        let entry = Entry {
+            place,
+            digest: digest(message, &content),
+            id: id.clone(),
+            order: *self.orders.entry(hash(&id)).or_insert(count),
+            parent: self.entries.last().map(|last| hash(&last.id)),
+            is_prompt: prompt.is_some(),
+            is_reply: message.is_reply_in(&content),
+        };
+        let at = match self.by_id.entry(id) {
+            Slot::Occupied(slot) => {
+                let parent = self.entries[*slot.get()].parent;
+                self.entries[*slot.get()] = Entry { parent, ..entry };
+                *slot.get()
+            }
+            Slot::Vacant(slot) => {
+                self.entries.push(entry);
+                *slot.insert(self.entries.len() - 1)
+            }
+        };
+        if let Some(text) = prompt.filter(|text| !text.is_empty()) {
+            let first = &mut self.first[usize::from(text.starts_with(['/', '?']))];
+            if first.as_ref().is_none_or(|(first, _)| *first == at) {
+                *first = Some((at, text));
+            }
+        }
+    }
+
+    /// Removes every message from an index on, and returns them.
+    fn cut(&mut self, from: usize) -> Vec<Entry> {
+        let dropped = self.entries.split_off(from);
+        for entry in &dropped {
+            self.by_id.remove(&entry.id);
+        }
+        for first in &mut self.first {
+            first.take_if(|(at, _)| *at >= from);
+        }
+        dropped
+    }
+
+    /// Returns the branches; the line of a message is its index among [`Conversation::on`] all of them, counted from 1.
+    pub(crate) fn branches(&self) -> Branches {
+        if self.taken_back.is_empty() {
+            return Branches::default();
+        }
+        let all = self.all();
+        let root = Node { line: 0, id: None, parent: Parent::None, part: Part::Silent };
+        let root_id = hash("");
+        let nodes = all.iter().zip(1..).map(|(entry, line)| {
+            let part = if entry.is_spoken() { Part::Message } else { Part::Silent };
+            Node { line, id: Some(hash(&entry.id)), parent: Parent::Record(entry.parent.unwrap_or(root_id)), part }
+        });
+        let nodes: Vec<Node> = [Node { id: Some(root_id), ..root }].into_iter().chain(nodes).collect();
+        let last = self.entries.last().and_then(|last| all.iter().position(|entry| entry.order == last.order));
+        Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len())
+    }
+
+    /// Returns the messages on some branches in the order in which they were first written, each with the number of its
+    /// branch, or `None` for the active one.
+    pub(crate) fn on(&self, wanted: BranchFilter) -> Vec<(&Entry, Option<u16>)> {
+        let branches = self.branches();
+        let all = self.all().into_iter().zip(1..).filter(|(_, line)| branches.has(*line, wanted));
+        all.map(|(entry, line)| (entry, branches.other(line))).collect()
+    }
+
+    /// Returns the number of prompts and replies on other branches.
+    pub(crate) fn hidden(&self) -> u64 {
+        self.on(BranchFilter::All).iter().filter(|(entry, branch)| branch.is_some() && entry.is_spoken()).count() as u64
+    }
+
+    fn all(&self) -> Vec<&Entry> {
+        // A checkpoint may restore a message.
+        let is_gone = |entry: &&Entry| !self.by_id.contains_key(&entry.id);
+        let by_order = self.taken_back.iter().filter(is_gone).chain(&self.entries).map(|entry| (entry.order, entry));
+        by_order.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    /// Adds a field of a document outside of its messages.
+    pub(crate) fn take_field(&mut self, key: &str, value: &str) {
+        match key {
+            "startTime" => self.created_at = Text::from(value).instant(),
+            "summary" if !value.trim().is_empty() => self.summary = Some(value.to_owned()),
+            "kind" => self.is_subagent = value == "subagent",
+            _ => {}
+        }
+        if matches!(key, "startTime" | "lastUpdated") {
+            self.newest = self.newest.max(Text::from(value).instant());
+        }
+    }
+
+    /// Returns the first prompt; commands are skipped if there is anything else, as the client's picker does
+    /// (sessionUtils.ts).
+    pub(crate) fn first_prompt(&self) -> Option<&str> {
+        self.first.iter().flatten().next().map(|(_, text)| text.as_str())
+    }
+
+    /// Returns a digest of each prompt and each reply, to compare the conversation with that of another copy.
+    pub(crate) fn said(&self) -> Vec<u64> {
+        self.entries.iter().filter(|entry| entry.is_spoken()).map(|entry| entry.digest).collect()
+    }
+
+    /// Returns the number of prompts.
+    pub(crate) fn prompts(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.is_prompt).count() as u64
+    }
+
+    /// Returns the number of replies.
+    pub(crate) fn replies(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.is_reply).count() as u64
+    }
+}
+
+/// Returns a digest of role and content. A resume may rewrite a message in another form; the digest stays the same.
+fn digest(message: &GeminiRecord<'_>, content: &[Block<'_>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    message.speaker.get().hash(&mut hasher);
+    for part in content {
+        if let Block::Text(text) = part {
+            text.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conversation(lines: &[&str]) -> Conversation {
+        let mut conversation = Conversation::default();
+        lines.iter().for_each(|line| conversation.see(line.as_bytes(), 0));
+        conversation
+    }
+
+    fn user(id: &str, text: &str) -> String {
+        format!(r#"{{"id":"{id}","type":"user","content":[{{"text":"{text}"}}]}}"#)
+    }
+
+    fn counted(lines: &[&str]) -> (u64, u64, Option<String>) {
+        let conversation = conversation(lines);
+        (conversation.prompts(), conversation.replies(), conversation.first_prompt().map(str::to_owned))
+    }
+
+    #[test]
+    fn the_last_version_of_a_message_keeps_the_first_place() {
+        let early = r#"{"id":"b","type":"gemini","content":"","model":"m1"}"#;
+        let late = r#"{"id":"b","type":"gemini","content":"","model":"m2","toolCalls":[{"name":"sh","args":{}}]}"#;
+        let lines = [user("a", "one"), early.to_owned(), user("c", "two"), late.to_owned()];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let sum = conversation(&lines);
+        assert_eq!((sum.prompts(), sum.replies(), sum.model.as_deref()), (2, 1, Some("m2")));
+        assert_eq!(sum.entries.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_rewind_drops_the_message_and_all_later_ones() {
+        let (a, b, c) = (user("a", "one"), user("b", "two"), user("c", "three"));
+        assert_eq!(counted(&[&a, &b, &c, r#"{"$rewindTo":"b"}"#]), (1, 0, Some("one".to_owned())));
+        assert_eq!(counted(&[&a, &b, r#"{"$rewindTo":"x"}"#, &c]), (1, 0, Some("three".to_owned())));
+        assert_eq!(counted(&[&a, r#"{"$rewindTo":"a"}"#, &b]), (1, 0, Some("two".to_owned())));
+    }
+
+    #[test]
+    fn rewound_messages_are_another_branch() {
+        let (a, b, c, d) = (user("a", "one"), user("b", "two"), user("c", "three"), user("d", "four"));
+        let on = |lines: &[&str], wanted| {
+            let sum = conversation(lines);
+            let on = sum.on(wanted);
+            on.iter().map(|(entry, branch)| format!("{}{}", entry.id, branch.unwrap_or(1))).collect::<Vec<_>>()
+        };
+        let lines = [&a, &b, r#"{"$rewindTo":"b"}"#, &c, r#"{"$rewindTo":"c"}"#, &d];
+        assert_eq!(on(&lines, BranchFilter::All), ["a1", "b3", "c2", "d1"]);
+        assert_eq!(on(&lines, BranchFilter::Active), ["a1", "d1"]);
+        assert_eq!(on(&lines, BranchFilter::Number(3)), ["a1", "b3"]);
+        assert_eq!(conversation(&lines).hidden(), 2);
+        let all_taken_back = [a.as_str(), &b, r#"{"$rewindTo":"x"}"#];
+        assert_eq!(on(&all_taken_back, BranchFilter::All), ["a2", "b2"]);
+        assert!(on(&all_taken_back, BranchFilter::Active).is_empty());
+        // A resume writes the history once more, which does not make a branch.
+        let again = format!(r#"{{"$set":{{"messages":[{a},{c}]}}}}"#);
+        assert_eq!(on(&[&a, &b, r#"{"$rewindTo":"b"}"#, &c, &again, &d], BranchFilter::All), ["a1", "b2", "c1", "d1"]);
+        let restored = format!(r#"{{"$set":{{"messages":[{a},{b}]}}}}"#);
+        assert_eq!(on(&[&a, &b, r#"{"$rewindTo":"b"}"#, &restored], BranchFilter::All), ["a1", "b1"]);
+    }
+
+    #[test]
+    fn a_checkpoint_replaces_all_earlier_messages() {
+        let (a, b) = (user("a", "one"), user("b", "two"));
+        let checkpoint =
+            format!(r#"{{"$set":{{"messages":[{b},7,{{"type":"gemini","id":"g","content":[{{"text":"x"}}]}}]}}}}"#);
+        assert_eq!(counted(&[&a, &checkpoint]), (1, 1, Some("two".to_owned())));
+        let in_header = format!(r#"{{"sessionId":"s","messages":[{a}]}}"#);
+        assert_eq!(counted(&[&in_header, &b]), (2, 0, Some("one".to_owned())));
+    }
+
+    #[test]
+    fn a_command_is_the_first_prompt_only_without_other_prompts() {
+        let (command, help, text) = (user("a", "/help"), user("b", "?"), user("c", "fix it"));
+        assert_eq!(counted(&[&command, &help]).2.as_deref(), Some("/help"));
+        assert_eq!(counted(&[&command, &help, &text, &user("d", "more")]).2.as_deref(), Some("fix it"));
+    }
+
+    #[test]
+    fn texts_added_by_the_program_are_not_prompts() {
+        for other in [
+            r#"{"id":"a","type":"user","content":[{"text":"<session_context>\nx"}]}"#,
+            r#"{"id":"a","type":"user","content":[{"functionResponse":{"response":{"output":"x"}}}]}"#,
+            r#"{"id":"a","type":"user","content":"  "}"#,
+            r#"{"id":"a","type":"user"}"#,
+            r#"{"id":"a","type":"info","content":"x"}"#,
+            r#"{"id":7,"type":"user","content":"x"}"#,
+        ] {
+            assert_eq!(counted(&[other]), (0, 0, None), "{other}");
+        }
+        let files = r#"{"id":"a","type":"user","content":[{"text":"look at f\n--- Content"}],"displayContent":[{"text":"look at @f"}]}"#;
+        assert_eq!(counted(&[files]).2.as_deref(), Some("look at @f"));
+        let image = r#"{"id":"a","type":"user","content":[{"inlineData":{}}]}"#;
+        assert_eq!(counted(&[image]), (1, 0, None));
+    }
+}
