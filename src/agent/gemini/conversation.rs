@@ -4,7 +4,7 @@
 //! conversation. Facts: chatRecordingService.ts (016443b5) for the effect of a line on the lines before it.
 
 use std::collections::hash_map::Entry as Slot;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use jiff::Timestamp;
@@ -33,8 +33,6 @@ pub(crate) struct Entry {
     pub place: Place,
     digest: u64,
     id: String,
-    /// Number of messages that were first written before it.
-    order: usize,
     /// The preceding message.
     parent: Option<Id>,
     is_prompt: bool,
@@ -69,8 +67,8 @@ pub(crate) struct Conversation {
     by_id: HashMap<String, usize>,
     /// The messages that a step back removed.
     taken_back: Vec<Entry>,
-    /// [`Entry::order`] of every message.
-    orders: HashMap<Id, usize>,
+    /// Number of messages without an id.
+    unnamed: usize,
     /// The first prompt and the first command, each with its index.
     first: [Option<(usize, String)>; 2],
 }
@@ -127,13 +125,12 @@ impl Conversation {
         let prompt = message.prompt_in(&content);
         self.has_spoken |= prompt.is_some() || message.is_reply_in(&content);
         // A message without an id is never written again.
-        let count = self.orders.len();
-        let id = message.id.get().map_or_else(|| format!("#{count}"), str::to_owned);
+        let id = message.id.get().map_or_else(|| format!("#{}", self.unnamed), str::to_owned);
+        self.unnamed += usize::from(message.id.get().is_none());
         let entry = Entry {
             place,
             digest: digest(message, &content),
             id: id.clone(),
-            order: *self.orders.entry(hash(&id)).or_insert(count),
             parent: self.entries.last().map(|last| hash(&last.id)),
             is_prompt: prompt.is_some(),
             is_reply: message.is_reply_in(&content),
@@ -169,25 +166,24 @@ impl Conversation {
         dropped
     }
 
-    /// Returns the branches; the line of a message is its index among [`Conversation::on`] all of them, counted from 1.
+    /// Returns the branches; the line of a message is its index among [`Conversation::all`], counted from 1.
     pub(crate) fn branches(&self) -> Branches {
         if self.taken_back.is_empty() {
             return Branches::default();
         }
         let all = self.all();
-        let root = Node { line: 0, id: None, parent: Parent::None, part: Part::Silent };
-        let root_id = hash("");
-        let nodes = all.iter().zip(1..).map(|(entry, line)| {
+        let root = hash("");
+        let start = Node { line: 0, id: Some(root), parent: Parent::None, part: Part::Silent };
+        let node = |(entry, line): (&&Entry, usize)| {
             let part = if entry.is_spoken() { Part::Message } else { Part::Silent };
-            Node { line, id: Some(hash(&entry.id)), parent: Parent::Record(entry.parent.unwrap_or(root_id)), part }
-        });
-        let nodes: Vec<Node> = [Node { id: Some(root_id), ..root }].into_iter().chain(nodes).collect();
-        let last = self.entries.last().and_then(|last| all.iter().position(|entry| entry.order == last.order));
+            Node { line, id: Some(hash(&entry.id)), parent: Parent::Record(entry.parent.unwrap_or(root)), part }
+        };
+        let nodes: Vec<Node> = [start].into_iter().chain(all.iter().zip(1..).map(node)).collect();
+        let last = self.entries.last().and_then(|last| all.iter().position(|entry| entry.id == last.id));
         Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len())
     }
 
-    /// Returns the messages on some branches in the order in which they were first written, each with the number of its
-    /// branch, or `None` for the active one.
+    /// Returns the messages on some branches, each with the number of its branch, or `None` for the active one.
     pub(crate) fn on(&self, wanted: BranchFilter) -> Vec<(&Entry, Option<u16>)> {
         let branches = self.branches();
         let all = self.all().into_iter().zip(1..).filter(|(_, line)| branches.has(*line, wanted));
@@ -199,11 +195,30 @@ impl Conversation {
         self.on(BranchFilter::All).iter().filter(|(entry, branch)| branch.is_some() && entry.is_spoken()).count() as u64
     }
 
+    /// Returns all messages: those of the conversation in its order, those that were taken back after the message before them.
     fn all(&self) -> Vec<&Entry> {
-        // A checkpoint may restore a message.
-        let is_gone = |entry: &&Entry| !self.by_id.contains_key(&entry.id);
-        let by_order = self.taken_back.iter().filter(is_gone).chain(&self.entries).map(|entry| (entry.order, entry));
-        by_order.collect::<BTreeMap<_, _>>().into_values().collect()
+        if self.taken_back.is_empty() {
+            return self.entries.iter().collect();
+        }
+        // A checkpoint may restore a message, and a message may be taken back twice.
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut gone: Vec<&Entry> = self.taken_back.iter().rev().collect();
+        gone.retain(|entry| !self.by_id.contains_key(&entry.id) && seen.insert(&entry.id));
+        let known: HashSet<Id> = gone.iter().copied().chain(&self.entries).map(|entry| hash(&entry.id)).collect();
+        let mut after: BTreeMap<Option<Id>, Vec<&Entry>> = BTreeMap::new();
+        for entry in gone {
+            after.entry(entry.parent.filter(|parent| known.contains(parent))).or_default().push(entry);
+        }
+        let mut all = Vec::with_capacity(self.entries.len());
+        let mut waiting = after.remove(&None).unwrap_or_default();
+        let mut entries = self.entries.iter();
+        while let Some(entry) = waiting.pop().or_else(|| entries.next()) {
+            all.push(entry);
+            waiting.extend(after.remove(&Some(hash(&entry.id))).unwrap_or_default());
+        }
+        // Messages that follow each other in a circle.
+        all.extend(after.into_values().flatten());
+        all
     }
 
     /// Adds a field of a document outside of its messages.
@@ -310,6 +325,16 @@ mod tests {
         // A resume writes the history once more, which does not make a branch.
         let again = format!(r#"{{"$set":{{"messages":[{a},{c}]}}}}"#);
         assert_eq!(on(&[&a, &b, r#"{"$rewindTo":"b"}"#, &c, &again, &d], BranchFilter::All), ["a1", "b2", "c1", "d1"]);
+        // A compaction puts its summary before messages that were written earlier.
+        let summary = user("s", "summary");
+        let compacted = format!(r#"{{"$set":{{"messages":[{summary},{a}]}}}}"#);
+        assert_eq!(on(&[&a, &compacted, &c], BranchFilter::Active), ["s1", "a1", "c1"]);
+        let lines = [&a, &b, r#"{"$rewindTo":"b"}"#, &compacted, &c];
+        assert_eq!(on(&lines, BranchFilter::All), ["s1", "a1", "b2", "c1"]);
+        // A message before the one that it followed.
+        let lines = [&a, &b, r#"{"$rewindTo":"a"}"#, &b, &a, r#"{"$rewindTo":"b"}"#, &c];
+        assert_eq!(on(&lines, BranchFilter::Active), ["c1"]);
+        assert_eq!(on(&lines, BranchFilter::All).len(), 3);
         let restored = format!(r#"{{"$set":{{"messages":[{a},{b}]}}}}"#);
         assert_eq!(on(&[&a, &b, r#"{"$rewindTo":"b"}"#, &restored], BranchFilter::All), ["a1", "b1"]);
     }
