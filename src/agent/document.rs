@@ -19,7 +19,7 @@ use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
 use crate::session::evidence;
-use crate::session::{Comparison, Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{Comparison, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::fsio;
 
 /// A file up to this size is read whole for a list; only the beginning of a larger one is read.
@@ -80,7 +80,7 @@ impl Engine for Documents {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.document.messages(&copy.place.path, see)
     }
 
@@ -217,11 +217,7 @@ impl Document {
     }
 
     /// Calls `see` with the messages of a document until it breaks.
-    pub(super) fn messages(
-        &self,
-        path: &Path,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    pub(super) fn messages(&self, path: &Path, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let (file, _) = fsio::open_regular(path)?;
         let is_whole = self.shape.each(file, &mut |field| match field {
             Field::Message(raw) => {

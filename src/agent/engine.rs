@@ -1,7 +1,6 @@
 //! Engines: the methods of [`super::Agent`] that agents share if they store their sessions in the same way.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use jiff::Timestamp;
 use super::{AgentManaged, Found, ReadContext, StoreNotes};
 use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::{Comparison, Located, Message, SessionCopy, Store};
+use crate::session::{Comparison, Located, Message, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 
 /// The end of a session in a database.
@@ -41,7 +40,7 @@ pub(crate) trait Engine: Sync {
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError>;
 
     /// Implements [`super::Agent::messages`].
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError>;
 
     /// Returns whether [`Engine::branches`] can find more than one.
     fn has_branches(&self) -> bool {
@@ -54,12 +53,7 @@ pub(crate) trait Engine: Sync {
     }
 
     /// Implements [`super::Agent::messages_on`] if there are branches.
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        _wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.messages(copy, see)
     }
 
@@ -123,7 +117,7 @@ impl Engine for Missing {
         Err(Self::error(&copy.place))
     }
 
-    fn messages(&self, copy: &SessionCopy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, _see: &mut Visitor<'_>) -> Result<(), PathError> {
         Err(Self::error(&copy.place))
     }
 
@@ -134,6 +128,8 @@ impl Engine for Missing {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::super::{Agent, Command, Depth, Inspector, Listed, all};
     use super::*;
     use crate::session::AgentKind;

@@ -16,7 +16,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
 use crate::session::branches::{ACTIVE, BranchFilter, Branches};
-use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
 
 /// Number of records near the end that are read for the newest time: not all logs are ordered by time.
 const LAST_RECORDS: u32 = 6;
@@ -321,7 +321,7 @@ impl<L: Log> Engine for Lines<L> {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
@@ -333,12 +333,7 @@ impl<L: Log> Engine for Lines<L> {
         L::branches(&Self::log(&copy.place))
     }
 
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let log = Self::log(&copy.place);
         let branches = L::branches(&log)?;
         let mut number = 0;

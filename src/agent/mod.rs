@@ -21,7 +21,7 @@ use crate::session::evidence;
 use crate::session::repository::Repository;
 use crate::session::stats::Days;
 use crate::session::usage::Usage;
-use crate::session::{Belongings, Comparison, Located, Message, SessionCopy, Store};
+use crate::session::{Belongings, Comparison, Located, Message, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::reach;
 use about::About;
@@ -262,7 +262,7 @@ pub(crate) trait Agent: Listed + Sync {
     }
 
     /// Streams the messages of a copy in order to `see` until it breaks.
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.engine_of(&copy.place).messages(copy, see)
     }
 
@@ -273,12 +273,7 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Calls `see` with the messages of some branches in the order of the file until it breaks. [`Agent::messages`]
     /// shows the active branch.
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let engine = self.engine_of(&copy.place);
         if engine.has_branches() { engine.messages_on(copy, wanted, see) } else { self.messages(copy, see) }
     }

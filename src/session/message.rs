@@ -1,5 +1,7 @@
 //! The messages of a session and their roles.
 
+use std::ops::ControlFlow;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,9 @@ impl Message {
         Self { branch, ..self }
     }
 }
+
+/// Receives messages one by one, until it breaks.
+pub(crate) type Visitor<'v> = dyn FnMut(Message) -> ControlFlow<()> + 'v;
 
 /// The speaker of a message.
 #[derive(

@@ -38,7 +38,7 @@ pub(crate) use agents::AgentKind;
 pub(crate) use choice::{Choice, Comparison};
 pub(crate) use copy::{FILE_TIME_STEP, SessionCopy};
 pub(crate) use health::{Health, HealthSet};
-pub(crate) use message::{Message, Role};
+pub(crate) use message::{Message, Role, Visitor};
 pub(crate) use origin::Origin;
 pub(crate) use place::{Located, Store};
 use process::Process;

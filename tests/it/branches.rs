@@ -155,6 +155,11 @@ fn messages_undone_in_opencode_are_another_branch() {
     assert!(plan.items.is_empty());
     let shown = details(&world, &[&opencode_id(1)]);
     assert_eq!((shown.session.kind, shown.session.health.len()), (Kind::Main, 0));
+    // Nor is one whose messages are not understood.
+    let strange = OpenCode::session(opencode_id(2)).in_dir("/usr").message(json!({"role": "robot"}), Vec::new());
+    world.add(strange.message(json!({"role": "robot"}), Vec::new()).undone_from(0));
+    let shown = details(&world, &[&opencode_id(2)]);
+    assert_eq!(shown.session.health, ["unknown-format"]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ use crate::format::shell;
 use crate::session::evidence;
 use crate::session::usage::Usage;
 use crate::session::{
-    AgentKind, Belongings, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store,
+    AgentKind, Belongings, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor,
 };
 use crate::system::env::Env;
 use crate::system::reach;
@@ -156,7 +156,7 @@ impl Agent for Aider {
         line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         each_piece(&copy.place.path, &mut |piece| {
             let (role, text) = match piece {
                 Piece::Prompt(text) => (Role::User, text),

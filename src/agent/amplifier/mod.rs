@@ -27,7 +27,7 @@ use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
 use crate::session::recorded;
-use crate::session::{AgentKind, Evidence, Located, Message, Problem, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Evidence, Located, Problem, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -183,7 +183,7 @@ impl Agent for Amplifier {
         written.chain(["transcript.jsonl.backup"].map(|name| place.path.join(name))).collect()
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
             return each_message(&path, see, |line| json::record::<Entry<'_>>(line).map(|entry| entry.messages()));
         }

@@ -45,7 +45,7 @@ use crate::session::causes::CauseLine;
 use crate::session::evidence;
 use crate::session::stats::Days;
 use crate::session::usage::Usage;
-use crate::session::{Belongings, Evidence, Health, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{Belongings, Evidence, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::names;
 pub(super) use count::count;
@@ -125,7 +125,7 @@ impl Agent for Claude {
         is_silent(record)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         show(copy, BranchFilter::Active, see)
     }
 
@@ -133,12 +133,7 @@ impl Agent for Claude {
         branches::read(copy)
     }
 
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         show(copy, wanted, see)
     }
 
@@ -289,11 +284,7 @@ pub(super) fn read_transcript(
 }
 
 /// Calls `see` with the messages of some branches of a transcript until it breaks, each once.
-pub(super) fn show(
-    copy: &SessionCopy,
-    wanted: BranchFilter,
-    see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-) -> Result<(), PathError> {
+pub(super) fn show(copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
     let shows_sidechains = copy.kind == SessionKind::Subagent;
     let branches = branches::read(copy)?;
     let (mut repeats, mut number) = (Repeats::default(), 0);

@@ -8,7 +8,6 @@ pub(super) mod about;
 mod records;
 mod tasks;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,6 +23,7 @@ use crate::session::recorded;
 use crate::session::usage::Usage;
 use crate::session::{
     AgentKind, Comparison, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionCopy, SessionKind, Store,
+    Visitor,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -188,7 +188,7 @@ impl Engine for Sessions {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let mut has_any = false;
         document(&copy.place).messages(&messages_path(&copy.place), &mut |message| {
             has_any = true;

@@ -25,7 +25,7 @@ use crate::format::turn::Turn;
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Cost;
-use crate::session::{AgentKind, Comparison, Evidence, Fact, Located, Message, Role, SessionCopy, Store};
+use crate::session::{AgentKind, Comparison, Evidence, Fact, Located, Role, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::{fsio, links};
 
@@ -185,7 +185,7 @@ impl Engine for Tasks {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         DOCUMENT.messages(&files(&copy.place)[0], see)
     }
 

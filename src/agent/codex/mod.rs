@@ -38,7 +38,7 @@ use crate::session::repository::Repository;
 use crate::session::usage::Usage;
 use crate::session::{
     AgentKind, Belongings, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionCopy, SessionKind,
-    Store,
+    Store, Visitor,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -265,7 +265,7 @@ impl Agent for Codex {
         CodexRecord::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
@@ -273,12 +273,7 @@ impl Agent for Codex {
         rollbacks::branches(&Thread::of(&copy.place)?)
     }
 
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let thread = Thread::of(&copy.place)?;
         let Some(mut file) = Jsonl::open_if_present(thread.root())? else { return Ok(()) };
         let lacks_events = read_start(&mut file)?.lacks_events();

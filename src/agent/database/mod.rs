@@ -1,32 +1,33 @@
 //! Shared code of the agents that keep their sessions in a database. All rows for a listing are read in a few passes
 //! over the file, instead of opening the file for each session.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{collections::BTreeMap, ops::ControlFlow};
 
 use jiff::Timestamp;
 use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::engine::{Engine, SessionEnd};
-use super::tree::note_branches;
-use super::{AgentManaged, Found, ReadContext, StoreNotes, unknown_format};
+use super::{AgentManaged, Found, ReadContext, StoreNotes};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
-use crate::format::text;
 use crate::format::turn::Turn;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::Cost;
-use crate::session::{AgentKind, Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
 pub(super) use reader::{Older, Queries, Table, TableSql};
+pub(super) use tally::Tally;
+use tally::tally;
 
 mod reader;
+mod tally;
 
 /// Values of more bytes than this, mostly images, are not read.
 pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
@@ -84,7 +85,7 @@ impl Engine for Database {
         })
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
@@ -107,12 +108,7 @@ impl Engine for Database {
     }
 
     /// Passes the readable messages to `see`, in batches; the error says that there are others.
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let place = &copy.place;
         let Rows { keys, branches, mut is_damaged } = sqlite::read(&place.path, |db| self.session(db, &place.id))?;
         let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, wanted));
@@ -398,69 +394,6 @@ fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Session
         done = keys.len();
     }
     Ok(())
-}
-
-fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, QueryError> {
-    let mut tally = Tally::default();
-    let keys = reader.all_keys(table, id)?;
-    tally.branches = reader.branches(table, id, &keys)?;
-    tally.way_to_branches = reader.schema.way_to_branches();
-    for (at, (table, key)) in keys.into_iter().enumerate() {
-        match reader.turn(table, key)? {
-            Some(turn) if tally.branches.other(at).is_some() => {
-                tally.hidden += u64::from(turn.prompt().is_some() || turn.is_reply());
-            }
-            Some(turn) => tally.add(&turn),
-            None => {}
-        }
-    }
-    tally.bytes = reader.size(table, id)?;
-    Ok(tally)
-}
-
-/// Counts of prompts and replies.
-#[derive(Default)]
-pub(super) struct Tally {
-    prompts: u64,
-    replies: u64,
-    /// Rows that are not marked as made by the agent.
-    rows: u64,
-    bytes: u64,
-    model: Option<String>,
-    branches: Branches,
-    way_to_branches: Option<&'static str>,
-    /// Prompts and replies on other branches.
-    hidden: u64,
-}
-
-impl Tally {
-    pub(super) fn add(&mut self, turn: &Turn) {
-        self.prompts += u64::from(turn.prompt().is_some());
-        self.replies += u64::from(turn.is_reply());
-        self.rows += u64::from(turn.counts);
-        if turn.is_reply() && turn.model.is_some() {
-            self.model.clone_from(&turn.model);
-        }
-    }
-
-    pub(super) fn note_in(self, copy: &mut SessionCopy) {
-        (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
-        copy.size_bytes = copy.size_bytes.max(self.bytes);
-        copy.is_size_known = true;
-        copy.transcript_bytes = copy.transcript_bytes.max(self.bytes);
-        if copy.model.is_none() {
-            copy.model = self.model.map(|model| Fact::new(model, "message"));
-        }
-        note_branches(copy, &self.branches, self.hidden, self.way_to_branches);
-        match self.prompts + self.replies + self.hidden {
-            0 if self.rows > 0 => {
-                let rows = text::count(self.rows, "message");
-                unknown_format::mark(copy, format!("{rows} of its database could not be understood"));
-            }
-            0 => be_empty(copy),
-            _ => {}
-        }
-    }
 }
 
 /// Judges by the time of the last write whether a session may be in use.

@@ -40,7 +40,7 @@ use crate::format::shell;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Comparison, Fact, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Comparison, Fact, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
@@ -175,7 +175,7 @@ impl Agent for Gemini {
         record(line).is_some_and(|record| record.is_silent())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.messages_on(copy, BranchFilter::Active, see)
     }
 
@@ -183,12 +183,7 @@ impl Agent for Gemini {
         Ok(whole(&copy.place)?.branches())
     }
 
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if is_document(&copy.place) {
             let (file, _) = fsio::open_regular(&copy.place.path)?;
             each(&copy.place, file, &mut |field| match field {

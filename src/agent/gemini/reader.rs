@@ -14,7 +14,7 @@ use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::json::{Text, inner};
 use crate::format::jsonl::Jsonl;
-use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind};
+use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Visitor};
 use crate::system::fsio;
 
 /// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
@@ -138,11 +138,7 @@ pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
 }
 
 /// Passes messages in their order, each from the line that it was last written in.
-pub(super) fn show(
-    path: &Path,
-    entries: &[(&Entry, Option<u16>)],
-    see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-) -> Result<(), PathError> {
+pub(super) fn show(path: &Path, entries: &[(&Entry, Option<u16>)], see: &mut Visitor<'_>) -> Result<(), PathError> {
     let file = Jsonl::open(path)?;
     for group in entries.chunk_by(|(a, _), (b, _)| a.place.start == b.place.start) {
         let Place { start, length, .. } = group[0].0.place;

@@ -26,7 +26,9 @@ use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::Text;
-use crate::session::{AgentKind, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store};
+use crate::session::{
+    AgentKind, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor,
+};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
@@ -111,7 +113,7 @@ impl Agent for Jido {
             || is_one_of(record, "/status", &["pending", "in_progress", "completed"])
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if copy.transcript_bytes > MAX_FILE_BYTES {
             return Ok(());
         }

@@ -33,7 +33,7 @@ use crate::format::jsonl::{each_line, each_message};
 use crate::format::{shell, text};
 use crate::session::evidence;
 use crate::session::recorded;
-use crate::session::{AgentKind, Belongings, Evidence, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Evidence, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::{Env, Program};
 use crate::system::links;
 use crate::system::names;
@@ -202,7 +202,7 @@ impl Agent for Kimi {
             || records::is_command_record(record)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let files = Files::of(&copy.place);
         let mut has_any = false;
         each_message(&files.wire, see, |line| {

@@ -9,7 +9,6 @@ pub(super) mod about;
 mod records;
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ use crate::format::jsonl::{Jsonl, each_line_with};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Evidence, Fact, Health, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Evidence, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use base64::Engine as _;
@@ -93,7 +92,7 @@ impl Agent for Letta {
         is_one_of(record, "/type", &["session"])
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.engine().messages(copy, see)?;
         unknown_format_of(&copy.place).map_or(Ok(()), |format| {
             let why = format!("{}, so messages may be missing", unknown_format(&format));
@@ -101,12 +100,7 @@ impl Agent for Letta {
         })
     }
 
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        _wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         // There is only one branch; replaced lines have no branch.
         self.messages(copy, see)
     }

@@ -26,7 +26,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Health, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -338,7 +338,7 @@ impl Engine for Packed {
         Ok(())
     }
 
-    fn messages(&self, _copy: &SessionCopy, _see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, _copy: &SessionCopy, _see: &mut Visitor<'_>) -> Result<(), PathError> {
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use crate::agent::{Engine, Found, ReadContext, database, is_there};
 use crate::error::PathError;
 use crate::format::turn::Turn;
 use crate::session::evidence;
-use crate::session::{Belongings, Fact, Health, Located, Message, SessionCopy, Store};
+use crate::session::{Belongings, Fact, Health, Located, SessionCopy, Store, Visitor};
 use crate::system::fsio;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
@@ -87,7 +87,7 @@ impl Engine for Tree {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         walk(&copy.place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
     }
 

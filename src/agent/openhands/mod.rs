@@ -10,7 +10,6 @@ mod records;
 pub(super) mod about;
 
 use std::ffi::OsString;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Comparison, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Comparison, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::links;
 use records::is_id;
@@ -98,7 +97,7 @@ impl Agent for OpenHands {
         reader::events(&place.path).unwrap_or_default()
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         reader::messages(&copy.place.path, see)
     }
 

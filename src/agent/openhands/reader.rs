@@ -1,6 +1,5 @@
 //! Reads the state and the events of one conversation.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use crate::agent::Found;
 use crate::agent::openhands::records::{Event, State, number};
 use crate::error::PathError;
 use crate::format::json::local_instant;
-use crate::session::{Evidence, Fact, Health, Liveness, Message, SessionCopy, SessionKind};
+use crate::session::{Evidence, Fact, Health, Liveness, SessionCopy, SessionKind, Visitor};
 use crate::system::env::Clock;
 use crate::system::fsio;
 
@@ -164,7 +163,7 @@ pub(super) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
 }
 
 /// Calls `see` with every message of a conversation until it breaks.
-pub(super) fn messages(dir: &Path, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+pub(super) fn messages(dir: &Path, see: &mut Visitor<'_>) -> Result<(), PathError> {
     for path in events(dir)? {
         let messages = event(&path, |event| event.messages()).unwrap_or_default();
         if messages.into_iter().try_for_each(&mut *see).is_break() {

@@ -6,7 +6,6 @@
 
 pub(super) mod about;
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::{self, Cause};
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Health, Located, Message, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 
@@ -68,16 +67,11 @@ impl Agent for Qoder {
         claude::branches::read(copy)
     }
 
-    fn messages_on(
-        &self,
-        copy: &SessionCopy,
-        wanted: BranchFilter,
-        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         claude::show(copy, wanted, see)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         claude::show(copy, BranchFilter::Active, see)
     }
 

@@ -29,8 +29,8 @@ use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
 use crate::format::json::Text;
 use crate::session::{
-    AgentKind, Belongings, Comparison, Evidence, Fact, Health, Liveness, Located, Message, SessionCopy, SessionKind,
-    Store,
+    AgentKind, Belongings, Comparison, Evidence, Fact, Health, Liveness, Located, SessionCopy, SessionKind, Store,
+    Visitor,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -187,7 +187,7 @@ impl Agent for Vibe {
         if is_unified(place) { unified::conversation_files(place) } else { self.written(place) }
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
     }
 

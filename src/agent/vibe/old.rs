@@ -9,7 +9,7 @@ use crate::agent::vibe::records::OldMessage;
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
-use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind};
+use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Visitor};
 
 pub(super) fn messages_path(place: &Located) -> PathBuf {
     place.path.join("messages.jsonl")
@@ -66,7 +66,7 @@ pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
     Ok((prompts, replies, has_bad_lines))
 }
 
-pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+pub(super) fn messages(place: &Located, see: &mut Visitor<'_>) -> Result<(), PathError> {
     each_message(&messages_path(place), see, |line| {
         json::record::<OldMessage<'_>>(line).map(|message| message.messages())
     })

@@ -13,7 +13,7 @@ use crate::agent::vibe::records::{Current, Entry, Manifest, Runtime, STORE_FORMA
 use crate::error::PathError;
 use crate::format::elements::{End, each_element};
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind};
+use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -248,7 +248,7 @@ pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
     Ok((prompts, replies, has_bad))
 }
 
-pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+pub(super) fn messages(place: &Located, see: &mut Visitor<'_>) -> Result<(), PathError> {
     let parts = Parts::of(place);
     parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
 }

@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 use super::unpacked::Source;
 use super::{Jsonl, MAX_LINE, without_nul};
 use crate::error::PathError;
-use crate::session::{Message, Role};
+use crate::session::{Message, Role, Visitor};
 use crate::system::fsio::BufReader;
 
 /// Maximum number of bytes from the end of a file that are searched for its last messages.
@@ -33,7 +33,7 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> Contr
 /// load.
 pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
     path: &Path,
-    see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    see: &mut Visitor<'_>,
     mut messages: impl FnMut(&[u8]) -> Option<M>,
 ) -> Result<(), PathError> {
     each_line(path, &mut |line| match line {

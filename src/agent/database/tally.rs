@@ -1,0 +1,75 @@
+//! Counts prompts and replies of a session in a database.
+
+use super::be_empty;
+use super::reader::Reader;
+use crate::agent::tree::note_branches;
+use crate::agent::unknown_format;
+use crate::format::sqlite::QueryError;
+use crate::format::text;
+use crate::format::turn::Turn;
+use crate::session::branches::Branches;
+use crate::session::{Fact, SessionCopy};
+
+/// Counts all messages of a session.
+pub(super) fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, QueryError> {
+    let mut tally = Tally::default();
+    let keys = reader.all_keys(table, id)?;
+    tally.branches = reader.branches(table, id, &keys)?;
+    tally.way_to_branches = reader.schema.way_to_branches();
+    for (at, (table, key)) in keys.into_iter().enumerate() {
+        let Some(turn) = reader.turn(table, key)? else { continue };
+        if tally.branches.other(at).is_none() {
+            tally.add(&turn);
+        } else {
+            tally.hidden += u64::from(turn.prompt().is_some() || turn.is_reply());
+            tally.rows += u64::from(turn.counts);
+        }
+    }
+    tally.bytes = reader.size(table, id)?;
+    Ok(tally)
+}
+
+/// Counts of prompts and replies.
+#[derive(Default)]
+pub(in crate::agent) struct Tally {
+    prompts: u64,
+    replies: u64,
+    /// Rows that are not marked as made by the agent.
+    rows: u64,
+    bytes: u64,
+    model: Option<String>,
+    branches: Branches,
+    way_to_branches: Option<&'static str>,
+    /// Prompts and replies on other branches.
+    hidden: u64,
+}
+
+impl Tally {
+    pub(in crate::agent) fn add(&mut self, turn: &Turn) {
+        self.prompts += u64::from(turn.prompt().is_some());
+        self.replies += u64::from(turn.is_reply());
+        self.rows += u64::from(turn.counts);
+        if turn.is_reply() && turn.model.is_some() {
+            self.model.clone_from(&turn.model);
+        }
+    }
+
+    pub(in crate::agent) fn note_in(self, copy: &mut SessionCopy) {
+        (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
+        copy.size_bytes = copy.size_bytes.max(self.bytes);
+        copy.is_size_known = true;
+        copy.transcript_bytes = copy.transcript_bytes.max(self.bytes);
+        if copy.model.is_none() {
+            copy.model = self.model.map(|model| Fact::new(model, "message"));
+        }
+        note_branches(copy, &self.branches, self.hidden, self.way_to_branches);
+        match self.prompts + self.replies + self.hidden {
+            0 if self.rows > 0 => {
+                let rows = text::count(self.rows, "message");
+                unknown_format::mark(copy, format!("{rows} of its database could not be understood"));
+            }
+            0 => be_empty(copy),
+            _ => {}
+        }
+    }
+}
