@@ -1,10 +1,11 @@
-"""The tables in docs/e2e.md: one row per agent, with the version and the day it was tried."""
+"""The tables in docs/e2e.md: one row per agent, with the version and the day it was tried; and the list of agents that are not tried."""
 
 import datetime
 import json
 import subprocess
 
 BEGIN, BEGIN_NEWEST, END = "<!-- made by e2e/run -->\n", "<!-- made by e2e/run --newest -->\n", "<!-- end -->"
+BEGIN_NOT_TRIED = "<!-- made by e2e/run: not tried -->\n"
 
 
 def built(project):
@@ -27,12 +28,15 @@ def write(file, results, checks):
                                      for name, (version, said, reason) in results.items()})
 
 
-def write_not_tried(file, reasons, checks):
-    """Puts the agents that are not tried into both tables, with the reasons."""
-    head = heads(checks)
-    skipped = {name: f"skipped: {why}" for name, why in reasons.items()}
-    put(file, BEGIN, head, {name: ("–", [cell] + ["skipped"] * (len(head) - 1)) for name, cell in skipped.items()}, "–")
-    put(file, BEGIN_NEWEST, ["verdict"], {name: ("–", [cell]) for name, cell in skipped.items()}, "–")
+def write_not_tried(file, reasons):
+    """Lists the agents that are not tried by their reasons, and removes their rows from both tables."""
+    agents = {}
+    for name, why in sorted(reasons.items()):
+        agents.setdefault(why, []).append(name)
+    replace(file, BEGIN_NOT_TRIED, lambda _: [f"* {why}: {', '.join(names)}" for why, names in agents.items()])
+    is_tried = lambda line: line.startswith("|") and line.split("|")[1].strip() not in reasons
+    for begin in (BEGIN, BEGIN_NEWEST):
+        replace(file, begin, lambda lines: [*lines[:2], *filter(is_tried, lines[2:])])
 
 
 def write_newest(file, results):
@@ -40,15 +44,22 @@ def write_newest(file, results):
     put(file, BEGIN_NEWEST, ["verdict"], {name: (version, [verdict]) for name, (version, verdict) in results.items()})
 
 
-def put(file, begin, columns, results, tried=None):
+def put(file, begin, columns, results):
     """Puts the new rows into a table of the page; those of agents that were not tried stay."""
+    today = datetime.date.today().isoformat()
+    head = ["agent", "version", "tried", *columns]
+
+    def table(lines):
+        rows = {line.split("|")[1].strip(): line for line in lines[2:] if line.startswith("|")}
+        for name, (version, cells) in results.items():
+            rows[name] = f"| {' | '.join([name, version, today, *(cell.replace('|', '/') for cell in cells)])} |"
+        return [f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *(rows[name] for name in sorted(rows))]
+    replace(file, begin, table)
+
+
+def replace(file, begin, change):
+    """Replaces the lines of a part of the page by those that `change` returns for them."""
     text = file.read_text()
     start = text.index(begin) + len(begin)
     end = text.index(END, start)
-    rows = {line.split("|")[1].strip(): line for line in text[start:end].splitlines()[2:] if line.startswith("|")}
-    today = tried or datetime.date.today().isoformat()
-    for name, (version, cells) in results.items():
-        rows[name] = f"| {' | '.join([name, version, today, *(cell.replace('|', '/') for cell in cells)])} |"
-    head = ["agent", "version", "tried", *columns]
-    table = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *(rows[name] for name in sorted(rows))]
-    file.write_text(text[:start] + "\n".join(table) + "\n" + text[end:])
+    file.write_text(text[:start] + "".join(f"{line}\n" for line in change(text[start:end].splitlines())) + text[end:])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the queries of docs/fleet.md: invents a fleet, loads it, asks, and checks each answer against a plain count.
+"""Measures the queries of docs/hosts.md: invents a fleet, loads it, asks, and checks each answer against a plain count.
 
     python3 -m venv venv && venv/bin/pip install duckdb chdb
     venv/bin/python contrib/fleet/measure.py --hosts 1000 --sessions 10000 --dir /tmp/fleet
 
-It needs zstd. It prints the tables of docs/fleet.md.
+It needs zstd. It prints the times that docs/hosts.md sums up.
 """
 
 import argparse

@@ -17,9 +17,9 @@ fn world() -> World {
     world
 }
 
-/// Returns the command of a crontab line in docs/scheduling.md: the text after the five fields of time.
+/// Returns the command of a crontab line in docs/cleanup.md: the text after the five fields of time.
 fn crontab_command(verb: &str) -> String {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scheduling.md")).expect("a page");
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/cleanup.md")).expect("a page");
     let program = format!("rejoin {verb}");
     let is_crontab = |line: &&str| line.contains(&program) && line.split_whitespace().nth(2) == Some("*");
     let lines: Vec<&str> = page.lines().filter(is_crontab).collect();

@@ -369,19 +369,12 @@ CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snaps
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
 docs/finding.md: $ rejoin list --running: it needs a running agent
-docs/fleet.md: rejoin-fleet /mnt/fleet         # or store:fleet: it takes a place that hosts share
-docs/fleet.md: cd contrib/fleet/duckdb: it takes files of a fleet
-docs/fleet.md: cd contrib/fleet/clickhouse: it takes a server
-docs/fleet.md: python3 -m venv venv && venv/bin/pip install duckdb chdb: it takes half an hour and 30 GB
 docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newest first, with a column HOST: it takes hosts
 docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
+docs/hosts.md: cd contrib/fleet/duckdb: it takes files of a fleet, and a server
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader
-docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
-docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
-docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
-docs/two-machines.md: */15 * * * * rejoin sync --quiet: it is a line of a crontab
-docs/two-machines.md: rejoin sync --host ana@desktop: it needs another machine
+docs/platforms.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
 "#]]
     );
 }
