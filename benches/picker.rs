@@ -1,7 +1,9 @@
-//! Measures the waiting times of a user in the picker: for the first sessions, for a key, and for matches in messages.
+//! Measures the waiting times of a user in the picker: for the first sessions, for a key, for matches in messages, and
+//! for the ranked list.
 //!
-//! `cargo bench --bench picker` measures a home of 10,000 sessions, with `-- --quick` one of 1,000. The picker runs at
-//! a pseudo-terminal. Each figure is printed next to that of a whole run of `list` or `search` of the same home,
+//! `cargo bench --bench picker` measures homes of 10,000 sessions, with `-- --quick` of 1,000: one of all agents, and
+//! one of transcripts of 17 kB, in which words are searched after their messages were read into memory. The picker runs
+//! at a pseudo-terminal. Each figure is printed next to that of a whole run of `list` or `search` of the same home,
 //! because machines differ. Without `--bench`, one small home is run once as a test.
 #![expect(
     clippy::arithmetic_side_effects,
@@ -69,6 +71,34 @@ fn main() -> io::Result<()> {
         println!("{name:<20} {:>9}  {:>9.1}  {:>9.1}  {ratio:>5.2}  {target}", home.listed, own * 1e3, versus * 1e3);
     }
     println!("the slowest of all keys: {}, {:.1} ms", slowest.1, slowest.0.as_secs_f64() * 1e3);
+    if has("--bench") { measure_ranking(sessions, times) } else { Ok(()) }
+}
+
+/// Measures the time from the last letter of some words to the list in its order.
+fn measure_ranking(sessions: usize, times: usize) -> io::Result<()> {
+    let home = Home::generate(Mix::Small, sessions)?;
+    let word = word_said(&home)?;
+    let queries = [
+        ("a word", word.clone()),
+        ("a word nowhere", "qzxqzx".to_owned()),
+        ("three words", format!("{word} the error")),
+    ];
+    println!("ranked rows after     sessions  picker ms  versus ms  ratio  target");
+    for (name, query) in queries {
+        let mut args = vec!["search"];
+        args.extend(query.split(' '));
+        let search = median((0..3).map(|_| run(&home, &args)).collect::<io::Result<Vec<_>>>()?);
+        let mut picker = Picker::open(&home)?;
+        picker.wait_until_read()?;
+        // The first round waits for the messages to be read.
+        std::thread::sleep(Duration::from_secs(5));
+        let ranked = (0..times).map(|_| picker.rank(&query)).collect::<io::Result<Vec<_>>>()?;
+        picker.press("\x03")?;
+        picker.child.wait()?;
+        let [ranked, search] = [median(ranked), search].map(|time| time.as_secs_f64());
+        let ratio = ranked / search;
+        println!("{name:<20} {sessions:>9}  {:>9.1}  {:>9.1}  {ratio:>5.2}  <= 150 ms", ranked * 1e3, search * 1e3);
+    }
     Ok(())
 }
 
@@ -131,6 +161,9 @@ struct Measured {
     said: Duration,
 }
 
+/// The end of a drawing: the cursor is shown.
+const SHOWN: &str = "\x1b[?25h";
+
 /// The program at a terminal.
 struct Picker {
     start: Instant,
@@ -181,12 +214,33 @@ impl Picker {
         Ok(Instant::now())
     }
 
-    fn measure(mut self, word: &str) -> io::Result<Measured> {
-        const SHOWN: &str = "\x1b[?25h";
-        let is_row = |sent: &str| sent.split("\x1b[3;1H\x1b[K> ").nth(1).is_some_and(|row| row.contains(SHOWN));
-        let first = self.sees(is_row)? - self.start;
+    fn wait_until_read(&mut self) -> io::Result<()> {
         self.sees(|sent| sent.rsplit(" sessions").next().is_some_and(|rest| !rest.contains("reading…")))?;
         self.sees(|sent| sent.rsplit_once("sessions").is_some_and(|(_, rest)| rest.contains(SHOWN)))?;
+        Ok(())
+    }
+
+    /// Types words letter by letter, and returns the time from the last letter to the end of the search.
+    fn rank(&mut self, words: &str) -> io::Result<Duration> {
+        let (first, last) = words.split_at(words.len() - 1);
+        for letter in first.chars() {
+            self.press(&letter.to_string())?;
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        std::thread::sleep(Duration::from_millis(600));
+        let pressed = self.press(last)?;
+        let is_ranked = |rest: &str| rest.split_once("sessions").is_some_and(|(_, rest)| rest.contains(SHOWN));
+        let ranked =
+            self.sees(|sent| sent.rsplit_once("searching messages…").is_some_and(|(_, rest)| is_ranked(rest)))?;
+        self.press("\x15")?;
+        std::thread::sleep(Duration::from_millis(300));
+        Ok(ranked - pressed)
+    }
+
+    fn measure(mut self, word: &str) -> io::Result<Measured> {
+        let is_row = |sent: &str| sent.split("\x1b[3;1H\x1b[K> ").nth(1).is_some_and(|row| row.contains(SHOWN));
+        let first = self.sees(is_row)? - self.start;
+        self.wait_until_read()?;
         // The preview of the first session appears by itself.
         std::thread::sleep(Duration::from_millis(300));
         let mut keys = Vec::new();

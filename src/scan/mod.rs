@@ -22,6 +22,7 @@ mod siblings;
 pub(crate) mod sieve;
 pub(crate) mod stores;
 pub(crate) mod stuck;
+pub(crate) mod texts;
 pub(crate) mod worktree;
 
 use std::collections::BTreeSet;

@@ -9,11 +9,12 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::ranked::{Tally, rank, weight_of};
 use super::sieve::Sieve;
+use super::texts::Texts;
 use crate::agent::{self, Interest, Said};
 use crate::format::nearly::slips;
-use crate::session::SessionCopy;
 use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::stem;
+use crate::session::{Role, SessionCopy};
 
 /// Two letters in the wrong order are a likelier slip of the finger than another letter.
 const SWAPPED: f64 = 1.5;
@@ -52,17 +53,18 @@ impl Near {
 }
 
 /// Finds the words that were probably meant in place of those that no session has: numbers of words, and the other words.
-/// `tallies` are the counts in the same copies.
+/// `tallies` are the counts in the same copies, and `texts` holds messages that need not be read again.
 pub(crate) fn meant(
     sieve: &Sieve<'_>,
     missing: &[usize],
     mut tallies: Vec<Tally>,
     copies: &[&SessionCopy],
+    texts: &Texts,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
     for &term in missing.iter().filter(|term| sieve.has_near(&[**term])) {
-        let near = nearest(sieve, term, copies, is_wanted);
+        let near = nearest(sieve, term, copies, texts, is_wanted);
         if let Some((text, with)) = best_of(near, term, sieve.words.terms.len(), &tallies) {
             tallies = with;
             used.push((term, text));
@@ -97,10 +99,11 @@ fn nearest(
     sieve: &Sieve<'_>,
     term: usize,
     copies: &[&SessionCopy],
+    texts: &Texts,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<Near> {
     let word = sieve.words.terms[term].word().unwrap_or_default();
-    let of_copy = |copy: &&SessionCopy| words_near(sieve, term, copy, is_wanted);
+    let of_copy = |copy: &&SessionCopy| words_near(sieve, term, copy, texts, is_wanted);
     let mut found: BTreeMap<String, Near> = BTreeMap::new();
     for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
         for (text, count) in near {
@@ -135,26 +138,35 @@ fn words_near(
     sieve: &Sieve<'_>,
     term: usize,
     copy: &SessionCopy,
+    texts: &Texts,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> BTreeMap<String, f32> {
     let (word, place) = (sieve.words.terms[term].word().unwrap_or_default(), &copy.place);
     let mut near = BTreeMap::new();
+    let mut see = |role: Role, text: &str| {
+        for token in tokens(text).map(|range| &text[range]) {
+            let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
+            for token in all.map(folded).filter(|token| slips(token, word).is_some()) {
+                *near.entry(token).or_default() += weight_of(role);
+            }
+        }
+        if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    if let Some(text) = texts.of(copy) {
+        if is_wanted() && sieve.near_may_be_in(term, text.joined().as_bytes()) {
+            let _ = text.messages().try_for_each(|(role, _, text)| see(role, text));
+        }
+        return near;
+    }
     let agent = agent::by_kind(place.agent()).filter(|_| is_wanted());
     let Some(agent) = agent.filter(|agent| sieve.near_may_be_in_copy(term, *agent, place)) else { return near };
     let is_verbatim = agent.verbatim(place).is_some();
     let may_have = |record: &[u8]| !is_verbatim || sieve.near_may_be_in(term, record);
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
     // The search before reported files that cannot be read.
-    let _ = agent.messages_with(copy, &interest, &mut |said| {
-        if let Said::Message(message) = said {
-            for token in tokens(&message.text).map(|range| &message.text[range]) {
-                let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
-                for token in all.map(folded).filter(|token| slips(token, word).is_some()) {
-                    *near.entry(token).or_default() += weight_of(message.role);
-                }
-            }
-        }
-        if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    let _ = agent.messages_with(copy, &interest, &mut |said| match said {
+        Said::Message(message) => see(message.role, &message.text),
+        Said::Uninteresting(_) => ControlFlow::Continue(()),
     });
     near
 }

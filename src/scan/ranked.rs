@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around};
 use super::sieve::Sieve;
+use super::texts::Text;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::session::terms::{Place, Words};
 use crate::session::{AgentKind, Message, Problem, Role, SessionCopy};
@@ -38,6 +39,9 @@ pub(crate) struct Tally {
     is_excluded: bool,
 }
 
+/// The best messages of a session, with their worth.
+type Best = Vec<(f32, Hit)>;
+
 /// An order of sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ranking {
@@ -52,12 +56,13 @@ pub(crate) struct Ranking {
 impl Tally {
     /// Counts the words in a copy, and keeps the best messages.
     pub(crate) fn of(copy: &SessionCopy, sieve: &Sieve<'_>, wish: Wish<'_>) -> Self {
-        Self::while_wanted(copy, sieve, wish, &|| true)
+        Self::while_wanted(copy, None, sieve, wish, &|| true)
     }
 
-    /// Like [`Tally::of`], but stops as soon as `is_wanted` returns false.
+    /// Like [`Tally::of`], but takes the messages from memory if they are there, and stops as soon as `is_wanted` returns false.
     pub(crate) fn while_wanted(
         copy: &SessionCopy,
+        text: Option<&Text>,
         sieve: &Sieve<'_>,
         wish: Wish<'_>,
         is_wanted: &dyn Fn() -> bool,
@@ -68,8 +73,12 @@ impl Tally {
         if wish.roles.is_empty() {
             tally.see_names(copy, words);
         }
-        if sieve.may_be_in_copy(agent, &copy.place) {
-            tally.see_messages(agent, copy, sieve, wish, is_wanted);
+        match text {
+            Some(text) if sieve.may_be_in(text.joined().as_bytes()) => tally.see_text(text, sieve, wish, is_wanted),
+            None if sieve.may_be_in_copy(agent, &copy.place) => {
+                tally.see_messages(agent, copy, sieve, wish, is_wanted);
+            }
+            _ => {}
         }
         tally
     }
@@ -126,7 +135,7 @@ impl Tally {
         wish: Wish<'_>,
         is_wanted: &dyn Fn() -> bool,
     ) {
-        let (mut number, mut best) = (0, Vec::new());
+        let (mut number, mut best) = (0, Best::new());
         let counts = Cell::new(wish.has_numbers && wish.most > 0);
         let interest = |record: &[u8]| match (sieve.may_be_in(record), counts.get()) {
             (true, _) => Interest::Messages,
@@ -138,36 +147,50 @@ impl Tally {
                 Said::Uninteresting(count) => number += count,
                 Said::Message(message) => {
                     number += 1;
-                    if wish.roles.is_empty() || wish.roles.contains(&message.role) {
-                        self.see_message(&message, number, sieve.words, wish, &mut best);
-                    }
+                    let Message { role, at, text, .. } = &message;
+                    self.see_message((number, *role, *at), text, sieve.words, wish, &mut best);
                 }
             }
             if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        best.sort_by_key(|(_, hit): &(f32, Hit)| hit.number);
-        self.found.hits = best.into_iter().map(|(_, hit)| hit).collect();
+        self.keep_best(best);
         let path = copy.place.path.to_path_buf();
         self.found.problem = looked.err().map(|error| Problem { path, reason: error.reason() });
     }
 
+    fn see_text(&mut self, text: &Text, sieve: &Sieve<'_>, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) {
+        let mut best = Best::new();
+        for (number, (role, at, text)) in (1..).zip(text.messages()).take_while(|_| is_wanted()) {
+            self.see_message((number, role, at), text, sieve.words, wish, &mut best);
+        }
+        self.keep_best(best);
+    }
+
+    fn keep_best(&mut self, mut best: Best) {
+        best.sort_by_key(|(_, hit)| hit.number);
+        self.found.hits = best.into_iter().map(|(_, hit)| hit).collect();
+    }
+
     fn see_message(
         &mut self,
-        message: &Message,
-        number: u64,
+        (number, role, at): (u64, Role, Option<Timestamp>),
+        text: &str,
         words: &Words,
         wish: Wish<'_>,
-        best: &mut Vec<(f32, Hit)>,
+        best: &mut Best,
     ) {
-        self.is_excluded |= words.excludes(&message.text);
+        if !wish.roles.is_empty() && !wish.roles.contains(&role) {
+            return;
+        }
+        self.is_excluded |= words.excludes(text);
         let mut places: Vec<Place> = Vec::new();
-        words.each_place(&message.text, &mut |place| places.push(place));
+        words.each_place(text, &mut |place| places.push(place));
         if places.is_empty() {
             return;
         }
         self.found.messages += 1;
         for place in &places {
-            self.counts[place.term] += place.weight * weight_of(message.role);
+            self.counts[place.term] += place.weight * weight_of(role);
             self.best[place.term] = self.best[place.term].max(place.weight);
         }
         let (worth, place) = best_passage(&mut places, words.terms.len());
@@ -176,19 +199,10 @@ impl Tally {
             return;
         }
         let [before, found, after] = match wish.lines {
-            Some(lines) => lines_around(&message.text, place, lines),
-            None => excerpt(&message.text, place),
+            Some(lines) => lines_around(text, place, lines),
+            None => excerpt(text, place),
         };
-        let hit = Hit {
-            number,
-            role: message.role,
-            at: message.at,
-            before,
-            found,
-            after,
-            has_lines: wish.lines.is_some(),
-            branch: None,
-        };
+        let hit = Hit { number, role, at, before, found, after, has_lines: wish.lines.is_some(), branch: None };
         let at = best.partition_point(|other| !is_better(other));
         best.insert(at, (worth, hit));
         best.truncate(wish.most);
@@ -282,6 +296,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::scan::texts::Texts;
     use crate::scan::{self, Wanted};
     use crate::session::Session;
 
@@ -311,6 +326,8 @@ mod tests {
                 ControlFlow::Continue(())
             });
         }
+        let kept = Texts::new(usize::MAX);
+        copies.iter().for_each(|copy| kept.keep(copy));
         for text in texts.iter().step_by(5) {
             // Another form, the end of the word, and the word with an accent.
             let forms = [text.clone(), format!("{text}s"), text.chars().skip(1).collect(), text.replacen('e', "é", 1)];
@@ -320,8 +337,12 @@ mod tests {
                 for copy in &copies {
                     let agent = agent::by_kind(copy.place.agent()).expect("an agent");
                     let [quick, whole] = [&sieve, &open].map(|sieve| Tally::of(copy, sieve, wish));
-                    let both = (&quick.counts, &quick.found.hits);
-                    assert_eq!(both, (&whole.counts, &whole.found.hits), "{form} in {copy:?}");
+                    let text = kept.of(copy);
+                    let kept = Tally::while_wanted(copy, text.as_deref(), &sieve, wish, &|| true);
+                    for other in [quick, kept] {
+                        let both = (&other.counts, &other.found.hits);
+                        assert_eq!(both, (&whole.counts, &whole.found.hits), "{form} in {copy:?}");
+                    }
                     unread += usize::from(!sieve.may_be_in_copy(agent, &copy.place));
                 }
             }

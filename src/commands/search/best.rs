@@ -17,6 +17,7 @@ use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
 use crate::scan::search::mark_branches;
 use crate::scan::sieve::Sieve;
+use crate::scan::texts::Texts;
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
@@ -191,7 +192,7 @@ impl<'a> Best<'a> {
         let copies: Vec<&SessionCopy> = answer.loaded.sessions.iter().map(Session::copy).collect();
         let tallies = answer.counted.iter().map(|(_, tally)| tally.clone()).collect();
         let (mut meant, mut replaced) = (words.clone(), Vec::new());
-        for (term, used) in nearest::meant(sieve, missing, tallies, &copies, &|| true) {
+        for (term, used) in nearest::meant(sieve, missing, tallies, &copies, &Texts::default(), &|| true) {
             meant = meant.with(term, &used);
             replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
         }

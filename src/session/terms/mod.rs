@@ -1,8 +1,8 @@
 //! Words that a conversation must contain, in any form.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
+use memchr::memmem::Finder;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use fold::{folded, is_mark, parts, tokens};
@@ -38,6 +38,8 @@ pub(crate) struct Term {
     pub text: String,
     folded: String,
     kind: Kind,
+    /// Finds the beginning that all forms share.
+    finder: Finder<'static>,
     /// Other spellings of an identifier: `retryBudget` and `retry-budget` for `retry_budget`. All begin with the same
     /// part.
     joined: Vec<String>,
@@ -95,26 +97,27 @@ impl Words {
 
     /// Returns the weight of the best match of a single word in a text, if any; `folded` is the folded text.
     pub(crate) fn weight_in(&self, text: &str, folded: &str) -> Option<f32> {
-        let is_possible = self.terms.iter().all(|term| folded.contains(term.start()));
         let mut best: Option<f32> = None;
-        if is_possible {
-            self.each_place(text, &mut |place| best = Some(best.map_or(place.weight, |best| best.max(place.weight))));
-        }
+        let _ = places(&self.terms, text, folded, &mut |place| {
+            best = Some(best.map_or(place.weight, |best| best.max(place.weight)));
+            if place.weight < WORD { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
         best
     }
 
     /// Calls `see` with every match of a term in a text, in no particular order.
     pub(crate) fn each_place(&self, text: &str, see: &mut dyn FnMut(Place)) {
-        places(&self.terms, text, see);
+        let _ = places(&self.terms, text, &folded(text), &mut |place| {
+            see(place);
+            ControlFlow::Continue(())
+        });
     }
 
     /// Returns whether a text contains an excluded term.
     pub(crate) fn excludes(&self, text: &str) -> bool {
-        let mut is_there = false;
-        if !self.excluded.is_empty() {
-            places(&self.excluded, text, &mut |place| is_there |= place.weight >= FORM);
-        }
-        is_there
+        let is_there =
+            |place: Place| if place.weight >= FORM { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        self.has_excluded() && places(&self.excluded, text, &folded(text), &mut { is_there }).is_break()
     }
 
     /// Returns whether there are excluded terms.
@@ -135,7 +138,9 @@ impl Term {
         } else {
             Kind::Phrase { start: first.unwrap_or(folded.len()) }
         };
-        Self { text: text.to_owned(), folded, kind, joined }
+        let (Kind::Word { start, .. } | Kind::Phrase { start }) = &kind;
+        let finder = Finder::new(&folded[..*start]).into_owned();
+        Self { text: text.to_owned(), folded, kind, finder, joined }
     }
 
     /// Returns the beginning that all forms of the word share, or the whole phrase.
@@ -147,6 +152,13 @@ impl Term {
     /// Returns the word, folded; `None` for a phrase.
     pub(crate) fn word(&self) -> Option<&str> {
         matches!(self.kind, Kind::Word { .. }).then_some(self.folded.as_str())
+    }
+
+    /// Returns the match in a word of a text; `token` is the folded word.
+    fn place_in(&self, number: usize, text: &str, range: Range<usize>, token: &str) -> Option<Place> {
+        let Kind::Word { stem, .. } = &self.kind else { return None };
+        let (weight, within) = self.weigh(stem, &text[range.clone()], token)?;
+        Some(Place { term: number, range: range.start + within.start..range.start + within.end, weight })
     }
 
     /// Returns the weight of a match in a word of a text, and its range in that word.
@@ -170,37 +182,48 @@ impl Term {
     }
 }
 
-fn places(terms: &[Term], text: &str, see: &mut dyn FnMut(Place)) {
-    let whole = folded(text);
-    let wanted: Vec<(usize, &Term)> =
-        terms.iter().enumerate().filter(|(_, term)| whole.contains(term.start())).collect();
-    if wanted.is_empty() {
-        return;
+/// Calls `see` with every match of the terms in a text, whose folded text is `whole`, until it breaks.
+fn places(terms: &[Term], text: &str, whole: &str, see: &mut dyn FnMut(Place) -> ControlFlow<()>) -> ControlFlow<()> {
+    let starts = terms.iter().enumerate();
+    let found = starts.filter_map(|(number, term)| Some((number, term, term.finder.find(whole.as_bytes())?)));
+    let found: Vec<(usize, &Term, usize)> = found.collect();
+    // Folding keeps the positions in ASCII text, so only the words around the matches are looked at.
+    let is_quick = |term: &Term| text.is_ascii() && !term.start().is_empty();
+    let words = || found.iter().filter(|(_, term, _)| term.word().is_some());
+    for (number, term, first) in words().filter(|(_, term, _)| is_quick(term)) {
+        let mut next = Some(*first);
+        while let Some(at) = next {
+            let range = token_around(whole.as_bytes(), at);
+            next = term.finder.find(&whole.as_bytes()[range.end..]).map(|at| range.end + at);
+            let token = &whole[range.clone()];
+            term.place_in(*number, text, range, token).map_or(ControlFlow::Continue(()), &mut *see)?;
+        }
     }
-    if wanted.iter().any(|(_, term)| term.word().is_some()) {
+    if words().any(|(_, term, _)| !is_quick(term)) {
         for range in tokens(text) {
-            let original = &text[range.clone()];
-            // Folding keeps the positions in ASCII text.
-            let token = if text.is_ascii() { Cow::Borrowed(&whole[range.clone()]) } else { folded(original).into() };
-            for (number, term) in &wanted {
-                if let Kind::Word { stem, .. } = &term.kind
-                    && token.contains(term.start())
-                    && let Some((weight, within)) = term.weigh(stem, original, &token)
-                {
-                    let within = range.start + within.start..range.start + within.end;
-                    see(Place { term: *number, range: within, weight });
-                }
+            let token = folded(&text[range.clone()]);
+            let with_start = words().filter(|(_, term, _)| !is_quick(term) && token.contains(term.start()));
+            for (number, term, _) in with_start {
+                let place = term.place_in(*number, text, range.clone(), &token);
+                place.map_or(ControlFlow::Continue(()), &mut *see)?;
             }
         }
     }
-    for (number, term) in wanted {
+    for (number, term, _) in found {
         let phrase = term.word().is_none().then_some(&term.folded);
         for phrase in phrase.into_iter().chain(&term.joined) {
-            for range in fold::find(text, &whole, phrase) {
-                see(Place { term: number, range, weight: WORD });
-            }
+            fold::find(text, whole, phrase).try_for_each(|range| see(Place { term: number, range, weight: WORD }))?;
         }
     }
+    ControlFlow::Continue(())
+}
+
+/// Returns the word around a letter in ASCII text.
+fn token_around(text: &[u8], at: usize) -> Range<usize> {
+    let is_joint = |byte: &u8| !byte.is_ascii_alphanumeric();
+    let start = text[..at].iter().rposition(is_joint).map_or(0, |at| at + 1);
+    let end = text[at..].iter().position(is_joint).map_or(text.len(), |end| at + end);
+    start..end
 }
 
 /// Returns the other spellings of an identifier, folded, and the length of its first part.

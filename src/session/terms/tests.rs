@@ -86,3 +86,20 @@ fn every_match_has_the_common_start_of_the_word() {
         }
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn only_words_around_the_common_start_can_match(
+        text in "([a-cA-C1é]{1,4}[ _./-]{0,2}){0,12}",
+        typed in "[a-cA-Ce1]{1,4}",
+    ) {
+        let term = Term::new(&typed);
+        let of_token = |range: Range<usize>| term.place_in(0, &text, range.clone(), &folded(&text[range]));
+        let (mut found, mut expected) = (Vec::new(), tokens(&text).filter_map(of_token).collect::<Vec<_>>());
+        Words::all_of(vec![Term { joined: Vec::new(), ..term.clone() }]).each_place(&text, &mut |place| found.push(place));
+        let order = |place: &Place| (place.range.start, place.range.end);
+        found.sort_by_key(order);
+        expected.sort_by_key(order);
+        proptest::prop_assert_eq!(found, expected);
+    }
+}

@@ -18,6 +18,7 @@ use crate::scan::nearest::meant;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search;
 use crate::scan::sieve::Sieve;
+use crate::scan::texts::Texts;
 use crate::session::matching::Quality;
 use crate::session::terms::Words;
 use crate::session::{Session, SessionCopy};
@@ -30,6 +31,8 @@ const PART: usize = 32;
 const MARKED: usize = 64;
 /// Minimum time between two reports of matches, because each one sorts the list again.
 const SEND_INTERVAL: Duration = Duration::from_millis(60);
+/// Maximum bytes of messages in memory; sessions that do not fit are searched in their files.
+const MAX_KEPT: usize = 256 * 1024 * 1024;
 /// The best message of a session is shown.
 const WISH: search::Wish<'static> =
     search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
@@ -78,12 +81,21 @@ pub(super) struct Background {
     waker: Waker,
     preview: Wish,
     search: Wish,
+    texts: Arc<Texts>,
 }
 
 impl Background {
     pub(super) fn new(backend: Arc<dyn Backend>, waker: Waker) -> Self {
         let (send, news) = channel();
-        Self { backend, send, news, waker, preview: Wish::default(), search: Wish::default() }
+        Self {
+            backend,
+            send,
+            news,
+            waker,
+            preview: Wish::default(),
+            search: Wish::default(),
+            texts: Arc::new(Texts::new(MAX_KEPT)),
+        }
     }
 
     pub(super) fn backend(&self) -> Arc<dyn Backend> {
@@ -117,6 +129,17 @@ impl Background {
         });
     }
 
+    /// Reads the messages of sessions into memory, in this order, so that searches are quick; ends with the picker.
+    pub(super) fn keep_texts(&self, sessions: Vec<Arc<Session>>) {
+        let texts = Arc::downgrade(&self.texts);
+        std::thread::spawn(move || {
+            for session in sessions.iter().filter(|session| session.host().is_none()) {
+                let Some(texts) = texts.upgrade() else { break };
+                texts.keep(session.copy());
+            }
+        });
+    }
+
     /// Reads the last messages of a session, or those around the message with a number, until another session is
     /// requested.
     pub(super) fn preview(&self, session: Arc<Session>, around: Option<u64>) {
@@ -138,12 +161,15 @@ impl Background {
         // Sessions of other hosts are searched with `rejoin search --host`.
         sessions.retain(|session| session.host().is_none());
         let is_wanted = self.search.renew();
-        let (words, now) = (Words::parse(texts), env.clock.now);
+        let (words, now, kept) = (Words::parse(texts), env.clock.now, Arc::clone(&self.texts));
         self.run(move |_, report| {
             let sieve = Sieve::new(&words);
             let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
             for part in sessions.chunks(PART) {
-                let count = |session: &Arc<Session>| Tally::while_wanted(session.copy(), &sieve, WISH, &is_wanted);
+                let count = |session: &Arc<Session>| {
+                    let (copy, text) = (session.copy(), kept.of(session.copy()));
+                    Tally::while_wanted(copy, text.as_deref(), &sieve, WISH, &is_wanted)
+                };
                 let counted: Vec<Tally> = part.par_iter().map(count).collect();
                 if !is_wanted() {
                     return;
@@ -160,7 +186,7 @@ impl Background {
             let ranked = ranking.order.iter();
             let said = ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
             let has_all = ranking.matched == words.terms.len();
-            let no_match = (!has_all).then(|| no_match(&sieve, &ranking, tallies, &sessions, &is_wanted));
+            let no_match = (!has_all).then(|| no_match(&sieve, &ranking, tallies, &sessions, &kept, &is_wanted));
             if is_wanted() {
                 let best: Vec<(Key, Said)> = Vec::clone(&said).into_iter().take(MARKED).collect();
                 report(News::Searched { said, no_match });
@@ -256,12 +282,13 @@ fn no_match(
     ranking: &Ranking,
     tallies: Vec<Tally>,
     sessions: &[Arc<Session>],
+    texts: &Texts,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> String {
     let copies: Vec<&SessionCopy> = sessions.iter().map(|session| session.copy()).collect();
     let typed = |term: usize| sieve.words.terms[term].text.as_str();
     let missing: Vec<String> = ranking.missing.iter().map(|term| format!("\"{}\"", typed(*term))).collect();
-    let near = meant(sieve, &ranking.missing, tallies, &copies, is_wanted);
+    let near = meant(sieve, &ranking.missing, tallies, &copies, texts, is_wanted);
     let near: Vec<String> = near.iter().map(|(_, used)| format!("\"{used}\"")).collect();
     match (missing.is_empty(), near.is_empty()) {
         (true, _) => {

@@ -3,15 +3,21 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
 use super::item::Key;
 use super::state::{Match, Order, Row, Said, State};
-use crate::session::matching::Place;
+use crate::session::matching::{Matching, Place};
+
+/// Number of sessions that a thread matches at least.
+const TOGETHER: usize = 256;
 
 impl State {
     /// Finds the matches in their order, and moves the cursor to `here`, if that matches.
     pub(super) fn match_again(&mut self, here: Option<&Key>) {
-        let Self { items, query, matching, said, .. } = self;
-        let matched = items.iter().enumerate().filter_map(|(at, item)| {
+        let Self { items, query, said, .. } = self;
+        let numbered = items.par_iter().enumerate().with_min_len(TOGETHER);
+        let ranked = numbered.map_init(Matching::default, |matching, (at, item)| {
             let named = matching.rank(query, &item.subject);
             let said = said.get(&item.key).filter(|_| query.lets_pass(&item.subject)).map(Said::rank);
             let is_said = said.is_some_and(|said| {
@@ -20,7 +26,7 @@ impl State {
             let rank = if is_said { named.into_iter().chain(said).min() } else { named };
             rank.map(|rank| Match { item: at, rank, is_said })
         });
-        self.matches = matched.collect();
+        self.matches = ranked.flatten_iter().collect();
         let (items, said) = (&self.items, &self.said);
         // The score compares the messages of sessions whose titles do not match.
         let score = |one: &Match| said.get(&items[one.item].key).filter(|_| one.is_said).map_or(0.0, |said| said.score);

@@ -262,6 +262,7 @@ impl Picker<'_> {
                     if items.is_empty() {
                         return Some(Picked::Nothing);
                     }
+                    self.background.keep_texts(self.sessions.clone());
                 }
                 self.state.set_items(items);
                 self.highlighted = None;

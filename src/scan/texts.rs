@@ -1,0 +1,133 @@
+//! Keeps the texts of sessions in memory, for the picker, which searches them after every key.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::HashMap;
+use jiff::Timestamp;
+
+use crate::agent;
+use crate::session::branches::BranchFilter;
+use crate::session::{Role, SessionCopy};
+
+/// The texts of sessions, up to a number of bytes in all; none by default.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    kept: RwLock<HashMap<(Arc<Path>, String), Arc<Text>>>,
+    /// Bytes that may still be kept.
+    left: AtomicUsize,
+}
+
+/// The messages of a session on all branches, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    all: String,
+    messages: Vec<Entry>,
+}
+
+/// A message; it ends at this byte of the text.
+#[derive(Debug)]
+struct Entry {
+    role: Role,
+    at: Option<Timestamp>,
+    end: usize,
+}
+
+impl Texts {
+    /// Creates an empty collection for up to this number of bytes.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { kept: RwLock::default(), left: AtomicUsize::new(most) }
+    }
+
+    /// Reads the messages of a copy and keeps them. If they do not fit, or cannot be read, searches read its files.
+    pub(crate) fn keep(&self, copy: &SessionCopy) {
+        let left = self.left.load(Ordering::Relaxed);
+        let is_too_long = usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
+        if !is_too_long
+            && self.of(copy).is_none()
+            && let Some(text) = Text::of(copy, left)
+        {
+            self.left.fetch_sub(text.bytes(), Ordering::Relaxed);
+            let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+            kept.insert((Arc::clone(&copy.place.path), copy.place.id.clone()), Arc::new(text));
+        }
+    }
+
+    /// Returns the messages of a copy, if they are kept.
+    pub(crate) fn of(&self, copy: &SessionCopy) -> Option<Arc<Text>> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.get(&(Arc::clone(&copy.place.path), copy.place.id.clone())).cloned()
+    }
+}
+
+impl Text {
+    /// Reads the messages of a copy; `None` if they have more bytes, there are none, or they cannot be read.
+    fn of(copy: &SessionCopy, most: usize) -> Option<Self> {
+        let (agent, mut text) = (agent::by_kind(copy.place.agent())?, Self::default());
+        let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
+            text.all.push_str(&message.text);
+            text.messages.push(Entry { role: message.role, at: message.at, end: text.all.len() });
+            if text.bytes() <= most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        text.all.shrink_to_fit();
+        text.messages.shrink_to_fit();
+        // A file that is gone has no messages; it may come back.
+        let is_whole = read.is_ok() && text.bytes() <= most && !text.messages.is_empty();
+        is_whole.then_some(text)
+    }
+
+    /// Returns the size in memory.
+    fn bytes(&self) -> usize {
+        self.all.len() + self.messages.len() * size_of::<Entry>()
+    }
+
+    /// Returns the texts of all messages, one directly after another.
+    pub(super) fn joined(&self) -> &str {
+        &self.all
+    }
+
+    /// Returns the messages: role, time and text.
+    pub(super) fn messages(&self) -> impl Iterator<Item = (Role, Option<Timestamp>, &str)> {
+        let mut start = 0;
+        self.messages.iter().map(move |Entry { role, at, end }| {
+            let text = &self.all[start..*end];
+            start = *end;
+            (*role, *at, text)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::{self, Wanted};
+
+    #[test]
+    fn only_sessions_that_fit_are_kept() {
+        let mut env = crate::system::env::tests::fixed();
+        env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        let sessions = scan::locate(&env, &[]).read_all(&env, Wanted::GLANCE).sessions;
+        let kept = |most: usize| -> Vec<usize> {
+            let texts = Texts::new(most);
+            sessions.iter().for_each(|session| texts.keep(session.copy()));
+            sessions.iter().filter_map(|session| Some(texts.of(session.copy())?.bytes())).collect()
+        };
+        let all: usize = kept(usize::MAX).iter().sum();
+        let half: usize = kept(all / 2).iter().sum();
+        assert!(all > 5_000 && half <= all / 2 && half > all / 4, "{half} of {all}");
+        assert_eq!(kept(0).iter().sum::<usize>(), 0);
+    }
+
+    #[test]
+    fn an_unreadable_session_is_not_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
+        let place = crate::session::Located::new(&store, "id", dir.path().join("missing.jsonl"));
+        let (texts, copy) = (Texts::new(usize::MAX), SessionCopy::new(place));
+        texts.keep(&copy);
+        assert!(texts.of(&copy).is_none());
+    }
+}
