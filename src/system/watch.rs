@@ -13,6 +13,9 @@ pub(crate) trait Watch: Debug + Send + Sync {
 
     /// Adds finished items.
     fn done(&self, count: usize);
+
+    /// Adds a result with its worth; the observer may show the best one.
+    fn found(&self, worth: f32, title: &str);
 }
 
 /// An optional observer. The default has none, and reporting then costs nothing.
@@ -43,6 +46,13 @@ impl Watcher {
     pub(crate) fn done(&self, count: usize) {
         if let Some(watch) = &self.0 {
             watch.done(count);
+        }
+    }
+
+    /// Reports a result with its worth.
+    pub(crate) fn found(&self, worth: f32, title: &str) {
+        if let Some(watch) = &self.0 {
+            watch.found(worth, title);
         }
     }
 }
@@ -78,5 +88,7 @@ pub(crate) mod tests {
             let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
             assert!(done <= self.begun.load(Ordering::Relaxed), "more is done than was begun");
         }
+
+        fn found(&self, _: f32, _: &str) {}
     }
 }

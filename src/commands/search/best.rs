@@ -26,6 +26,7 @@ use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Rank, Replaced, Summary};
+use crate::view::render::table;
 use crate::view::ui::Ui;
 
 /// A search for words.
@@ -148,6 +149,9 @@ impl<'a> Best<'a> {
         watcher.begin(loaded.sessions.len());
         let one = |session: &Session| {
             let counted = self.count_one(session, sieve, loaded.archive.as_ref());
+            if let Some(worth) = counted.as_ref().ok().and_then(|(_, tally)| tally.worst()) {
+                watcher.found(worth, &table::title(session));
+            }
             watcher.done(1);
             counted
         };

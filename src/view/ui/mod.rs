@@ -132,13 +132,13 @@ impl Ui {
 
     /// Starts to show progress, if it can be watched.
     pub(crate) fn progress(&self, what: &'static str, total: usize) -> Progress {
-        Progress::new(what, total, self.pauses, self.is_watched(), &self.elsewhere)
+        Progress::new(what, total, self.pauses, self.is_watched(), self.err_width, &self.elsewhere)
     }
 
     /// Starts to show the progress of threads, if it can be watched and they take long. Dropping the value removes the
     /// line, which must happen before any other message.
     pub(crate) fn watch(&self, what: &'static str) -> Showing {
-        Showing::new(what, self.pauses, self.is_watched())
+        Showing::new(what, self.pauses, self.is_watched(), self.err_width)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::format::command_line::in_home;
+use crate::format::text;
 use crate::system::env::{Elsewhere, Env};
 use crate::system::signals;
 use crate::system::watch::{Watch, Watcher};
@@ -87,6 +88,7 @@ impl Progress {
         total: usize,
         pauses: Pauses,
         is_watched: bool,
+        width: Option<usize>,
         elsewhere: &Elsewhere,
     ) -> Self {
         // For a change, the user waits from the beginning.
@@ -99,7 +101,7 @@ impl Progress {
             _ => "Stopped. What was written stays.".to_owned(),
         };
         let work = is_watched.then(|| Work::begin(message));
-        Self { total, _work: work, line: is_watched.then(|| Line::new(what, pauses, terminal())) }
+        Self { total, _work: work, line: is_watched.then(|| Line::new(what, pauses, width, terminal())) }
     }
 
     /// Shows the number of completed items.
@@ -118,8 +120,8 @@ pub(crate) struct Showing {
 }
 
 impl Showing {
-    pub(super) fn new(what: &'static str, pauses: Pauses, is_watched: bool) -> Self {
-        let tally = is_watched.then(|| Arc::new(Tally::new(Line::new(what, pauses, terminal()))));
+    pub(super) fn new(what: &'static str, pauses: Pauses, is_watched: bool, width: Option<usize>) -> Self {
+        let tally = is_watched.then(|| Arc::new(Tally::new(Line::new(what, pauses, width, terminal()))));
         Self { tally, _work: is_watched.then(|| Work::begin("Stopped.".to_owned())) }
     }
 
@@ -188,7 +190,7 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
     fn turn_to(&self, what: &'static str) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = line.as_mut().filter(|line| line.what != what) {
-            line.what = what;
+            (line.what, line.found) = (what, None);
             self.total.store(0, Ordering::Relaxed);
             self.done.store(0, Ordering::Relaxed);
         }
@@ -203,6 +205,13 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
         self.done.fetch_add(count, Ordering::Relaxed);
         self.show();
     }
+
+    fn found(&self, worth: f32, title: &str) {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = line.as_mut() {
+            line.add_found(worth, title);
+        }
+    }
 }
 
 /// The line on the terminal.
@@ -214,12 +223,32 @@ struct Line<W: Write> {
     next: Duration,
     last: Instant,
     is_shown: bool,
+    found: Option<FoundSoFar>,
+    /// The width of the terminal, if it is known.
+    width: Option<usize>,
     out: W,
 }
 
+/// The number of results of a search, and the title of the best one.
+#[derive(Debug)]
+struct FoundSoFar {
+    count: usize,
+    worth: f32,
+    title: String,
+}
+
 impl<W: Write> Line<W> {
-    fn new(what: &'static str, pauses: Pauses, out: W) -> Self {
-        Self { what, pause: pauses.first, next: pauses.next, last: Instant::now(), is_shown: false, out }
+    fn new(what: &'static str, pauses: Pauses, width: Option<usize>, out: W) -> Self {
+        let Pauses { first: pause, next } = pauses;
+        Self { what, pause, next, last: Instant::now(), is_shown: false, found: None, width, out }
+    }
+
+    fn add_found(&mut self, worth: f32, title: &str) {
+        let found = self.found.get_or_insert(FoundSoFar { count: 0, worth: f32::MIN, title: String::new() });
+        found.count += 1;
+        if worth > found.worth {
+            (found.worth, found.title) = (worth, title.to_owned());
+        }
     }
 
     fn show(&mut self, done: usize, total: usize) {
@@ -227,7 +256,14 @@ impl<W: Write> Line<W> {
             self.last = Instant::now();
             self.pause = self.next;
             self.is_shown = true;
-            self.write(&line(self.what, done, total));
+            let mut text = line(self.what, done, total);
+            if let Some(FoundSoFar { count, title, .. }) = &self.found {
+                text += &format!("  {count} found: {title}");
+            }
+            // A longer line would continue on the next one, which is not erased.
+            let width = self.width.map_or(usize::MAX, |width| width.saturating_sub(1));
+            let text = format!("{ERASE}{}", text::truncated(&text, width));
+            self.write(&text);
         }
     }
 
@@ -252,7 +288,7 @@ impl<W: Write> Drop for Line<W> {
 fn line(what: &str, done: usize, total: usize) -> String {
     let done = done.min(total);
     let full = (done * WIDTH).checked_div(total).unwrap_or(0);
-    format!("{ERASE}{what} [{}{}] {done}/{total}", "#".repeat(full), " ".repeat(WIDTH - full))
+    format!("{what} [{}{}] {done}/{total}", "#".repeat(full), " ".repeat(WIDTH - full))
 }
 
 #[expect(clippy::disallowed_methods, reason = "ui writes to the terminal")]
@@ -297,12 +333,12 @@ mod tests {
 
     fn tally(pauses: Pauses) -> (Tally<Paper>, Paper) {
         let paper = Paper::default();
-        (Tally::new(Line::new("Reading", pauses, paper.clone())), paper)
+        (Tally::new(Line::new("Reading", pauses, Some(80), paper.clone())), paper)
     }
 
     #[test]
     fn the_bar_never_grows_beyond_its_end() {
-        assert_eq!(line("Removing", 5, 10), format!("\r\x1b[KRemoving [{}{}] 5/10", "#".repeat(15), " ".repeat(15)));
+        assert_eq!(line("Removing", 5, 10), format!("Removing [{}{}] 5/10", "#".repeat(15), " ".repeat(15)));
         assert!(line("Removing", 11, 10).ends_with(&format!("[{}] 10/10", "#".repeat(WIDTH))));
         assert!(line("Removing", 0, 0).ends_with("0/0"));
     }
@@ -377,16 +413,33 @@ mod tests {
     fn a_change_shows_its_line_sooner_than_a_read() {
         let usual = Pauses::default();
         assert!(usual.first > usual.next);
-        let progress = Progress::new("Removing", 1, usual, true, &Elsewhere::default());
+        let progress = Progress::new("Removing", 1, usual, true, None, &Elsewhere::default());
         assert_eq!(progress.line.as_ref().map(|line| line.pause), Some(usual.next));
-        let showing = Showing::new("Reading", usual, true);
+        let showing = Showing::new("Reading", usual, true, None);
         let line = showing.tally.as_ref().map(|tally| tally.line.lock().expect("a line"));
         assert_eq!(line.and_then(|line| Some(line.as_ref()?.pause)), Some(usual.first));
     }
 
     #[test]
+    fn a_search_shows_its_best_result_in_one_line() {
+        let (tally, paper) = tally(ALWAYS);
+        tally.begin(3);
+        for (worth, title) in [(0.5, "Another page"), (1.0, "Find out why cron mails stopped"), (1.0, "Mails")] {
+            tally.found(worth, title);
+            tally.done(1);
+        }
+        let text = paper.text();
+        let last = text.rsplit(ERASE).next().unwrap_or_default();
+        assert_eq!(last, format!("Reading [{}] 3/3  3 found: Find out why cron mai…", "#".repeat(WIDTH)));
+        assert_eq!(last.chars().count(), 79);
+        tally.turn_to("Looking closer");
+        tally.begin(1);
+        assert!(paper.text().ends_with("0/1"), "{:?}", paper.text());
+    }
+
+    #[test]
     fn progress_is_off_without_a_terminal() {
-        let showing = Showing::new("Reading", ALWAYS, false);
+        let showing = Showing::new("Reading", ALWAYS, false, None);
         assert_eq!(format!("{:?}", showing.watcher()), format!("{:?}", Watcher::default()));
     }
 
