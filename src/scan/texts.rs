@@ -12,10 +12,13 @@ use crate::agent;
 use crate::session::branches::BranchFilter;
 use crate::session::{Role, SessionCopy};
 
+/// The path of a session, and its id.
+type Name = (Arc<Path>, String);
+
 /// The texts of sessions, up to a number of bytes in all; none by default.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    kept: RwLock<HashMap<(Arc<Path>, String), Arc<Text>>>,
+    kept: RwLock<HashMap<Name, Arc<Text>>>,
     /// Bytes that may still be kept.
     left: AtomicUsize,
 }
