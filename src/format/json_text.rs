@@ -22,7 +22,7 @@ pub(crate) struct Member<'a> {
 pub(crate) fn check(text: &str) -> Result<Range<usize>, serde_json::Error> {
     let _: &RawValue = serde_json::from_str(text)?;
     let start = skip_blanks(text.as_bytes(), 0);
-    Ok(start..value_end(text.as_bytes(), start))
+    Ok(start..value_end(text, start))
 }
 
 /// Returns the members of the object that begins at `start`, in order; empty if there is no object.
@@ -34,9 +34,9 @@ pub(crate) fn members(text: &str, start: usize) -> Vec<Member<'_>> {
     }
     let mut at = skip_blanks(bytes, start + 1);
     while bytes.get(at) == Some(&b'"') {
-        let key_end = value_end(bytes, at);
+        let key_end = value_end(text, at);
         let value = skip_blanks(bytes, skip_blanks(bytes, key_end) + 1);
-        let end = value_end(bytes, value);
+        let end = value_end(text, value);
         members.push(Member { key: decoded(&text[at..key_end]), span: at..end, value: value..end });
         at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
     }
@@ -52,7 +52,7 @@ pub(crate) fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
     }
     let mut at = skip_blanks(bytes, start + 1);
     while at < bytes.len() && bytes[at] != b']' {
-        let end = value_end(bytes, at);
+        let end = value_end(text, at);
         elements.push(at..end);
         at = skip_blanks(bytes, end);
         if bytes.get(at) != Some(&b',') {
@@ -96,40 +96,10 @@ pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     at + blanks.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }
 
-/// Returns the end of the value that begins at `start`.
-fn value_end(bytes: &[u8], start: usize) -> usize {
-    let mut depth = 0_usize;
-    let mut at = start;
-    while let Some(byte) = bytes.get(at) {
-        at += 1;
-        match byte {
-            b'"' => at = string_end(bytes, at),
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => {
-                let rest = bytes[at..].iter();
-                at +=
-                    rest.take_while(|byte| !matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')).count();
-            }
-            _ => continue,
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    at
-}
-
-/// Returns the position after the closing quote of the string whose contents begin at `at`.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if bytes[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
-    }
-    bytes.len()
+/// Returns the end of the value that begins at `start`; the end of the text if it is not well-formed.
+fn value_end(text: &str, start: usize) -> usize {
+    let values = text.get(start..).map(|rest| serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>());
+    values.and_then(|mut values| values.next()?.ok()).map_or(text.len(), |value| start + value.get().len())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The unified store: `CURRENT` names a generation, whose manifest names the chunks of the conversation and the journal
 //! that continues it. The last turn of a killed client is only in the journal.
 
+use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -11,13 +12,15 @@ use crate::agent::Found;
 use crate::agent::vibe::journal::{Change, Journal, changes};
 use crate::agent::vibe::records::{Current, Entry, Manifest, Runtime, STORE_FORMAT, inline_entries, is_number};
 use crate::error::PathError;
-use crate::format::elements::{End, each_element};
+use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
 
+/// A chunk of the conversation: a list of entries.
+const CHUNK: Shape = Shape { list: "", members: &[] };
 /// The visible part of the session, as the agent stores it.
 const PROJECTION: &str = "projection-state.json";
 const MAX_CURRENT: u64 = 64 * 1024;
@@ -86,19 +89,27 @@ impl Parts {
             }
         }
         for chunk in &self.chunks {
-            let end = each_element(chunk, &mut budget, &mut |element| match element.and_then(Entry::parse) {
-                Some(entry) => see(entry),
-                None => {
-                    has_bad = true;
-                    ControlFlow::Continue(())
+            // A missing chunk must not hide the others.
+            let Ok((file, metadata)) = fsio::open_regular(chunk) else {
+                has_bad = true;
+                continue;
+            };
+            let mut flow = ControlFlow::Continue(());
+            let is_whole = CHUNK.each(file.take(budget), &mut |field| {
+                match field {
+                    Field::Message(raw) => match Entry::parse(raw.get().as_bytes()) {
+                        Some(entry) => flow = see(entry),
+                        None => has_bad = true,
+                    },
+                    Field::Member(..) => {}
                 }
+                flow
             });
-            match end {
-                Ok(End::Whole) => {}
-                Ok(End::Stopped) => return (ControlFlow::Break(()), has_bad),
-                // A missing chunk must not hide the others.
-                Ok(End::Broken) | Err(_) => has_bad = true,
+            budget = budget.saturating_sub(metadata.len());
+            if flow.is_break() || budget == 0 {
+                return (ControlFlow::Break(()), has_bad);
             }
+            has_bad |= !is_whole;
         }
         (ControlFlow::Continue(()), has_bad)
     }
