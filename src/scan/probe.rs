@@ -12,7 +12,7 @@ use memchr::{memchr3_iter, memmem};
 
 use super::needle::Needle;
 use crate::session::terms::Term;
-use crate::session::terms::fold::is_mark;
+use crate::session::terms::fold::{fold, is_mark};
 use crate::system::fsio::{self, Buffer, PAGE};
 
 /// Longer files are not searched before their sessions are read: a session is read at its two ends.
@@ -190,15 +190,21 @@ fn escaped(bytes: &[u8], at: usize) -> Option<char> {
     char::from_u32(u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?)
 }
 
-/// Returns whether letters may be there that have others of ASCII as their base: with accents, as marks, of full width.
+/// Returns whether there are letters that have others of ASCII as their base: with accents, as marks, or as small capitals.
 pub(super) fn has_accents(bytes: &[u8]) -> bool {
-    // Leading bytes in UTF-8: Latin letters, marks, Latin Extended Additional, letterlike signs and other Latin blocks.
-    memchr3_iter(0xc3, 0xc4, 0xc5, bytes).next().is_some()
-        || memchr3_iter(0xcc, 0xcd, 0xe1, bytes).next().is_some()
-        || memchr3_iter(0xc6, 0xc7, 0xc8, bytes).next().is_some()
-        || memchr3_iter(0xc9, 0xea, 0xef, bytes).next().is_some()
-        || memmem::find(bytes, &[0xe2, 0x84]).is_some()
-        || memmem::find(bytes, &[0xe2, 0xb1]).is_some()
+    /// Most parts have no letter beyond ASCII, which is found at once.
+    const PART: usize = 64;
+    let has_base = |at: usize| {
+        let length = match bytes[at] {
+            0xc3..=0xcd => 2,
+            0xe1 | 0xe2 | 0xea => 3,
+            _ => return false,
+        };
+        let letter = bytes.get(at..at + length).and_then(|letter| str::from_utf8(letter).ok()?.chars().next());
+        letter.is_some_and(|letter| is_mark(letter) || fold(letter).is_ascii())
+    };
+    let parts = bytes.chunks(PART).zip((0..).step_by(PART)).filter(|(part, _)| !part.is_ascii());
+    parts.into_iter().any(|(part, start)| (start..start + part.len()).any(has_base))
 }
 
 /// Returns the place of the rarest piece of a text.
@@ -223,6 +229,17 @@ mod tests {
 
     fn run(text: &str, is_exact: bool) -> Option<String> {
         Probe::of(&Needle::new(text, is_exact)).map(|probe| String::from_utf8_lossy(&probe.run).into_owned())
+    }
+
+    #[test]
+    fn every_letter_with_a_base_in_ascii_is_found() {
+        for letter in ('\u{80}'..=char::MAX).filter(|letter| letter.len_utf8() < 4) {
+            let is_found = has_accents(format!("{}{letter}", "x".repeat(62)).as_bytes());
+            assert_eq!(is_found, is_mark(letter) || fold(letter).is_ascii(), "{letter}");
+        }
+        let beyond = ('\u{10000}'..=char::MAX).find(|letter| fold(*letter).is_ascii());
+        assert_eq!(beyond, None, "letters of four bytes need not be looked at");
+        assert!(!has_accents("“quoted” — and so on … 日本語 привет €".as_bytes()));
     }
 
     #[test]

@@ -2,11 +2,10 @@
 
 use jiff::Timestamp;
 use memchr::memmem::Finder;
-use nucleo_matcher::chars::{normalize, to_lower_case};
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::session::terms::fold::folded;
+use crate::session::terms::fold::{fold, folded};
 use crate::session::terms::{self, Term, Words};
 use crate::session::{AgentKind, Session, marks};
 
@@ -61,7 +60,7 @@ impl Quality {
 
 /// Folds a text character by character, so that positions in it stay valid.
 fn folded_in_place(text: &str) -> String {
-    text.chars().map(|c| to_lower_case(normalize(c))).collect()
+    text.chars().map(fold).collect()
 }
 
 /// A text that is compared with words.

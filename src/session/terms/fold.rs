@@ -12,8 +12,11 @@ pub(crate) fn folded(text: &str) -> String {
     text.chars().filter(|c| !is_mark(*c)).map(fold).collect()
 }
 
-fn fold(c: char) -> char {
-    to_lower_case(normalize(c))
+/// Converts a letter to lower case without its accent.
+pub(crate) fn fold(c: char) -> char {
+    let base = to_lower_case(normalize(c));
+    // The base of a capital such as `Ā` is only known for its small letter.
+    if base.is_ascii() { base } else { normalize(to_lower_case(c)) }
 }
 
 /// Returns whether a character is an accent on the letter before it.
@@ -76,4 +79,21 @@ pub(super) fn find<'t>(text: &'t str, whole: &'t str, phrase: &'t str) -> impl I
         let first = whole[..at].chars().count();
         Some(*offsets.get(first)?..*offsets.get(first + letters)?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capital_has_the_base_of_its_small_letter() {
+        for (word, base) in [("Āpple", "apple"), ("ÉTÉ", "ete"), ("Łódź", "lodz"), ("\u{212a}elvin", "kelvin")] {
+            assert_eq!(folded(word), base);
+        }
+        let differs = |c: &char| {
+            let mut small = c.to_lowercase();
+            small.len() == 1 && small.next().is_some_and(|small| fold(small) != fold(*c) && fold(small).is_ascii())
+        };
+        assert_eq!(('\u{c0}'..='\u{17f}').find(differs), None);
+    }
 }
