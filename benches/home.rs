@@ -230,7 +230,7 @@ impl Generator {
         format!("{}-{}-4{}-8{}-{}", &all[..8], &all[8..12], &all[12..15], &all[15..18], &all[19..31])
     }
 
-    /// Text of about this length in the form of a JSON string, with line breaks and quotes.
+    /// Text of about this length in the form of a JSON string, with line breaks, quotes and dashes.
     fn prose(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 16);
         while text.len() < length {
@@ -238,6 +238,7 @@ impl Generator {
             text.push_str(match self.random(24) {
                 0 => ".\\n",
                 1 => " \\\"x\\\" ",
+                2 => " — ",
                 _ => " ",
             });
         }

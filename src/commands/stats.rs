@@ -13,7 +13,7 @@ use crate::session::stats::{self, Days, Measured, StatsKey};
 use crate::session::usage::Usage;
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
 use crate::system::env::{Clock, Env};
-use crate::view::render::stats::{Row, Stats};
+use crate::view::render::stats::{Stats, StatsRow};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let keys = if args.by.is_empty() { &StatsKey::ALL } else { args.by.as_slice() };
     let rows = keys.iter().flat_map(|by| {
         let tallies = stats::tallies(&sessions, *by).into_iter();
-        tallies.map(|(key, tally)| Row { by: *by, key, tally })
+        tallies.map(|(key, tally)| StatsRow { by: *by, key, tally })
     });
     let answer = Stats { rows: rows.collect(), total: stats::total(&sessions), is_whole: !args.by.is_empty() };
     ui.answer(args.format, env, &answer)?;

@@ -175,12 +175,12 @@ pub(crate) struct Candidate {
     pub select: String,
     /// The fields that are shown as in a list.
     #[serde(skip)]
-    pub row: Row,
+    pub row: CandidateTexts,
 }
 
 /// The texts of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct CandidateTexts {
     /// The launch directory, shortened, or a question mark.
     pub dir: String,
     /// The last activity.

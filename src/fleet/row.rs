@@ -24,7 +24,7 @@ const CLOSED_AT: &str = "closed_at";
 
 /// The fields that a listing needs of a session on another host.
 #[derive(Debug, Deserialize)]
-struct Row<'a> {
+struct FleetRow<'a> {
     agent: AgentKind,
     id: String,
     #[serde(default = "main")]
@@ -129,7 +129,7 @@ fn main() -> SessionKind {
 
 /// Parses a session from a line of `list` or `search`; the error is the reason for a failure.
 pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
-    let row: Row<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let row: FleetRow<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let store = Store { host: Some(Arc::clone(host)), ..Store::usual(row.agent, "/") };
     let store = Arc::new(store);
     let place = |path: &Path| Located {

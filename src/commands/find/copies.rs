@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Candidate, Exit, Refusal, RefusalCode, Row};
+use crate::error::{Candidate, CandidateTexts, Exit, Refusal, RefusalCode};
 use crate::format::copies::described;
 use crate::format::{shell, text};
 use crate::session::select::CopySelector;
@@ -33,15 +33,15 @@ pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec
 }
 
 /// Returns the fields that distinguish a session from others in a list.
-pub(super) fn row(session: &Session, env: &Env) -> Row {
+pub(super) fn row(session: &Session, env: &Env) -> CandidateTexts {
     let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
-    Row { dir, active: table::active(session, env) }
+    CandidateTexts { dir, active: table::active(session, env) }
 }
 
-fn row_of_copy(copy: &SessionCopy, env: &Env) -> Row {
+fn row_of_copy(copy: &SessionCopy, env: &Env) -> CandidateTexts {
     let active = text::ago(copy.active_at.as_ref().map(|at| at.value), env.clock.now);
     let dir = copy.launch_dir.as_ref().map(|dir| env.tilde(&dir.value));
-    Row { dir: dir.unwrap_or_else(|| "directory unknown".to_owned()), active }
+    CandidateTexts { dir: dir.unwrap_or_else(|| "directory unknown".to_owned()), active }
 }
 
 /// Describes a copy among the candidates, so that a user can distinguish them; `None` if it is the only one.

@@ -25,7 +25,7 @@ pub(crate) use ready::ready;
 use crate::agent::Depth;
 use crate::commands::listing;
 use crate::commands::{no_match, query};
-use crate::error::{Exit, Refusal, RefusalCode, Row};
+use crate::error::{CandidateTexts, Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::{self, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
@@ -327,7 +327,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
 
 /// Refuses a named session that does not pass the filters.
 fn passes_not(session: &Session, env: &Env) -> Refusal {
-    let Row { dir, active } = copies::row(session, env);
+    let CandidateTexts { dir, active } = copies::row(session, env);
     let name = format!("{}:{}", session.agent, session.id());
     let refusal = Refusal::new(Exit::NotFound, RefusalCode::Filtered, format!("{name} does not pass the filters"));
     refusal.hint(format!("it belongs to {dir} and was last active {active}; run it without the filters to use it"))

@@ -32,7 +32,7 @@ const OURS: &[&str] = &["--format=", "--json", "--limit=", "--fields=", "--wide"
 const PART: usize = 1024;
 
 /// A session on a host.
-struct Row {
+struct HostRow {
     host: Arc<str>,
     line: String,
     /// The session if it is needed and understood: a newer rejoin may know more agents.
@@ -61,7 +61,7 @@ impl PartialOrd for Order {
 }
 
 /// Reads the next session of a host; a document only needs the line.
-fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, Row)> {
+fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, HostRow)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
     let session = if is_document { None } else { row::session(&line, &host).ok() };
@@ -73,7 +73,7 @@ fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, R
         rows.give_up(NO_ANSWER.to_owned());
         return None;
     }
-    Some((Order { place, is_reversed: args.reverse }, Row { host, line, session }))
+    Some((Order { place, is_reversed: args.reverse }, HostRow { host, line, session }))
 }
 
 /// Returns the filters and the order that the config file adds to what was typed.
@@ -107,8 +107,8 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     let nexts = sources.iter_mut().map(|rows| || next(rows, args, is_document)).collect();
     let mut merged = Merged::new(nexts);
     let shown = merged.by_ref().take(limit.unwrap_or(usize::MAX));
-    let mut rows: Box<dyn Iterator<Item = Row>> = if args.group.is_some() {
-        let mut rows: Vec<Row> = shown.collect();
+    let mut rows: Box<dyn Iterator<Item = HostRow>> = if args.group.is_some() {
+        let mut rows: Vec<HostRow> = shown.collect();
         select::put_projects_together(&mut rows, project);
         Box::new(rows.into_iter())
     } else {
@@ -148,12 +148,12 @@ enum Counted {
 }
 
 /// Returns the project of a session: a directory of its host.
-fn project(row: &Row) -> Option<PathBuf> {
+fn project(row: &HostRow) -> Option<PathBuf> {
     let dir = row.session.as_ref()?.launch_dir()?;
     Some(PathBuf::from(&*row.host).join(dir.strip_prefix("/").unwrap_or(dir)))
 }
 
-fn objects(rows: &mut dyn Iterator<Item = Row>, format: Format, ui: &mut Ui) -> anyhow::Result<Counted> {
+fn objects(rows: &mut dyn Iterator<Item = HostRow>, format: Format, ui: &mut Ui) -> anyhow::Result<Counted> {
     let mut document = Document::begin(ui.data(), KIND, "sessions", format)?;
     for row in rows {
         document.row(ui.data(), &row.line, &row.host)?;
@@ -162,7 +162,7 @@ fn objects(rows: &mut dyn Iterator<Item = Row>, format: Format, ui: &mut Ui) -> 
 }
 
 fn write_table(
-    rows: &mut dyn Iterator<Item = Row>,
+    rows: &mut dyn Iterator<Item = HostRow>,
     args: &ListArgs,
     env: &Env,
     ui: &mut Ui,
@@ -188,7 +188,7 @@ fn write_table(
 }
 
 fn lines(
-    rows: &mut dyn Iterator<Item = Row>,
+    rows: &mut dyn Iterator<Item = HostRow>,
     args: &ListArgs,
     format: Format,
     env: &Env,
@@ -199,7 +199,7 @@ fn lines(
     let (mut shown, mut unknown, mut is_first) = (0, 0, true);
     let styles = ui.styles;
     loop {
-        let part: Vec<Row> = rows.take(PART).collect();
+        let part: Vec<HostRow> = rows.take(PART).collect();
         let is_last = part.len() < PART;
         let all = part.len();
         let sessions: Vec<Session> = part.into_iter().filter_map(|row| row.session).collect();

@@ -26,7 +26,7 @@ const KIND: &str = "search";
 const SHORT: usize = 8;
 
 /// A session on a host that has the text.
-struct Row {
+struct HostMatch {
     host: Arc<str>,
     line: String,
     /// The session and its matches, if understood: a newer rejoin may know more agents.
@@ -59,7 +59,7 @@ struct Message {
 /// Sort key: sessions with most of the words first, then the best match, then a match in the name, then the newest.
 type Place = (Reverse<(usize, u64)>, bool, Reverse<(bool, Option<Timestamp>)>);
 
-fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, Row)> {
+fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, HostMatch)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
     let found = row::session(&line, &host).ok().zip(serde_json::from_str::<Matching>(&line).ok());
@@ -75,7 +75,7 @@ fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, Row)> {
         (Reverse(score), !args.is_ranked() && !found.in_title, Reverse(session.recency()))
     };
     let place = found.as_ref().map(place).unwrap_or((Reverse((0, 0)), false, Reverse((true, None))));
-    Some((place, Row { host, line, found }))
+    Some((place, HostMatch { host, line, found }))
 }
 
 pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -123,7 +123,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
 }
 
 fn show(
-    row: &Row,
+    row: &HostMatch,
     args: &SearchArgs,
     wanted: search::Wanted<'_>,
     asking: &Asking<'_>,

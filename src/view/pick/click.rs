@@ -4,7 +4,7 @@ use super::keys::Key as Pressed;
 use super::layout::Layout;
 use super::mouse::{Mouse, Point};
 use super::press::Step;
-use super::state::{Row, State};
+use super::state::{ListRow, State};
 
 /// The part of the screen at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl State {
     }
 
     fn click(&mut self, line: usize) -> Step {
-        let Some(Row::Session(at) | Row::Said(at)) = self.window().get(line) else { return Step::Stay };
+        let Some(ListRow::Session(at) | ListRow::Said(at)) = self.window().get(line) else { return Step::Stay };
         let at = *at;
         let clicked = self.clicked.take();
         self.go(at);

@@ -7,7 +7,7 @@ use super::item::Item;
 use super::layout::Area;
 use super::line::Line;
 use super::pane::named;
-use super::state::{Row, State};
+use super::state::{ListRow, State};
 use crate::format::text;
 use crate::view::ui::Styles;
 
@@ -58,13 +58,13 @@ pub(super) fn lines(state: &mut State, area: Area, styles: &Styles) -> Vec<Line>
     let columns = Columns::of(&state.items, state.is_grouped, area.columns);
     let rows = state.window().to_vec();
     let lines = rows.iter().map(|row| match row {
-        Row::Group(dir, count) => {
+        ListRow::Group(dir, count) => {
             let mut line = Line::styled(styles.header, &text::truncated_path(dir, area.columns.saturating_sub(8)));
             line.push(styles.faint, &format!("  {count}"));
             line
         }
-        Row::Session(at) => session(state, *at, columns, area.columns, styles),
-        Row::Said(at) => said(state, *at, area.columns, styles),
+        ListRow::Session(at) => session(state, *at, columns, area.columns, styles),
+        ListRow::Said(at) => said(state, *at, area.columns, styles),
     });
     lines.map(|line| line.cut(area.columns)).collect()
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::item::Key;
-use super::state::{Match, Order, Row, Said, State};
+use super::state::{ListRow, Match, Order, Said, State};
 use crate::session::matching::{Matching, Place};
 
 /// Number of sessions that a thread matches at least.
@@ -61,12 +61,12 @@ impl State {
         for (at, one) in self.matches.iter().enumerate() {
             if self.is_grouped && left == 0 {
                 left = sizes.next().unwrap_or(1);
-                self.rows.push(Row::Group(self.items[one.item].dir.clone(), left));
+                self.rows.push(ListRow::Group(self.items[one.item].dir.clone(), left));
             }
             left = left.saturating_sub(1);
-            self.rows.push(Row::Session(at));
+            self.rows.push(ListRow::Session(at));
             if one.is_said {
-                self.rows.push(Row::Said(at));
+                self.rows.push(ListRow::Said(at));
             }
         }
     }
@@ -89,17 +89,17 @@ impl State {
         self.height = height;
         self.cursor = self.cursor.min(self.matches.len().saturating_sub(1));
         let height = height.max(1);
-        let row = self.rows.iter().position(|row| *row == Row::Session(self.cursor)).unwrap_or(0);
-        let is = |at: usize, wanted: fn(&Row) -> bool| self.rows.get(at).is_some_and(wanted);
-        let last = row + usize::from(height > 1 && is(row + 1, |row| matches!(row, Row::Said(_))));
-        let is_below_group = row > 0 && is(row - 1, |row| matches!(row, Row::Group(..)));
+        let row = self.rows.iter().position(|row| *row == ListRow::Session(self.cursor)).unwrap_or(0);
+        let is = |at: usize, wanted: fn(&ListRow) -> bool| self.rows.get(at).is_some_and(wanted);
+        let last = row + usize::from(height > 1 && is(row + 1, |row| matches!(row, ListRow::Said(_))));
+        let is_below_group = row > 0 && is(row - 1, |row| matches!(row, ListRow::Group(..)));
         let first = row - usize::from(is_below_group && last + 1 - row < height);
         let last_top = self.rows.len().saturating_sub(height);
         self.top = self.top.clamp((last + 1).saturating_sub(height).min(first), first).min(last_top);
     }
 
     /// Returns the lines in the window.
-    pub(super) fn window(&self) -> &[Row] {
+    pub(super) fn window(&self) -> &[ListRow] {
         let end = (self.top + self.height).min(self.rows.len());
         &self.rows[self.top..end]
     }

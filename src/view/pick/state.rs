@@ -66,7 +66,7 @@ pub(super) struct Match {
 
 /// A line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(super) enum ListRow {
     /// The directory in which the sessions below were launched, and their number.
     Group(String, usize),
     /// A session, by its place among the matches.
@@ -87,7 +87,7 @@ pub(super) struct State {
     time: Time,
     pub(super) matching: Matching,
     pub(super) matches: Vec<Match>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<ListRow>,
     pub(super) said: HashMap<Key, Said>,
     /// The reason why no session has the words, and words that some have; known once all are searched.
     pub(super) no_match: Option<String>,
@@ -267,13 +267,13 @@ pub(super) mod tests {
     }
 
     pub(in crate::view::pick) fn ids(state: &State) -> Vec<String> {
-        let id = |row: &Row| match row {
-            Row::Session(at) => {
+        let id = |row: &ListRow| match row {
+            ListRow::Session(at) => {
                 let here = if state.is_here(*at) { ">" } else { "" };
                 format!("{here}{}", &state.items[state.matches[*at].item].key.1[..4])
             }
-            Row::Group(dir, count) => format!("{dir} {count}"),
-            Row::Said(_) => "said".to_owned(),
+            ListRow::Group(dir, count) => format!("{dir} {count}"),
+            ListRow::Said(_) => "said".to_owned(),
         };
         state.window().iter().map(id).collect()
     }

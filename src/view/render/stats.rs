@@ -29,7 +29,7 @@ const LEAST_NAME: usize = 24;
 #[derive(Debug)]
 pub(crate) struct Stats {
     /// The numbers by each requested key, those of one key together.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StatsRow>,
     pub total: Tally,
     /// Set to show every row to users.
     pub is_whole: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Stats {
 
 /// The sessions of one value of a key.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct StatsRow {
     pub by: StatsKey,
     /// The value; `None` if unknown.
     pub key: Option<String>,
@@ -109,7 +109,7 @@ impl From<&Tally> for TallyJson {
 const COLUMNS: [&str; 11] =
     ["by", "key", "sessions", "prompts", "replies", "size_bytes", "days", "input", "cached", "output", "cost_usd"];
 
-impl Row {
+impl StatsRow {
     fn cells(&self) -> [String; 11] {
         let Tally { sessions, prompts, replies, size_bytes, days, tokens, cost, .. } = &self.tally;
         let number = |of: fn(&Tokens) -> u64| tokens.as_ref().map(|it| of(it).to_string()).unwrap_or_default();
@@ -159,7 +159,14 @@ impl Stats {
         Ok(())
     }
 
-    fn group(&self, out: &mut impl Write, all: &[Row], width: usize, env: &Env, styles: &Styles) -> io::Result<()> {
+    fn group(
+        &self,
+        out: &mut impl Write,
+        all: &[StatsRow],
+        width: usize,
+        env: &Env,
+        styles: &Styles,
+    ) -> io::Result<()> {
         let Styles { header, strong, faint, .. } = styles;
         let Some(by) = all.first().map(|row| row.by) else { return Ok(()) };
         let skipped = if self.is_whole { 0 } else { all.len().saturating_sub(MAX_ROWS) };
@@ -233,7 +240,7 @@ fn short(number: u64) -> String {
 
 impl Answer for Stats {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let rows = List::of(&self.rows, |Row { by, key, tally }| StatsRowJson {
+        let rows = List::of(&self.rows, |StatsRow { by, key, tally }| StatsRowJson {
             by: *by,
             key: key.as_deref(),
             tally: TallyJson::from(tally),

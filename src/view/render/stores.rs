@@ -171,7 +171,7 @@ impl Agents {
         if !rows.is_empty() {
             grid::write(out, columns(&rows, env), width, *header)?;
         }
-        for store in rows.iter().map(Row::newest).filter(|store| store.is_newer_than_tested()) {
+        for store in rows.iter().map(StoreRow::newest).filter(|store| store.is_newer_than_tested()) {
             let [version, tested] = [store.version.as_deref(), store.tested_version].map(Option::unwrap_or_default);
             let name = store.agent;
             writeln!(
@@ -214,27 +214,27 @@ impl Agents {
 }
 
 /// A row of the table: one store, or those of one program's tasks.
-struct Row<'s> {
+struct StoreRow<'s> {
     stores: Vec<&'s StoreFacts>,
 }
 
 /// Returns the rows; the tasks of a program are at the place of the first of them.
-fn rows<'s>(stores: &[&'s StoreFacts]) -> Vec<Row<'s>> {
-    let mut rows: Vec<Row<'s>> = Vec::new();
+fn rows<'s>(stores: &[&'s StoreFacts]) -> Vec<StoreRow<'s>> {
+    let mut rows: Vec<StoreRow<'s>> = Vec::new();
     for store in stores {
-        let is_alike = |row: &&mut Row<'_>| {
+        let is_alike = |row: &&mut StoreRow<'_>| {
             let first = row.stores[0];
             store.made_below.is_some() && (first.agent, &first.made_below) == (store.agent, &store.made_below)
         };
         match rows.iter_mut().find(is_alike) {
             Some(row) => row.stores.push(store),
-            None => rows.push(Row { stores: vec![store] }),
+            None => rows.push(StoreRow { stores: vec![store] }),
         }
     }
     rows
 }
 
-impl<'s> Row<'s> {
+impl<'s> StoreRow<'s> {
     /// Returns the store that was active last.
     fn newest(&self) -> &'s StoreFacts {
         self.stores[1..].iter().fold(
@@ -260,12 +260,13 @@ impl<'s> Row<'s> {
 /// The narrowest screen on which an age is written out.
 const WIDE: usize = 100;
 
-fn columns(rows: &[Row<'_>], env: &Env) -> Vec<Column> {
-    let active = |row: &Row<'_>| {
+fn columns(rows: &[StoreRow<'_>], env: &Env) -> Vec<Column> {
+    let active = |row: &StoreRow<'_>| {
         let ago = if env.terminal.columns() < WIDE { text::short_ago } else { text::ago };
         row.newest().active_at.map(|at| ago(Some(at), env.clock.now)).unwrap_or_default()
     };
-    let version = |row: &Row<'_>| row.newest().version.as_deref().map(text::one_line).unwrap_or_default().into_owned();
+    let version =
+        |row: &StoreRow<'_>| row.newest().version.as_deref().map(text::one_line).unwrap_or_default().into_owned();
     vec![
         Column::new("AGENT", Fit::Whole, rows.iter().map(|row| row.stores[0].agent.name())),
         Column::new("STORE", Fit::Path, rows.iter().map(|row| row.place(env))),

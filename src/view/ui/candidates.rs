@@ -26,7 +26,7 @@ pub(super) fn table(candidates: &[Candidate], width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Row;
+    use crate::error::CandidateTexts;
 
     #[test]
     fn a_line_identifies_its_session_and_fits() {
@@ -34,7 +34,7 @@ mod tests {
             agent: "claude".to_owned(),
             select: id.to_owned(),
             title: Some(title.to_owned()),
-            row: Row { dir: "~/app".to_owned(), active: "yesterday".to_owned() },
+            row: CandidateTexts { dir: "~/app".to_owned(), active: "yesterday".to_owned() },
             ..Candidate::default()
         };
         let candidates = [one("5d1f", "Fix the parser of the\nconfiguration"), one("6a\x1b[2J", "x")];
