@@ -27,6 +27,7 @@ type Worth = (usize, Reverse<usize>, f64);
 /// A word that may have been meant.
 #[derive(Debug)]
 struct Near {
+    /// As a session has it, in lower case.
     text: String,
     /// Number of wrong letters.
     slips: usize,
@@ -43,7 +44,8 @@ impl Near {
             letters.sort_unstable();
             letters
         };
-        let (slips, is_swapped) = (slips(&text, typed).unwrap_or(usize::MAX), letters(&text) == letters(typed));
+        let word = folded(&text);
+        let (slips, is_swapped) = (slips(&word, typed).unwrap_or(usize::MAX), letters(&word) == letters(typed));
         Self { text, slips, is_swapped, copies: Vec::new() }
     }
 
@@ -114,7 +116,7 @@ fn nearest(
     forms.sort_by(|a, b| a.order().cmp(&b.order()));
     let mut words: Vec<(String, Near)> = Vec::new();
     for form in forms {
-        let stem = stem(&form.text);
+        let stem = stem(&folded(&form.text));
         match words.iter_mut().find(|(known, _)| *known == stem) {
             Some((_, known)) => form.copies.into_iter().for_each(|(number, count)| known.add(number, count)),
             None => words.push((stem, form)),
@@ -146,8 +148,8 @@ fn words_near(
     let mut see = |role: Role, text: &str| {
         for token in tokens(text).map(|range| &text[range]) {
             let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
-            for token in all.map(folded).filter(|token| slips(token, word).is_some()) {
-                *near.entry(token).or_default() += weight_of(role);
+            for token in all.filter(|token| slips(&folded(token), word).is_some()) {
+                *near.entry(token.to_lowercase()).or_default() += weight_of(role);
             }
         }
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

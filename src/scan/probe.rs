@@ -203,8 +203,8 @@ pub(super) fn has_accents(bytes: &[u8]) -> bool {
         let letter = bytes.get(at..at + length).and_then(|letter| str::from_utf8(letter).ok()?.chars().next());
         letter.is_some_and(|letter| is_mark(letter) || fold(letter).is_ascii())
     };
-    let parts = bytes.chunks(PART).zip((0..).step_by(PART)).filter(|(part, _)| !part.is_ascii());
-    parts.into_iter().any(|(part, start)| (start..start + part.len()).any(has_base))
+    let mut parts = bytes.chunks(PART).zip((0..).step_by(PART)).filter(|(part, _)| !part.is_ascii());
+    parts.any(|(part, start)| (start..start + part.len()).any(has_base))
 }
 
 /// Returns the place of the rarest piece of a text.

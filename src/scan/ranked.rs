@@ -161,7 +161,10 @@ impl Tally {
     fn see_text(&mut self, text: &Text, sieve: &Sieve<'_>, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) {
         let mut best = Best::new();
         for (number, (role, at, text)) in (1..).zip(text.messages()).take_while(|_| is_wanted()) {
-            self.see_message((number, role, at), text, sieve.words, wish, &mut best);
+            // Folding letters beyond ASCII takes far longer than looking for the words.
+            if text.is_ascii() || sieve.may_be_in(text.as_bytes()) {
+                self.see_message((number, role, at), text, sieve.words, wish, &mut best);
+            }
         }
         self.keep_best(best);
     }
@@ -212,6 +215,11 @@ impl Tally {
     pub(crate) fn worst(&self) -> Option<f32> {
         let has_all = !self.is_excluded && self.terms().count() == self.counts.len();
         self.best.iter().copied().min_by(f32::total_cmp).filter(|_| has_all)
+    }
+
+    /// Returns whether a message, the title or a directory has an excluded word.
+    pub(crate) fn is_excluded(&self) -> bool {
+        self.is_excluded
     }
 
     /// Returns the numbers of the words that are there.

@@ -1,24 +1,26 @@
 //! Keeps the texts of sessions in memory, for the picker, which searches them after every key.
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use foldhash::HashMap;
 use jiff::Timestamp;
 
 use crate::agent;
 use crate::session::branches::BranchFilter;
-use crate::session::{Role, SessionCopy};
+use crate::session::{Located, Role, SessionCopy};
+use crate::system::links;
 
-/// The path of a session, and its id.
-type Name = (Arc<Path>, String);
+type TextsById = HashMap<String, Arc<Text>>;
 
 /// The texts of sessions, up to a number of bytes in all; none by default.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    kept: RwLock<HashMap<Name, Arc<Text>>>,
+    /// By the path of the session.
+    kept: RwLock<HashMap<Arc<Path>, TextsById>>,
     /// Bytes that may still be kept.
     left: AtomicUsize,
 }
@@ -28,7 +30,12 @@ pub(crate) struct Texts {
 pub(crate) struct Text {
     all: String,
     messages: Vec<Entry>,
+    /// Sizes and times of the files when they were read.
+    stamp: Stamp,
 }
+
+/// Sizes and times of files; `None` for a missing one.
+type Stamp = Vec<Option<(u64, Option<SystemTime>)>>;
 
 /// A message; it ends at this byte of the text.
 #[derive(Debug)]
@@ -44,7 +51,8 @@ impl Texts {
         Self { kept: RwLock::default(), left: AtomicUsize::new(most) }
     }
 
-    /// Reads the messages of a copy and keeps them. If they do not fit, or cannot be read, searches read its files.
+    /// Reads the messages of a copy and keeps them. If they do not fit, or cannot be read, searches read its files. To
+    /// be called from one thread at a time.
     pub(crate) fn keep(&self, copy: &SessionCopy) {
         let left = self.left.load(Ordering::Relaxed);
         let is_too_long = usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
@@ -54,21 +62,39 @@ impl Texts {
         {
             self.left.fetch_sub(text.bytes(), Ordering::Relaxed);
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-            kept.insert((Arc::clone(&copy.place.path), copy.place.id.clone()), Arc::new(text));
+            kept.entry(Arc::clone(&copy.place.path)).or_default().insert(copy.place.id.clone(), Arc::new(text));
         }
     }
 
-    /// Returns the messages of a copy, if they are kept.
+    /// Returns the messages of a copy, if they are kept and its files have not changed since.
     pub(crate) fn of(&self, copy: &SessionCopy) -> Option<Arc<Text>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        kept.get(&(Arc::clone(&copy.place.path), copy.place.id.clone())).cloned()
+        let text = kept.get(&copy.place.path)?.get(&copy.place.id).cloned();
+        drop(kept);
+        text.filter(|text| stamp(&copy.place) == text.stamp)
     }
+}
+
+/// Takes the sizes and times of the files with the messages of a copy. A database is changed in its log first.
+fn stamp(place: &Located) -> Stamp {
+    let mut files = agent::by_kind(place.agent()).map(|agent| agent.written(place)).unwrap_or_default();
+    if files.is_empty() {
+        let mut log = place.path.as_os_str().to_owned();
+        log.push("-wal");
+        files.push(log.into());
+    }
+    if !files.iter().any(|file| **file == *place.path) {
+        files.push(place.path.to_path_buf());
+    }
+    let of_file = |file: &PathBuf| links::metadata(file).ok().map(|found| (found.len(), found.modified().ok()));
+    files.iter().map(of_file).collect()
 }
 
 impl Text {
     /// Reads the messages of a copy; `None` if they have more bytes, there are none, or they cannot be read.
     fn of(copy: &SessionCopy, most: usize) -> Option<Self> {
-        let (agent, mut text) = (agent::by_kind(copy.place.agent())?, Self::default());
+        let agent = agent::by_kind(copy.place.agent())?;
+        let mut text = Self { stamp: stamp(&copy.place), ..Self::default() };
         let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
             text.all.push_str(&message.text);
             text.messages.push(Entry { role: message.role, at: message.at, end: text.all.len() });
@@ -103,6 +129,7 @@ impl Text {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
     use crate::scan::{self, Wanted};
@@ -125,10 +152,24 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_has_changed_is_read_again() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
+        let file = dir.path().join("id.jsonl");
+        let line = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"oil the hinge\"}}\n";
+        std::fs::write(&file, line).expect("a transcript");
+        let (texts, copy) = (Texts::new(usize::MAX), SessionCopy::new(Located::new(&store, "id", file.clone())));
+        texts.keep(&copy);
+        assert_eq!(texts.of(&copy).expect("messages").joined(), "oil the hinge");
+        std::fs::write(&file, line.repeat(2)).expect("a longer transcript");
+        assert!(texts.of(&copy).is_none());
+    }
+
+    #[test]
     fn an_unreadable_session_is_not_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
-        let place = crate::session::Located::new(&store, "id", dir.path().join("missing.jsonl"));
+        let place = Located::new(&store, "id", dir.path().join("missing.jsonl"));
         let (texts, copy) = (Texts::new(usize::MAX), SessionCopy::new(place));
         texts.keep(&copy);
         assert!(texts.of(&copy).is_none());

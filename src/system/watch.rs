@@ -14,8 +14,8 @@ pub(crate) trait Watch: Debug + Send + Sync {
     /// Adds finished items.
     fn done(&self, count: usize);
 
-    /// Adds a result with its worth; the observer may show the best one.
-    fn found(&self, worth: f32, title: &str);
+    /// Adds a result with its worth; the observer may show the title of the best one.
+    fn found(&self, worth: f32, title: &dyn Fn() -> String);
 }
 
 /// An optional observer. The default has none, and reporting then costs nothing.
@@ -50,7 +50,7 @@ impl Watcher {
     }
 
     /// Reports a result with its worth.
-    pub(crate) fn found(&self, worth: f32, title: &str) {
+    pub(crate) fn found(&self, worth: f32, title: &dyn Fn() -> String) {
         if let Some(watch) = &self.0 {
             watch.found(worth, title);
         }
@@ -89,6 +89,6 @@ pub(crate) mod tests {
             assert!(done <= self.begun.load(Ordering::Relaxed), "more is done than was begun");
         }
 
-        fn found(&self, _: f32, _: &str) {}
+        fn found(&self, _: f32, _: &dyn Fn() -> String) {}
     }
 }

@@ -186,6 +186,39 @@ fn words_match_in_any_form_and_a_missing_match_is_explained() {
 }
 
 #[test]
+fn filters_and_excluded_words_apply_to_messages() {
+    let world = World::new();
+    let talk = Claude::session(id(1)).in_dir(world.dir("app")).title("Oil the hinge");
+    world.add(talk.turn("The gate squeaks", "ok").turn("x", "The relay was rusty."));
+    world.add(Amplifier::session(id(2)).in_dir(world.dir("app")).turn("hinges", "none is loose"));
+    let mut seat = open(&world, 100, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("hinge !loose");
+    let screen = seat.shows("1 of 2 sessions");
+    assert!(screen.contains("> claude     Oil the hinge"), "{screen}");
+    seat.types("\x15hinge !rusty");
+    seat.shows("1 of 2 sessions");
+    seat.shows("> amplifier  hinges");
+    seat.types("\x15agent:amplifier relay");
+    seat.shows("0 of 2 sessions, no session that passes the filters has \"relay\"");
+    leaves(seat, "\x1b", 130);
+}
+
+#[test]
+fn a_message_that_was_written_later_is_found() {
+    let world = two_sessions();
+    let mut seat = open(&world, 100, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("nowhere");
+    seat.shows("0 of 2 sessions, nothing has \"nowhere\"");
+    let longer = Claude::session(id(2)).in_dir(world.dir("docs")).turn("Write the docs", "They are written.");
+    world.add(longer.turn("and now?", "It is nowhere."));
+    seat.types("\x15nowhere");
+    seat.shows("1 of 2 sessions, 1 by what was said");
+    leaves(seat, "\x1b", 130);
+}
+
+#[test]
 fn every_size_shows_the_highlighted_session_and_the_keys() {
     let world = two_sessions();
     for (columns, rows) in [(60, 20), (80, 24), (120, 30), (200, 50)] {

@@ -427,7 +427,7 @@ fn progress_of_reading_is_removed_before_the_answer() {
         for what in whats {
             assert!(before.contains(&format!("\r\x1b[K{what} [")), "{args}: {what}: {output:?}");
         }
-        let last = if args.starts_with("search") { "/2  1 found: Fix the parser" } else { "/2" };
+        let last = if args.starts_with("search") { "/2, 1 found: Fix the parser" } else { "/2" };
         assert!(before.ends_with(last) && !before.contains('\n'), "{args}: {output:?}");
         assert!(after.contains(answer), "{args}: {output:?}");
         // Half a minute is enough for two sessions.

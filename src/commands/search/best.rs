@@ -150,7 +150,7 @@ impl<'a> Best<'a> {
         let one = |session: &Session| {
             let counted = self.count_one(session, sieve, loaded.archive.as_ref());
             if let Some(worth) = counted.as_ref().ok().and_then(|(_, tally)| tally.worst()) {
-                watcher.found(worth, &table::title(session));
+                watcher.found(worth, &|| table::title(session));
             }
             watcher.done(1);
             counted

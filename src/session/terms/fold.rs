@@ -72,11 +72,13 @@ pub(super) fn find<'t>(text: &'t str, whole: &'t str, phrase: &'t str) -> impl I
         text.char_indices().filter(|(_, c)| !is_mark(*c)).map(|(at, _)| at).chain([text.len()]).collect()
     };
     let letters = phrase.chars().count();
+    let (mut counted, mut first) = (0, 0);
     whole.match_indices(phrase).filter(|(_, found)| !found.is_empty()).filter_map(move |(at, found)| {
         if offsets.is_empty() {
             return Some(at..at + found.len());
         }
-        let first = whole[..at].chars().count();
+        first += whole[counted..at].chars().count();
+        counted = at;
         Some(*offsets.get(first)?..*offsets.get(first + letters)?)
     })
 }

@@ -115,9 +115,9 @@ impl Words {
 
     /// Returns whether a text contains an excluded term.
     pub(crate) fn excludes(&self, text: &str) -> bool {
-        let is_there =
+        let mut is_there =
             |place: Place| if place.weight >= FORM { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        self.has_excluded() && places(&self.excluded, text, &folded(text), &mut { is_there }).is_break()
+        self.has_excluded() && places(&self.excluded, text, &folded(text), &mut is_there).is_break()
     }
 
     /// Returns whether there are excluded terms.
@@ -188,7 +188,8 @@ fn places(terms: &[Term], text: &str, whole: &str, see: &mut dyn FnMut(Place) ->
     let found = starts.filter_map(|(number, term)| Some((number, term, term.finder.find(whole.as_bytes())?)));
     let found: Vec<(usize, &Term, usize)> = found.collect();
     // Folding keeps the positions in ASCII text, so only the words around the matches are looked at.
-    let is_quick = |term: &Term| text.is_ascii() && !term.start().is_empty();
+    let is_ascii = text.is_ascii();
+    let is_quick = |term: &Term| is_ascii && !term.start().is_empty();
     let words = || found.iter().filter(|(_, term, _)| term.word().is_some());
     for (number, term, first) in words().filter(|(_, term, _)| is_quick(term)) {
         let mut next = Some(*first);

@@ -1,7 +1,7 @@
 //! The lines of the list: sessions in columns, groups above them, matching messages below them.
 
 use anstyle::Style;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::item::Item;
 use super::layout::Area;
@@ -119,7 +119,13 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
     if before.width() < room || room < 8 {
         return (text.to_owned(), places);
     }
-    let skipped = first.saturating_sub(room / 3);
+    // The end of the text fills the room.
+    let mut rest = 0;
+    let fits = text.chars().rev().take_while(|c| {
+        rest += c.width().unwrap_or(0);
+        rest <= room
+    });
+    let skipped = first.saturating_sub(room / 3).min(text.chars().count() - fits.count());
     let shown = std::iter::once('…').chain(text.chars().skip(skipped + 1)).collect();
     (shown, places.into_iter().filter(|place| *place > skipped).map(|place| place - skipped).collect())
 }
@@ -137,4 +143,21 @@ fn said(state: &State, at: usize, width: usize, styles: &Styles) -> Line {
     line = line.cut(width.saturating_sub(more.len()));
     line.push(styles.faint, &more);
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_title_fills_its_room_and_shows_the_match() {
+        let text = "Summarise the log of last night in five lines for the morning mail";
+        let at = text.find("mail").unwrap_or_default();
+        let (shown, places) = around(text, vec![at], 40);
+        assert_eq!(shown, "…ight in five lines for the morning mail");
+        assert_eq!(shown.chars().nth(places[0]), Some('m'));
+        let (shown, places) = around(text, vec![14], 12);
+        assert_eq!((shown.chars().take(12).collect::<String>(), places), ("…he log of l".to_owned(), vec![4]));
+        assert_eq!(around(text, vec![3], 40), (text.to_owned(), vec![3]));
+    }
 }

@@ -15,7 +15,7 @@ const TOGETHER: usize = 256;
 impl State {
     /// Finds the matches in their order, and moves the cursor to `here`, if that matches.
     pub(super) fn match_again(&mut self, here: Option<&Key>) {
-        let Self { items, query, said, .. } = self;
+        let Self { items, query, said, excluded, .. } = self;
         let numbered = items.par_iter().enumerate().with_min_len(TOGETHER);
         let ranked = numbered.map_init(Matching::default, |matching, (at, item)| {
             let named = matching.rank(query, &item.subject);
@@ -24,7 +24,7 @@ impl State {
                 named.is_none_or(|named| said.quality < named.quality || named.place == Place::Said)
             });
             let rank = if is_said { named.into_iter().chain(said).min() } else { named };
-            rank.map(|rank| Match { item: at, rank, is_said })
+            rank.filter(|_| !excluded.contains(&item.key)).map(|rank| Match { item: at, rank, is_said })
         });
         self.matches = ranked.flatten_iter().collect();
         let (items, said) = (&self.items, &self.said);

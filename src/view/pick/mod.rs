@@ -25,6 +25,7 @@ mod painter;
 mod pane;
 mod press;
 mod preview;
+mod search;
 mod state;
 mod typing;
 
@@ -43,6 +44,7 @@ use painter::Painter;
 use pane::Shown;
 use press::Step;
 use preview::{Fact, Preview};
+use search::Found;
 use state::{Mode, State};
 use typing::Typing;
 
@@ -270,12 +272,10 @@ impl Picker<'_> {
             }
             News::Preview(key, preview) if Some(&key) == self.highlighted.as_ref() => self.preview = Some(preview),
             News::Preview(..) => {}
-            News::Said(said) => self.state.add_said(said),
-            News::Searched { said, no_match } => {
-                self.state.add_said(said);
-                self.state.no_match = no_match;
-                self.state.is_searching = false;
-            }
+            // An answer to an earlier text may arrive after a key.
+            News::Found(request, _) if !self.background.is_current(request) => {}
+            News::Found(_, Found::Some(said)) => self.state.add_said(said),
+            News::Found(_, Found::All(searched)) => self.state.set_searched(searched),
             News::Checked(session, how, checked) => {
                 self.state.busy = None;
                 match checked {
@@ -353,8 +353,9 @@ impl Picker<'_> {
     fn search(&mut self) {
         let passing = self.state.items.iter().zip(&self.sessions);
         let passing = passing.filter(|(item, _)| self.state.query.lets_pass(&item.subject));
-        let passing = passing.map(|(_, session)| Arc::clone(session)).collect();
-        self.background.search(&self.state.query.texts(), passing, self.env);
+        let passing: Vec<_> = passing.map(|(_, session)| Arc::clone(session)).collect();
+        let is_filtered = passing.len() < self.sessions.len();
+        self.background.search(&self.state.query.texts(), passing, is_filtered, self.env);
         self.state.is_searching = true;
     }
 

@@ -1,7 +1,7 @@
 //! The state of the picker, without a terminal, a disk or a clock: the sessions, the typed text, and the work in
 //! progress.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -9,6 +9,7 @@ use super::backend::{Purpose, Ready, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
 use super::layout::Layout;
+use super::search::Searched;
 use crate::scan::search::Hit;
 use crate::session::matching::{Matching, Place, Quality, Query, Rank};
 
@@ -89,6 +90,8 @@ pub(super) struct State {
     pub(super) matches: Vec<Match>,
     pub(super) rows: Vec<ListRow>,
     pub(super) said: HashMap<Key, Said>,
+    /// Sessions with a message that has an excluded word.
+    pub(super) excluded: HashSet<Key>,
     /// The reason why no session has the words, and words that some have; known once all are searched.
     pub(super) no_match: Option<String>,
     pub(super) marked: BTreeSet<Key>,
@@ -132,6 +135,7 @@ impl State {
             matches: Vec::new(),
             rows: Vec::new(),
             said: HashMap::new(),
+            excluded: HashSet::new(),
             no_match: None,
             marked: BTreeSet::new(),
             order: Order::default(),
@@ -197,6 +201,15 @@ impl State {
         self.match_again(here.as_ref());
     }
 
+    /// Takes the result of a whole search, in place of its parts.
+    pub(super) fn set_searched(&mut self, searched: Searched) {
+        self.said.clear();
+        self.excluded = searched.excluded.into_iter().collect();
+        self.no_match = searched.no_match;
+        self.is_searching = false;
+        self.add_said(searched.said);
+    }
+
     /// Offers the possible actions for a session that is not resumed.
     pub(super) fn offer(&mut self, key: Key, refused: Refused) {
         // Enter takes the first action that can be done at once.
@@ -213,6 +226,7 @@ impl State {
     pub(super) fn type_anew(&mut self) {
         self.query = Query::parse(self.edit.text(), &self.time).while_typing();
         self.said.clear();
+        self.excluded.clear();
         self.no_match = None;
         self.is_searching = false;
         (self.cursor, self.top, self.is_scrolled) = (0, 0, false);

@@ -107,7 +107,7 @@ impl Progress {
     /// Shows the number of completed items.
     pub(crate) fn at(&mut self, done: usize) {
         if let Some(line) = &mut self.line {
-            line.show(done, self.total);
+            line.show(done, self.total, None);
         }
     }
 }
@@ -156,13 +156,15 @@ impl Drop for Showing {
 struct Tally<W: Write> {
     total: AtomicUsize,
     done: AtomicUsize,
+    found: Mutex<Option<FoundSoFar>>,
     /// `None` once it has ended.
     line: Mutex<Option<Line<W>>>,
 }
 
 impl<W: Write> Tally<W> {
     fn new(line: Line<W>) -> Self {
-        Self { total: AtomicUsize::new(0), done: AtomicUsize::new(0), line: Mutex::new(Some(line)) }
+        let (total, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { total, done, found: Mutex::new(None), line: Mutex::new(Some(line)) }
     }
 
     fn show(&self) {
@@ -170,7 +172,8 @@ impl<W: Write> Tally<W> {
             && let Some(line) = line.as_mut()
         {
             // Read while the lock is held, so that the shown count never decreases.
-            line.show(self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+            let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+            line.show(done, total, self.found.lock().unwrap_or_else(PoisonError::into_inner).as_ref());
         }
     }
 
@@ -190,7 +193,8 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
     fn turn_to(&self, what: &'static str) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = line.as_mut().filter(|line| line.what != what) {
-            (line.what, line.found) = (what, None);
+            line.what = what;
+            *self.found.lock().unwrap_or_else(PoisonError::into_inner) = None;
             self.total.store(0, Ordering::Relaxed);
             self.done.store(0, Ordering::Relaxed);
         }
@@ -206,10 +210,12 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
         self.show();
     }
 
-    fn found(&self, worth: f32, title: &str) {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = line.as_mut() {
-            line.add_found(worth, title);
+    fn found(&self, worth: f32, title: &dyn Fn() -> String) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = found.get_or_insert(FoundSoFar { count: 0, worth: f32::MIN, title: String::new() });
+        found.count += 1;
+        if worth > found.worth {
+            (found.worth, found.title) = (worth, title());
         }
     }
 }
@@ -223,7 +229,6 @@ struct Line<W: Write> {
     next: Duration,
     last: Instant,
     is_shown: bool,
-    found: Option<FoundSoFar>,
     /// The width of the terminal, if it is known.
     width: Option<usize>,
     out: W,
@@ -240,28 +245,21 @@ struct FoundSoFar {
 impl<W: Write> Line<W> {
     fn new(what: &'static str, pauses: Pauses, width: Option<usize>, out: W) -> Self {
         let Pauses { first: pause, next } = pauses;
-        Self { what, pause, next, last: Instant::now(), is_shown: false, found: None, width, out }
+        Self { what, pause, next, last: Instant::now(), is_shown: false, width, out }
     }
 
-    fn add_found(&mut self, worth: f32, title: &str) {
-        let found = self.found.get_or_insert(FoundSoFar { count: 0, worth: f32::MIN, title: String::new() });
-        found.count += 1;
-        if worth > found.worth {
-            (found.worth, found.title) = (worth, title.to_owned());
-        }
-    }
-
-    fn show(&mut self, done: usize, total: usize) {
+    fn show(&mut self, done: usize, total: usize, found: Option<&FoundSoFar>) {
         if self.last.elapsed() >= self.pause {
             self.last = Instant::now();
             self.pause = self.next;
             self.is_shown = true;
-            let mut text = line(self.what, done, total);
-            if let Some(FoundSoFar { count, title, .. }) = &self.found {
-                text += &format!("  {count} found: {title}");
-            }
             // A longer line would continue on the next one, which is not erased.
             let width = self.width.map_or(usize::MAX, |width| width.saturating_sub(1));
+            let short = || format!("{} {}/{total}", self.what, done.min(total));
+            let text = match found {
+                None => Some(line(self.what, done, total)).filter(|line| line.len() <= width).unwrap_or_else(short),
+                Some(FoundSoFar { count, title, .. }) => format!("{}, {count} found: {title}", short()),
+            };
             let text = format!("{ERASE}{}", text::truncated(&text, width));
             self.write(&text);
         }
@@ -332,8 +330,12 @@ mod tests {
     }
 
     fn tally(pauses: Pauses) -> (Tally<Paper>, Paper) {
+        tally_on(80, pauses)
+    }
+
+    fn tally_on(width: usize, pauses: Pauses) -> (Tally<Paper>, Paper) {
         let paper = Paper::default();
-        (Tally::new(Line::new("Reading", pauses, Some(80), paper.clone())), paper)
+        (Tally::new(Line::new("Reading", pauses, Some(width), paper.clone())), paper)
     }
 
     #[test]
@@ -422,19 +424,19 @@ mod tests {
 
     #[test]
     fn a_search_shows_its_best_result_in_one_line() {
-        let (tally, paper) = tally(ALWAYS);
+        let (tally, paper) = tally_on(46, ALWAYS);
         tally.begin(3);
         for (worth, title) in [(0.5, "Another page"), (1.0, "Find out why cron mails stopped"), (1.0, "Mails")] {
-            tally.found(worth, title);
+            tally.found(worth, &|| title.to_owned());
             tally.done(1);
         }
         let text = paper.text();
         let last = text.rsplit(ERASE).next().unwrap_or_default();
-        assert_eq!(last, format!("Reading [{}] 3/3  3 found: Find out why cron mai…", "#".repeat(WIDTH)));
-        assert_eq!(last.chars().count(), 79);
+        assert_eq!(last, "Reading 3/3, 3 found: Find out why cron mail…");
+        assert_eq!(last.chars().count(), 45);
         tally.turn_to("Looking closer");
         tally.begin(1);
-        assert!(paper.text().ends_with("0/1"), "{:?}", paper.text());
+        assert!(paper.text().ends_with("Looking closer 0/1"), "there is no room for a bar: {:?}", paper.text());
     }
 
     #[test]

@@ -1,0 +1,150 @@
+//! Searches whole sessions for the typed words, in other threads.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
+use super::item::Key;
+use super::state::Said;
+use crate::scan::nearest::meant;
+use crate::scan::ranked::{Ranking, Tally, rank};
+use crate::scan::search;
+use crate::scan::sieve::Sieve;
+use crate::scan::texts::Texts;
+use crate::session::matching::Quality;
+use crate::session::terms::Words;
+use crate::session::{Session, SessionCopy};
+
+/// Number of sessions that are searched between two reports.
+const PART: usize = 32;
+/// Number of the best sessions whose branches are read to mark matches on another branch.
+const MARKED: usize = 64;
+/// Minimum time between two reports of matches, because each one sorts the list again.
+const SEND_INTERVAL: Duration = Duration::from_millis(60);
+/// The best message of a session is shown.
+const WISH: search::Wish<'static> =
+    search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
+
+/// A search of sessions.
+pub(super) struct Search {
+    pub(super) words: Words,
+    pub(super) sessions: Vec<Arc<Session>>,
+    /// The messages in memory.
+    pub(super) kept: Arc<Texts>,
+    /// Set if other sessions do not pass the filters.
+    pub(super) is_filtered: bool,
+    pub(super) now: Timestamp,
+}
+
+/// A result of a search.
+pub(super) enum Found {
+    /// More sessions with the words.
+    Some(Vec<(Key, Said)>),
+    /// All sessions were searched.
+    All(Searched),
+}
+
+/// The result of a search of all sessions.
+pub(super) struct Searched {
+    /// Sessions that have the words, with their scores.
+    pub(super) said: Vec<(Key, Said)>,
+    /// Sessions with a message that has an excluded word.
+    pub(super) excluded: Vec<Key>,
+    /// The reason why none has all words.
+    pub(super) no_match: Option<String>,
+}
+
+impl Search {
+    /// Searches until the text changes, and reports what is found.
+    pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(Found) + Sync)) {
+        let (sieve, sessions) = (Sieve::new(&self.words), &self.sessions);
+        let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
+        for part in sessions.chunks(PART) {
+            let count = |session: &Arc<Session>| {
+                let (copy, text) = (session.copy(), self.kept.of(session.copy()));
+                Tally::while_wanted(copy, text.as_deref(), &sieve, WISH, is_wanted)
+            };
+            let counted: Vec<Tally> = part.par_iter().map(count).collect();
+            if !is_wanted() {
+                return;
+            }
+            said.extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
+            tallies.extend(counted);
+            if !said.is_empty() && sent_at.elapsed() >= SEND_INTERVAL {
+                report(Found::Some(std::mem::take(&mut said)));
+                sent_at = Instant::now();
+            }
+        }
+        let active: Vec<_> = sessions.iter().map(|session| session.active_at()).collect();
+        let terms = self.words.terms.len();
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &active, terms, self.now);
+        let ranked = ranking.order.iter();
+        let said: Vec<(Key, Said)> =
+            ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
+        let best: Vec<(Key, Said)> = said.iter().take(MARKED).cloned().collect();
+        let is_excluded = tallies.iter().zip(sessions).filter(|(tally, _)| tally.is_excluded());
+        let excluded = is_excluded.map(|(_, session)| key(session)).collect();
+        let no_match = (ranking.matched != terms).then(|| self.no_match(&sieve, &ranking, tallies, is_wanted));
+        if !is_wanted() {
+            return;
+        }
+        report(Found::All(Searched { said, excluded, no_match }));
+        let on_branches = on_other_branches(best, sessions, is_wanted);
+        if is_wanted() && !on_branches.is_empty() {
+            report(Found::Some(on_branches));
+        }
+    }
+
+    /// Explains why no session has all words, and names words that some have.
+    fn no_match(
+        &self,
+        sieve: &Sieve<'_>,
+        ranking: &Ranking,
+        tallies: Vec<Tally>,
+        is_wanted: &(dyn Fn() -> bool + Sync),
+    ) -> String {
+        let copies: Vec<&SessionCopy> = self.sessions.iter().map(|session| session.copy()).collect();
+        let typed = |term: usize| self.words.terms[term].text.as_str();
+        let missing: Vec<String> = ranking.missing.iter().map(|term| format!("\"{}\"", typed(*term))).collect();
+        let missing = missing.join(" or ");
+        let near = meant(sieve, &ranking.missing, tallies, &copies, &self.kept, is_wanted);
+        let near: Vec<String> = near.iter().map(|(_, used)| format!("\"{used}\"")).collect();
+        let nothing = if self.is_filtered { "no session that passes the filters" } else { "nothing" };
+        match (missing.is_empty(), near.is_empty()) {
+            (true, _) => {
+                format!("{} with {} of the {} words", ranking.order.len(), ranking.matched, self.words.terms.len())
+            }
+            (false, true) => format!("{nothing} has {missing}"),
+            (false, false) => format!("{nothing} has {missing}, but {} would match", near.join(" and ")),
+        }
+    }
+}
+
+fn key(session: &Session) -> Key {
+    (session.agent, session.id().to_owned())
+}
+
+/// Returns the best message of a session that has all words.
+fn said_in(session: &Session, tally: &Tally, score: f64) -> Option<(Key, Said)> {
+    let (worst, hit) = (tally.worst()?, tally.found.hits.first()?);
+    let quality = Quality::of(worst);
+    Some((key(session), Said { hit: hit.clone(), messages: tally.found.messages, quality, score }))
+}
+
+/// Returns the found messages that are on another branch than the one that a resume continues, with its number.
+fn on_other_branches(
+    found: Vec<(Key, Said)>,
+    sessions: &[Arc<Session>],
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Vec<(Key, Said)> {
+    let marked = found.into_par_iter().filter_map(|((agent, id), mut said)| {
+        let session = sessions.iter().find(|session| session.agent == agent && session.id() == id)?;
+        if is_wanted() {
+            search::mark_branches(session.copy(), std::slice::from_mut(&mut said.hit));
+        }
+        said.hit.branch.is_some().then_some(((agent, id), said))
+    });
+    marked.collect()
+}
