@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::agent::Unable;
 use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
 use crate::agent::relocation::Act;
@@ -73,7 +74,7 @@ pub(crate) struct About {
     /// Adapts a command to the installed version of the program, if versions differ.
     pub fit_command: fn(&mut Command, &SessionCopy, FindPackage<'_>),
     /// Checks whether the agent, started in a directory with one prompt, would answer it there and end.
-    pub check_prompt: fn(&SessionCopy, &Path) -> Result<(), String>,
+    pub check_prompt: fn(&SessionCopy, &Path) -> Result<(), Unable>,
     /// Returns whether the agent's own resume joins the process that uses the session, so that nothing is taken over.
     pub joins: fn(&SessionCopy) -> bool,
     /// Returns the command that makes an agent rebuild its list of a store's sessions, if it finds them by its list

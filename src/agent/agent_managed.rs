@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::Unable;
 use super::registry::about;
 use crate::error::PathError;
 use crate::format::shell;
@@ -48,12 +49,13 @@ impl AgentManaged {
     }
 
     /// Returns an explanation that only the agent can remove a session, with the command.
-    pub(super) fn removes_alone(&self, place: &Located) -> String {
+    pub(super) fn removes_alone(&self, place: &Located) -> Unable {
         let title = about(place.agent()).title;
         format!(
             "it is in {title}'s database, so only {title} removes it: {}",
             typed(&self.removal(&place.id), &place.store)
         )
+        .into()
     }
 }
 

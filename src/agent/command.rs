@@ -72,13 +72,6 @@ impl NewSession {
     }
 }
 
-/// The reason why the installed program cannot resume a session, and the alternative.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unable {
-    pub(crate) why: String,
-    pub(crate) hint: String,
-}
-
 /// Returns a prompt as the last argument, in a form that the program cannot take for an option.
 pub(super) fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     match prompt {

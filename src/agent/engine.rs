@@ -130,7 +130,7 @@ impl Engine for Missing {
 mod tests {
     use std::ops::ControlFlow;
 
-    use super::super::{Agent, Command, Depth, Inspector, Listed, all};
+    use super::super::{Agent, Command, Depth, Inspector, Listed, Unable, all};
     use super::*;
     use crate::session::AgentKind;
     use crate::system::env::tests::fixed;
@@ -168,8 +168,8 @@ mod tests {
             Vec::new()
         }
 
-        fn command(&self, _copy: &SessionCopy, _prompt: Option<&str>) -> Result<Command, String> {
-            Err(String::new())
+        fn command(&self, _copy: &SessionCopy, _prompt: Option<&str>) -> Result<Command, Unable> {
+            Err("".into())
         }
     }
 

@@ -25,7 +25,7 @@ use crate::session::{Belongings, Comparison, Located, Message, SessionCopy, Stor
 use crate::system::env::Env;
 use crate::system::reach;
 use about::About;
-use command::{Command, Unable, as_last_argument, as_prompt_option};
+use command::{Command, as_last_argument, as_prompt_option};
 use relocation::{Moving, Relocation};
 use upkeep::{Link, Retention, Strays};
 
@@ -80,6 +80,7 @@ pub(crate) mod rewind;
 mod said;
 mod stores;
 mod tree;
+mod unable;
 mod unknown_format;
 pub(crate) mod unread;
 pub(crate) mod upkeep;
@@ -97,6 +98,7 @@ use open_file::mark_writers;
 pub(crate) use reading::{FindBelongings, belongings_of, count, read};
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 pub(crate) use said::{Interest, Said};
+pub(crate) use unable::Unable;
 
 /// A program that writes sessions: the operations to find, read and resume them.
 pub(crate) trait Agent: Listed + Sync {
@@ -227,7 +229,7 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns every path that belongs to a copy and exists, including its own. If only the agent can remove it,
     /// returns the reason with the agent's own command.
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         match self.agent_managed(place) {
             Some(agent_managed) => Err(agent_managed.removes_alone(place)),
             None => Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() }),
@@ -319,13 +321,13 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns the changes that let the agent find the sessions of a store from other directories: one-time changes,
     /// and changes per session. By default no agent file is changed, and rejoin records the new directory.
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(Relocation::kept())
     }
 
     /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.
-    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), String> {
-        Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", self.kind()))
+    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
+        Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", self.kind()).into())
     }
 
     /// Returns whether the agent files the sessions of a directory under this project.
@@ -340,11 +342,11 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns the command that resumes a copy, optionally with one prompt to answer without a terminal, or the reason
     /// why there is none.
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String>;
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable>;
 
     /// Checks right before the launch whether the agent, started in a directory, would continue this very copy; the
     /// error describes what the agent would do instead.
-    fn check_start(&self, _copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, _copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
         Ok(())
     }
 

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use super::registry::by_kind;
 use super::{Agent, ReadContext, activity, unknown_format};
+use crate::agent::Unable;
 use crate::error::PathError;
 use crate::session::{AgentKind, Belongings, Located, SessionCopy};
 
 /// A function that finds the files of a copy, like [`Agent::belongings`].
-pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
+pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, Unable> + Sync + 'a>;
 
 /// Returns a function that finds the files of any of these copies; it reads shared directories once, in advance.
 pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> FindBelongings<'static> {

@@ -5,6 +5,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::agent::Unable;
+use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::session::mapping::Mapping;
 use crate::session::{SessionCopy, Store};
@@ -79,7 +81,7 @@ impl Moved {
 }
 
 /// Returns the changes for a copy that moves to a directory, or the reason why it cannot move.
-pub(crate) type MoveCopy<'a> = Box<dyn Fn(&SessionCopy, &Path) -> Result<Moved, String> + Sync + 'a>;
+pub(crate) type MoveCopy<'a> = Box<dyn Fn(&SessionCopy, &Path) -> Result<Moved, Unable> + Sync + 'a>;
 
 /// The changes for the sessions of one store.
 pub(crate) struct Relocation<'a> {
@@ -96,30 +98,29 @@ impl<'a> Relocation<'a> {
     }
 
     /// Creates changes for each session only.
-    pub(crate) fn of_each(each: impl Fn(&SessionCopy, &Path) -> Result<Moved, String> + Sync + 'a) -> Self {
+    pub(crate) fn of_each(each: impl Fn(&SessionCopy, &Path) -> Result<Moved, Unable> + Sync + 'a) -> Self {
         Self { once: Vec::new(), each: Box::new(each) }
     }
 }
 
 /// Returns a directory as text, because most agents cannot store any other path.
-pub(super) fn text(dir: &Path) -> Result<&str, String> {
-    dir.to_str().ok_or_else(|| format!("{} is not UTF-8, which its files cannot hold", dir.display()))
+pub(super) fn text(dir: &Path) -> Result<&str, Unable> {
+    dir.to_str().ok_or_else(|| format!("{} is not UTF-8, which its files cannot hold", dir.display()).into())
 }
 
 /// Returns the edit that appends a line to a file; it first ends a torn last line.
-pub(super) fn added_line(path: &Path, line: &str) -> Result<Edit, String> {
-    let (file, metadata) = fsio::open_regular(path).map_err(|error| error.to_string())?;
+pub(super) fn added_line(path: &Path, line: &str) -> Result<Edit, Unable> {
+    let (file, metadata) = fsio::open_regular(path)?;
     let (length, mut last) = (metadata.len(), [b'\n']);
     if length > 0 {
-        file.read_exact_at(&mut last, length - 1)
-            .map_err(|error| format!("cannot read {}: {}", path.display(), crate::error::reason(&error)))?;
+        file.read_exact_at(&mut last, length - 1).map_err(|error| PathError::new("read", path, error))?;
     }
     let begin = if last == *b"\n" { "" } else { "\n" };
     Ok(Edit { at: length, removed: 0, inserted: format!("{begin}{line}\n").into_bytes() })
 }
 
 /// Reads a small file as text; `None` if it does not exist.
-pub(super) fn small(path: &Path, limit: u64) -> Result<Option<String>, String> {
-    let Some(bytes) = fsio::read_if_present(path, limit).map_err(|error| error.to_string())? else { return Ok(None) };
-    String::from_utf8(bytes).map(Some).map_err(|_| format!("{} is not UTF-8", path.display()))
+pub(super) fn small(path: &Path, limit: u64) -> Result<Option<String>, Unable> {
+    let Some(bytes) = fsio::read_if_present(path, limit)? else { return Ok(None) };
+    String::from_utf8(bytes).map(Some).map_err(|_| format!("{} is not UTF-8", path.display()).into())
 }

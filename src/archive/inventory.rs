@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Unable};
 use crate::archive::manifest::{CopyAt, Role};
 use crate::session::{Belongings, Located, Session, SessionCopy};
 use crate::system::links;
@@ -113,7 +113,7 @@ pub(super) fn settled<S: PartialEq, T>(
 pub(super) fn look(
     session: &Session,
     agent: &dyn Agent,
-    find: impl Fn(&Located) -> Result<Belongings, String>,
+    find: impl Fn(&Located) -> Result<Belongings, Unable>,
 ) -> Result<Inventory, InventoryError> {
     let mut inventory = Inventory { stores: Vec::new(), copies: Vec::new(), pieces: Vec::new() };
     let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
@@ -143,7 +143,7 @@ pub(super) fn look(
             inventory.pieces.push(InventoryEntry { store, path, role: Role::Own, kind: Kind::Rows(at), state });
             continue;
         }
-        let belongings = find(place).map_err(InventoryError::Refused)?;
+        let belongings = find(place).map_err(|unable| InventoryError::Refused(unable.why))?;
         let companions = agent.companions(place);
         let lists = [(Role::Own, &belongings.own), (Role::Shared, &belongings.shared), (Role::Companion, &companions)];
         for (role, path) in lists.into_iter().flat_map(|(role, paths)| paths.iter().map(move |path| (role, path))) {

@@ -1,20 +1,20 @@
 //! Plans a new title for a session, in the form that its agent reads.
 
-use crate::agent;
+use crate::agent::{self, Unable};
 use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{Change, Contents, Item, Seen, Step};
 use crate::session::Session;
 use crate::system::stamp;
 
 /// Plans a new title for a session; fails with the reason if its agent would not read one, or is using the session.
-pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, String> {
+pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, Unable> {
     let copy = session.copy();
     if let Some(why) = left_alone(copy) {
-        return Err(why);
+        return Err(why.into());
     }
-    let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;
+    let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;
     let (path, edit) = agent.retitle(copy, title)?;
-    let stamp = stamp::take(&path).map_err(|error| error.to_string())?;
+    let stamp = stamp::take(&path)?;
     let contents = Contents::Edited { from: path.clone(), edits: vec![edit] };
     let steps = vec![Step::Write { path, contents, stamp: Some(Box::new(stamp)) }];
     let item = Item { seen: [Seen::of(copy)].into(), ..Item::new(session.into(), "title", title, steps) };

@@ -32,9 +32,9 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let described = descriptions(&session, env);
     let session = with_the_kept_copy(session, args, env, ui)?;
-    let change = repair::keep_first(&session).map_err(|why| {
-        let message = format!("{} session {} cannot be reduced to one copy: {why}", session.agent, session.id());
-        Refusal::new(Exit::Refused, RefusalCode::NotRemovable, message)
+    let change = repair::keep_first(&session).map_err(|unable| {
+        let message = format!("{} session {} cannot be reduced to one copy: {unable}", session.agent, session.id());
+        Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::NotRemovable, message) }
     })?;
     if !args.yes && !args.change.dry_run && args.change.apply.is_none() {
         ask(&session, &described, env, ui)?;

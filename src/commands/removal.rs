@@ -128,9 +128,9 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
         if found.is_empty() {
             // It is outside the stores, as the databases of some agents are.
             let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));
-            let why = its_agents.and_then(Result::err).unwrap_or_else(|| "it is gone".to_owned());
+            let why = its_agents.and_then(Result::err).unwrap_or_else(|| "it is gone".into());
             let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id());
-            return Err(refuse(message).into());
+            return Err(Refusal { hint: why.hint, ..refuse(message) }.into());
         }
         roots.extend(found);
     }

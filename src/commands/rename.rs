@@ -15,9 +15,9 @@ pub(crate) fn run(args: &RenameArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     super::refuse_number(&args.session)?;
     let filter = super::place_filter(&args.place, env)?;
     let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one("rename", &args.session)?.session()?;
-    let change = retitle::plan(&session, &args.title).map_err(|why| {
-        let message = format!("{} session {} cannot be renamed: {why}", session.agent, session.id());
-        Refusal::new(Exit::Refused, RefusalCode::NotRenamable, message)
+    let change = retitle::plan(&session, &args.title).map_err(|unable| {
+        let message = format!("{} session {} cannot be renamed: {unable}", session.agent, session.id());
+        Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::NotRenamable, message) }
     })?;
     super::change::carry_out(&change, &args.change, args.format, env, ui)
 }

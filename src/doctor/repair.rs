@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::agent;
 use crate::agent::upkeep::{Fold, is_object};
+use crate::agent::{self, Unable};
 use crate::change::apply::backfill;
 use crate::change::hindrance::{left_alone, out_of_store};
 use crate::change::plan::backfill as plan;
@@ -190,16 +190,18 @@ fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
 /// Plans to keep the first copy of a session, and to move the others to the trash.
 ///
 /// Fails with the reason if a copy cannot be moved: it is in use, or only its agent can remove it.
-pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
+pub(crate) fn keep_first(session: &Session) -> Result<Change, Unable> {
     let kept = session.copy();
     let item = |copy: &SessionCopy| {
-        let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;
+        let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;
         if copy.health.contains(Health::UnknownFormat) {
             let path = copy.place.path.display();
-            return Err(format!("the records of {path} are in an unknown format; `rejoin archive` keeps them first"));
+            return Err(
+                format!("the records of {path} are in an unknown format; `rejoin archive` keeps them first").into()
+            );
         }
         if let Some(why) = [kept, copy].into_iter().find_map(left_alone) {
-            return Err(why);
+            return Err(why.into());
         }
         let steps = trash(&agent.belongings(&copy.place)?.own)?;
         // The user chose, so nothing was compared.
@@ -207,7 +209,7 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
         let item = Item::new(about, "duplicate-session", "another copy is kept", steps);
         Ok(Item { seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(), ..item })
     };
-    let items = session.copies[1..].iter().map(item).collect::<Result<Vec<_>, String>>()?;
+    let items = session.copies[1..].iter().map(item).collect::<Result<Vec<_>, Unable>>()?;
     Ok(Change::new("dedupe", items))
 }
 

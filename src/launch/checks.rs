@@ -50,8 +50,8 @@ pub(crate) fn use_while_read(session: &Session) -> Option<String> {
 pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<String>, Refusal> {
     let Some(agent) = agent::by_kind(session.agent) else { return Ok(None) };
     agent.check_program(session.copy(), env).map_err(|unable| {
-        let message = format!("{} session {} cannot be resumed: {}", session.agent, session.id(), unable.why);
-        Refusal::new(Exit::Refused, RefusalCode::WrongProgram, message).hint(unable.hint)
+        let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
+        Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::WrongProgram, message) }
     })
 }
 

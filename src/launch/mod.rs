@@ -8,9 +8,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use crate::agent;
 use crate::agent::command::{Plan, Request};
 use crate::agent::installed::Package;
+use crate::agent::{self, Unable};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell::{self, printable_word};
 use crate::format::text;
@@ -30,9 +30,9 @@ pub(crate) mod written;
 use checks::Identity;
 
 /// Plans the resume of a session; the error is the reason why it is impossible.
-pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, String> {
+pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, Unable> {
     let copy = session.copy();
-    let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent resumes it".to_owned())?;
+    let agent = agent::by_kind(session.agent).ok_or("no agent resumes it")?;
     let mut command = agent.command(copy, request.prompt.as_deref())?;
     (agent.about().fit_command)(&mut command, copy, &|program| Package::of(program, env));
     command.argv.extend(request.args.iter().cloned());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Plan, Request};
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Unable};
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
@@ -103,12 +103,9 @@ impl Resume {
         find_dir(&mut session, agent, env);
         let project = session.copy().place.project.clone();
         let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
-        let mut plan = super::plan(&session, request, env).map_err(|why| {
-            Refusal::new(
-                Exit::Refused,
-                RefusalCode::NotResumable,
-                format!("{} session {} cannot be resumed: {why}", session.agent, session.id()),
-            )
+        let mut plan = super::plan(&session, request, env).map_err(|unable| {
+            let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
+            Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::NotResumable, message) }
         })?;
         let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
         let mut backfill = None;
@@ -357,13 +354,13 @@ impl Resume {
     pub(crate) fn check_start(&self) -> Result<(), Refusal> {
         let (Some(session), Some(dir), None) = (&self.session, &self.plan.dir, &self.briefed) else { return Ok(()) };
         let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
-        let refuse = |code, why| {
-            let message = format!("session {} cannot be resumed in {}: {why}", session.id(), dir.display());
-            Refusal::new(Exit::Refused, code, message)
+        let refuse = |code, unable: Unable| {
+            let message = format!("session {} cannot be resumed in {}: {unable}", session.id(), dir.display());
+            Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, code, message) }
         };
-        agent.check_start(session.copy(), dir).map_err(|why| refuse(RefusalCode::WouldStartAnew, why))?;
+        agent.check_start(session.copy(), dir).map_err(|unable| refuse(RefusalCode::WouldStartAnew, unable))?;
         let answers = if self.plan.has_prompt { (agent.about().check_prompt)(session.copy(), dir) } else { Ok(()) };
-        answers.map_err(|why| refuse(RefusalCode::WouldNotEnd, why))
+        answers.map_err(|unable| refuse(RefusalCode::WouldNotEnd, unable))
     }
 
     /// Finds the checkouts around the directories of all sessions, and the git remote that the launch directory had.

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use super::lines::{self, Lines, Log};
-use super::{Agent, Command, Engine, as_prompt_option};
+use super::{Agent, Command, Engine, Unable, as_prompt_option};
 use crate::format::json::{Text, record};
 use crate::format::turn::Turn;
 use crate::session::{AgentKind, Role, SessionCopy, Store};
@@ -26,7 +26,7 @@ impl Agent for Otter {
         &Lines(Self)
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(Command::new(&["otter", "--resume", &copy.place.id], as_prompt_option(prompt)))
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 
 use super::command::as_option;
-use super::{Agent, Command, Found, ReadContext, is_there};
+use super::{Agent, Command, Found, ReadContext, Unable, is_there};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
 use crate::format::json::local_instant;
@@ -142,7 +142,7 @@ impl Agent for Aider {
         vec![place.path.to_path_buf()]
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let inputs = place.store.root.join(INPUTS);
         let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
@@ -168,9 +168,9 @@ impl Agent for Aider {
         })
     }
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         let why = "Aider keeps it in the project's directory, and it goes where that goes";
-        Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
+        Ok(Relocation::of_each(move |_, _| Err(why.into())))
     }
 
     fn decide_launch_dir(&self, copy: &mut SessionCopy) {
@@ -179,11 +179,11 @@ impl Agent for Aider {
         copy.start_dir = None;
     }
 
-    fn command(&self, _copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, _copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(Command::new(&["aider", "--restore-chat-history"], as_option(prompt, "--message", "--message")))
     }
 
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         let own = &copy.place.store.root;
         let is_own = own == dir
             || reach::canonicalize(own).is_ok_and(|own| reach::canonicalize(dir).is_ok_and(|dir| own == dir));
@@ -195,7 +195,8 @@ impl Agent for Aider {
             "Aider would take the history of that directory; `aider --restore-chat-history --chat-history-file {}` takes this one \
              there, and works on the files there",
             shell::word(&path)
-        ))
+        )
+        .into())
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use reader::Reader;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, Unable, as_last_argument};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -199,7 +199,7 @@ impl Agent for Amplifier {
         transcript_path(&place.path)
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(moving.store, moving.mapping))
     }
 
@@ -211,16 +211,16 @@ impl Agent for Amplifier {
         evidence::decide(copy, |evidence| evidence.source == "session-info");
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-session; resume its parent session".to_owned());
+            return Err("it is a sub-session; resume its parent session".into());
         }
         if copy.place.project.is_none() {
-            return Err("it is outside every project, where Amplifier does not look".to_owned());
+            return Err("it is outside every project, where Amplifier does not look".into());
         }
         let id = &copy.place.id;
         if id.starts_with('-') || id.contains(['\\', '\n']) {
-            return Err("its id could be taken for an option".to_owned());
+            return Err("its id could be taken for an option".into());
         }
         // Only `run` takes a prompt; `session resume` always opens a conversation.
         let words =

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::{MAX_METADATA, slug};
+use crate::agent::Unable;
 use crate::agent::amplifier::session_info;
 use crate::agent::relocation::{Act, Moved, Relocation, small, text};
 use crate::format::edit::{self, json_string};
@@ -40,7 +41,7 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
 }
 
 /// Returns the write of session-info.json, which sub-sessions have only if a server created it.
-fn info(copy: &SessionCopy, to: &Path, dir: &Path) -> Result<Option<Act>, String> {
+fn info(copy: &SessionCopy, to: &Path, dir: &Path) -> Result<Option<Act>, Unable> {
     let old = small(&copy.place.path.join(session_info::FILE_NAME), session_info::MAX_BYTES)?;
     if old.is_none() && copy.kind == SessionKind::Subagent {
         return Ok(None);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::command::as_option;
-use super::{Agent, Beginnings, Command, Engine, FindBelongings, Listings, ReadContext};
+use super::{Agent, Beginnings, Command, Engine, FindBelongings, Listings, ReadContext, Unable};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::error::PathError;
@@ -50,7 +50,7 @@ impl Agent for Auggie {
         &DOCUMENTS
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings(place, &Beginnings::of(&place.store.root.join("sessions"))))
     }
 
@@ -59,7 +59,7 @@ impl Agent for Auggie {
         Box::new(move |place| Ok(belongings(place, &listings.of(&place.store.root.join("sessions")))))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let argv = ["auggie", "--resume", &copy.place.id].map(str::to_owned).to_vec();
         // `--print` takes no value; the text is the value of another option.
         let mut last = as_option(prompt, "-i", "--instruction");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::agent::command::{Plan, Request};
 use crate::agent::ids::is_uuid;
-use crate::agent::{Command, as_last_argument};
+use crate::agent::{Command, Unable, as_last_argument};
 use crate::session::{SessionCopy, SessionKind};
 use crate::system::env::Env;
 
@@ -22,16 +22,16 @@ pub(super) const NESTED: &[&str] = &[
 ];
 
 /// Returns the command that continues a session, or the reason why there is none.
-pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
     match copy.kind {
-        SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+        SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
         SessionKind::Empty => {
-            return Err("it has neither a prompt nor a reply, so Claude Code does not find it".to_owned());
+            return Err("it has neither a prompt nor a reply, so Claude Code does not find it".into());
         }
         _ => {}
     }
     if !is_uuid(&copy.place.id) {
-        return Err("its id is not a UUID".to_owned());
+        return Err("its id is not a UUID".into());
     }
     let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
     let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();

@@ -33,7 +33,7 @@ use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::{Link, Retention, Strays};
-use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, last_activity};
+use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, Unable, last_activity};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::rewind::Rewind;
 use crate::error::PathError;
@@ -109,7 +109,7 @@ impl Agent for Claude {
         count::measure(copy, days)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings::of(place))
     }
 
@@ -190,11 +190,11 @@ impl Agent for Claude {
         Some(place.path.to_path_buf())
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(moving.store, moving.moves, moving.mapping))
     }
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
         title::retitle(copy, title)
     }
 
@@ -216,7 +216,7 @@ impl Agent for Claude {
         }
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         launch_args::command(copy, prompt)
     }
 

@@ -11,7 +11,7 @@ mod tasks;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes};
+use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, Unable};
 use crate::agent::document::{Document, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::agent::stores;
@@ -78,36 +78,37 @@ impl Agent for Cline {
         tasks::is_silent(record) || Meta::parse(record).is_some_and(|meta| meta.names_prompt())
     }
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
         if tasks::is_in(&copy.place) {
-            return Err("a task of Cline's extension has no title but its first prompt".to_owned());
+            return Err("a task of Cline's extension has no title but its first prompt".into());
         }
         Err(format!(
             "its agent does that: `cline history update --session-id {} --title {}`",
             shell::word(&copy.place.id),
             shell::word(title)
-        ))
+        )
+        .into())
     }
 
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         tasks::is_in(&copy.place).then(|| tasks::warning(copy))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if tasks::is_in(&copy.place) {
             return tasks::command(copy, prompt);
         }
         if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".to_owned());
+            return Err("it is a sub-agent's session; resume its parent session".into());
         }
         if prompt.is_some() {
             let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
-            return Err(why.to_owned());
+            return Err(why.into());
         }
         Ok(Command::new(&["cline", "--id", &copy.place.id], Vec::new()))
     }
 
-    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
         if tasks::is_in(&copy.place) {
             return Ok(());
         }
@@ -129,7 +130,8 @@ impl Agent for Cline {
             named.display(),
             own.display(),
             meta_path.display()
-        ))
+        )
+        .into())
     }
 }
 

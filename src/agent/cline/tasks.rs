@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::agent::document::Document;
 use crate::agent::ids::is_word;
-use crate::agent::{Command, Engine, Found, ReadContext, StoreNotes, is_there};
+use crate::agent::{Command, Engine, Found, ReadContext, StoreNotes, Unable, is_there};
 use crate::error::PathError;
 use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, dollars, epoch, inner, member, members, text_in, texts_in};
@@ -90,9 +90,9 @@ pub(super) fn notes(store: &Store) -> StoreNotes {
 }
 
 /// Returns the command that opens the folder of a task in its editor.
-pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
     if prompt.is_some() {
-        return Err("Cline's extension answers prompts in the editor only; resume the task without --prompt".to_owned());
+        return Err("Cline's extension answers prompts in the editor only; resume the task without --prompt".into());
     }
     let mut names = EDITORS.into_iter().chain(SERVERS);
     let editor = names.find(|(folder, _)| copy.place.store.root.components().any(|part| part.as_os_str() == *folder));

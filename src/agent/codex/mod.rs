@@ -24,7 +24,7 @@ use jiff::Timestamp;
 
 use super::ids::is_uuid;
 use super::{
-    Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there,
+    Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, Unable, as_last_argument, is_there,
     last_activity, mark_writers,
 };
 use crate::agent::stores;
@@ -239,7 +239,7 @@ impl Agent for Codex {
         Ok(())
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
     }
 
@@ -309,26 +309,26 @@ impl Agent for Codex {
         Ok(last.filter(|last| !has_rollback && !last.contains(&too_long())))
     }
 
-    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), String> {
-        Err("codex keeps titles in a database, which rejoin never writes; use /rename there".to_owned())
+    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
+        Err("codex keeps titles in a database, which rejoin never writes; use /rename there".into())
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let id = &copy.place.id;
         if !is_uuid(id) {
-            return Err("its id is not a UUID".to_owned());
+            return Err("its id is not a UUID".into());
         }
         match copy.kind {
-            SessionKind::Archived => return Err(format!("it is archived; run `codex unarchive {id}` first")),
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+            SessionKind::Archived => return Err(format!("it is archived; run `codex unarchive {id}` first").into()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             _ => {}
         }
         if copy.health.contains(Health::MissingFields) {
-            return Err("it lacks the first record, and Codex needs that to load a session".to_owned());
+            return Err("it lacks the first record, and Codex needs that to load a session".into());
         }
         if prompt.is_some() && joins(copy) {
             let why = "Codex's background process has it open, and only a terminal session can join it";
-            return Err(format!("{why}: resume it without --prompt"));
+            return Err(format!("{why}: resume it without --prompt").into());
         }
         // Without its flag, `exec` refuses to run outside a git repository; it accepts no directory.
         let words: &[&str] = match prompt {

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::command::as_option;
 use super::ids::is_uuid;
 use super::lines::Lines;
-use super::{Agent, Command, Engine, Found, ReadContext, is_there};
+use super::{Agent, Command, Engine, Found, ReadContext, Unable, is_there};
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::{records, relocation};
 use crate::agent::relocation::{Moving, Relocation, text};
@@ -80,13 +80,13 @@ impl Agent for CommandCode {
         upkeep::node(line)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let history = place.store.root.join("file-history").join(&place.id);
         let own = std::iter::once(place.path.to_path_buf()).chain(sidecars(&place.path));
         Ok(Belongings { own: own.collect(), shared: Some(history).filter(|path| is_there(path)).into_iter().collect() })
     }
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         let of_pi = relocation::relocation(|dir| project_of(dir).unwrap_or_default(), |path| sidecars(path).collect());
         Ok(Relocation::of_each(move |copy, to| {
             let unknown = "how Command Code names its project for that directory is not known to rejoin";
@@ -104,7 +104,7 @@ impl Agent for CommandCode {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(Command::new(&["command-code", "--resume", &copy.place.id], as_option(prompt, "-p", "--print")))
     }
 }

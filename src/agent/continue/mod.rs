@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::ids::is_uuid;
-use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, Unable, as_last_argument, is_there};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
@@ -73,9 +73,9 @@ impl Agent for Continue {
         is_one_of(record, "/message/role", &["system"])
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_else(|| "its file is damaged".to_owned()));
+            return Err(copy.notes.first().map_or("its file is damaged", String::as_str).into());
         }
         let argv = ["cn", "--resume"].map(str::to_owned).to_vec();
         // `-p` takes no value; the text is a separate argument.
@@ -84,7 +84,7 @@ impl Agent for Continue {
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
 
-    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
         let place = &copy.place;
         let own = changed_at(&place.path);
         let newer = Found::default().entries(&place.store.root).into_iter().find(|(entry, kind)| {
@@ -101,7 +101,8 @@ impl Agent for Continue {
             newer.file_name().to_string_lossy(),
             shell::word(&path),
             place.id
-        ))
+        )
+        .into())
     }
 }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use super::lines::Lines;
 
 use super::ids::is_uuid;
-use super::{Agent, Command, Engine, ReadContext, as_prompt_option, each_file_below, is_there};
+use super::{Agent, Command, Engine, ReadContext, Unable, as_prompt_option, each_file_below, is_there};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
@@ -42,7 +42,7 @@ impl Agent for Copilot {
         self.engine().transcript(place).filter(|path| reach::is_file(path))
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
         let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
         Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
@@ -71,14 +71,14 @@ impl Agent for Copilot {
         )
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(moving.mapping))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         // The client also accepts a prefix of an id, and a name: only a whole id is unambiguous.
         if !is_uuid(&copy.place.id) {
-            return Err("its id is not a UUID".to_owned());
+            return Err("its id is not a UUID".into());
         }
         let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];
         Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })

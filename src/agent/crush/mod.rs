@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::{Agent, AgentManaged, Command, Engine, Found, StoreNotes, as_last_argument};
+use super::{Agent, AgentManaged, Command, Engine, Found, StoreNotes, Unable, as_last_argument};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
@@ -148,10 +148,10 @@ impl Agent for Crush {
         Path::new(project) == dir
     }
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         let why = "Crush keeps it in a directory of the project, which goes where the project goes: move that, or \
                    run `crush` in the new place once";
-        Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
+        Ok(Relocation::of_each(move |_, _| Err(why.into())))
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
@@ -161,7 +161,7 @@ impl Agent for Crush {
         Ok(Usage::from_cost(cost))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let mut argv = vec!["crush".to_owned()];
         argv.extend(prompt.map(|_| "run".to_owned()));
         argv.extend(["--session".to_owned(), copy.place.id.clone()]);
@@ -171,7 +171,7 @@ impl Agent for Crush {
         {
             // Crush would otherwise use the `.crush` of the current directory.
             let Some(data_dir) = data_dir.to_str() else {
-                return Err("the directory of its database is not UTF-8, so it cannot be named".to_owned());
+                return Err("the directory of its database is not UTF-8, so it cannot be named".into());
             };
             argv.extend(["--data-dir".to_owned(), data_dir.to_owned()]);
         }

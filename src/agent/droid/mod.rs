@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, as_last_argument, is_there, stores};
+use super::{Agent, Command, Engine, Found, ReadContext, Unable, as_last_argument, is_there, stores};
 use crate::agent::ids::is_word;
 use crate::agent::relocation::{Moved, Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
@@ -44,7 +44,7 @@ impl Agent for Droid {
         &Lines(Self)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let own = [place.path.to_path_buf(), settings(&place.path)].into_iter().filter(|path| is_there(path));
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }
@@ -53,12 +53,12 @@ impl Agent for Droid {
         is_one_of(record, "/type", &["session_start"])
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let words: &[&str] = if prompt.is_some() { &["droid", "exec", "--session-id"] } else { &["droid", "--resume"] };
         Ok(Command::new(&[words, &[copy.place.id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         // If its own directory is gone, a session uses the directory in which it is started.
         Ok(Relocation::of_each(|copy, dir| {
             goes_on_in(copy, dir)?;
@@ -66,7 +66,7 @@ impl Agent for Droid {
         }))
     }
 
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         goes_on_in(copy, dir)
     }
 }
@@ -120,14 +120,15 @@ impl Log for Droid {
 }
 
 /// Returns an error if a session does not continue in a directory, because its own one is another existing directory.
-fn goes_on_in(copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+fn goes_on_in(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
     let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
     match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
         Some(own) => Err(format!(
             "Droid continues in {}, wherever it is started; `droid --resume {} --cwd DIR` takes it elsewhere",
             own.display(),
             copy.place.id
-        )),
+        )
+        .into()),
         None => Ok(()),
     }
 }

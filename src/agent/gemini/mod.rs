@@ -24,7 +24,7 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::{
-    Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there,
+    Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, Unable, as_prompt_option, is_there,
     unknown_format,
 };
 use crate::agent::ids::consists_of;
@@ -150,7 +150,7 @@ impl Agent for Gemini {
         [place.path.to_path_buf()].into_iter().chain(lines).collect()
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings(place, &Listings::default()))
     }
 
@@ -198,7 +198,7 @@ impl Agent for Gemini {
         show(&copy.place.path, &sum.on(wanted), see)
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         relocation::relocation(moving.store, moving.moves)
     }
 
@@ -224,11 +224,11 @@ impl Agent for Gemini {
         copy.last_dir = copy.start_dir.clone();
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so there is nothing to resume".to_owned());
+                return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
             }
             _ => {}
         }
@@ -236,12 +236,12 @@ impl Agent for Gemini {
             return saved::command(&copy.place, prompt);
         }
         if is_without_id(&copy.place) {
-            return Err("none of its records names the id that Gemini CLI knows it by".to_owned());
+            return Err("none of its records names the id that Gemini CLI knows it by".into());
         }
         let id = &copy.place.id;
         // A number is an index in the client's list.
         if id.starts_with('-') || id == "latest" || id.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err("Gemini CLI could take its id for something else".to_owned());
+            return Err("Gemini CLI could take its id for something else".into());
         }
         Ok(Command::new(&["gemini", "--resume", id], as_prompt_option(prompt)))
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::{Gemini, is_hash};
 use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
-use crate::agent::{Agent as _, is_there};
+use crate::agent::{Agent as _, Unable, is_there};
 use crate::format::edit::{self, json_member, json_value};
 use crate::format::json_text::{decoded, members};
 use crate::session::{SessionCopy, Store};
@@ -33,12 +33,12 @@ struct Projects<'a> {
     acts: Vec<Act>,
 }
 
-pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, String> {
+pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, Unable> {
     let path = store.root.join("projects.json");
     let old = small(&path, MAX_REGISTRY)?;
     let registry = old.clone().unwrap_or_else(|| "{\n  \"projects\": {}\n}".to_owned());
     if json_value(&registry, &["projects"]).is_none_or(|at| !registry[at].starts_with('{')) {
-        return Err(format!("{} cannot be read as JSON", path.display()));
+        return Err(format!("{} cannot be read as JSON", path.display()).into());
     }
     let mut projects =
         Projects { root: &store.root, registry, of: BTreeMap::new(), whole: BTreeSet::new(), acts: Vec::new() };
@@ -69,7 +69,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
 
 impl Projects<'_> {
     /// Finds the project of a new directory, or plans a new one.
-    fn add(&mut self, way: &DirMove) -> Result<(), String> {
+    fn add(&mut self, way: &DirMove) -> Result<(), Unable> {
         let to = text(&way.to)?;
         if self.of.contains_key(&way.to) {
             return Ok(());

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::place;
 use crate::agent::Found;
+use crate::agent::Unable;
 use crate::agent::command::Command;
 use crate::format::document::{Field, Shape};
 use crate::session::{Located, Store};
@@ -86,15 +87,13 @@ pub(super) fn each(file: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlo
 }
 
 /// Returns the program to start, and the text to type: no option accepts a tag.
-pub(super) fn command(place: &Located, prompt: Option<&str>) -> Result<Command, String> {
+pub(super) fn command(place: &Located, prompt: Option<&str>) -> Result<Command, Unable> {
     if prompt.is_some() {
-        return Err(
-            "Gemini CLI opens a saved chat only by a command that is typed; resume it without --prompt".to_owned()
-        );
+        return Err("Gemini CLI opens a saved chat only by a command that is typed; resume it without --prompt".into());
     }
     let tag = tag(place);
     if tag.chars().any(char::is_control) || tag.trim() != tag {
-        return Err("the tag that it was saved under cannot be typed".to_owned());
+        return Err("the tag that it was saved under cannot be typed".into());
     }
     let then_type = Some(format!("/chat resume {tag}"));
     Ok(Command { argv: vec!["gemini".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::lines::{Lines, Log};
-use super::{Agent, AgentManaged, Command, Engine, Found};
+use super::{Agent, AgentManaged, Command, Engine, Found, Unable};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::error::PathError;
@@ -129,12 +129,9 @@ impl Agent for Goose {
         files::is_metadata(record)
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.health.contains(Health::Unlisted) {
-            return Err(
-                "Goose imports the files of versions before 1.10 only when it creates sessions.db, and that does not hold this one"
-                    .to_owned(),
-            );
+            return Err("Goose imports the files of versions before 1.10 only when it creates sessions.db, and that does not hold this one".into());
         }
         let verb = if prompt.is_some() { "run" } else { "session" };
         Ok(Command::new(

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, Unable, as_last_argument, is_there};
 use crate::agent::database;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::error::PathError;
@@ -102,26 +102,27 @@ impl Agent for Gptme {
         self.transcript(place)
     }
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
         Err(format!(
             "its agent does that: `gptme-util chats rename {} {}`",
             shell::word(&copy.place.id),
             shell::word(title)
-        ))
+        )
+        .into())
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let id = &copy.place.id;
         if id.starts_with('-') {
-            return Err("its id could be taken for an option".to_owned());
+            return Err("its id could be taken for an option".into());
         }
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's conversation; resume its parent".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's conversation; resume its parent".into()),
             SessionKind::Exec if prompt.is_none() => {
                 return Err(
                     "it was made without a terminal, so gptme would only print it and end; go on with one prompt, \
                      as `--prompt` takes it"
-                        .to_owned(),
+                        .into(),
                 );
             }
             _ => {}
@@ -130,18 +131,19 @@ impl Agent for Gptme {
         Ok(Command::new(&[words, &["--resume", "--name", id]].concat(), as_last_argument(prompt)))
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(moving.mapping))
     }
 
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         let Some(own) = copy.last_dir.as_ref().filter(|own| own.source != "system-prompt") else { return Ok(()) };
         let path = own.value.display();
         if own.source == "workspace" {
             return Err(format!(
                 "its settings name {path} as a directory of the home, and it is not in this one, so gptme would only add an error \
                  to it; move the project into this home first"
-            ));
+            )
+            .into());
         }
         if reach::is_dir(&own.value) != Some(false) {
             return Ok(());
@@ -151,7 +153,8 @@ impl Agent for Gptme {
              {}` first",
             shell::word(&own.value.to_string_lossy()),
             shell::word(&dir.to_string_lossy())
-        ))
+        )
+        .into())
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::command::as_option;
 use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::{Agent, Command, Engine, LiveRecord, StoreNotes, stores};
+use super::{Agent, Command, Engine, LiveRecord, StoreNotes, Unable, stores};
 use crate::agent::relocation::{Act, Moved, Moving, Relocation, small, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::format::edit::{self, json_string};
@@ -73,7 +73,7 @@ impl Agent for Grok {
         is_one_of(record, "/params/update/sessionUpdate", &SILENT) || is_one_of(record, "/type", &["system"])
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         let sessions = moving.store.root.join("sessions");
         Ok(Relocation::of_each(move |copy, to| {
             let (place, to) = (&copy.place, text(to)?);
@@ -102,12 +102,12 @@ impl Agent for Grok {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".to_owned());
+            return Err("it is a sub-agent's session; resume its parent session".into());
         }
         if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default());
+            return Err(copy.notes.first().cloned().unwrap_or_default().into());
         }
         Ok(Command::new(&["grok", "--resume", &copy.place.id], as_option(prompt, "-p", "--single")))
     }

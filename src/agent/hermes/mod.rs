@@ -9,7 +9,7 @@ pub(super) mod about;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, AgentManaged, Command, Engine, Found, stores};
+use super::{Agent, AgentManaged, Command, Engine, Found, Unable, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::error::PathError;
@@ -135,27 +135,29 @@ impl Agent for Hermes {
         Ok(Usage::from_cost(database::cost(&copy.place, "sessions", &columns)?))
     }
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
         Err(format!(
             "its agent does that: `hermes sessions rename {} {}`",
             shell::word(&copy.place.id),
             shell::word(title)
-        ))
+        )
+        .into())
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         // With `-z`, Hermes would ignore the id and start a new session.
         let words: &[&str] = if prompt.is_some() { &["hermes", "chat", "-Q"] } else { &["hermes"] };
         Ok(Command::new(&[words, &["--resume", &copy.place.id]].concat(), as_option(prompt, "-q", "--query")))
     }
 
-    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
         match other_profile(&copy.place.store) {
             Ok(None) => Ok(()),
             Ok(Some(profile)) => Err(format!(
                 "the profile {profile} is the active one, which does not have this session, so Hermes would not find it"
-            )),
-            Err(error) => Err(format!("the active profile is unknown: {error}")),
+            )
+            .into()),
+            Err(error) => Err(format!("the active profile is unknown: {error}").into()),
         }
     }
 

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
-use super::{Agent, Command, Found, ReadContext};
+use super::{Agent, Command, Found, ReadContext, Unable};
 use crate::agent::ids::is_random_uuid;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::unknown_format::is_one_of;
@@ -135,16 +135,16 @@ impl Agent for Jido {
         Ok(())
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(Self::move_sessions(moving.store, moving.env))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(**refused)) {
-            return Err(copy.notes.first().cloned().unwrap_or_else(|| refused.meaning().to_owned()));
+            return Err(copy.notes.first().map_or(refused.meaning(), String::as_str).into());
         }
         if prompt.is_some() {
-            return Err("JidoCode cannot take a prompt without a terminal".to_owned());
+            return Err("JidoCode cannot take a prompt without a terminal".into());
         }
         // JidoCode accepts no id on its command line; its own command resumes.
         let then_type = Some(format!("/resume {}", copy.place.id));

@@ -22,10 +22,10 @@ impl Jido {
                 Ok(SignatureCheck::Valid) => true,
                 Ok(SignatureCheck::Unsigned) => false,
                 Ok(SignatureCheck::Wrong) => {
-                    return Err("its signature does not match this machine, which could not sign it again".to_owned());
+                    return Err("its signature does not match this machine, which could not sign it again".into());
                 }
-                Ok(SignatureCheck::Unsupported(why)) => return Err(why.to_string()),
-                Err(why) => return Err(why.to_string()),
+                Ok(SignatureCheck::Unsupported(why)) => return Err(why.to_string().into()),
+                Err(why) => return Err(why.to_string().into()),
             };
             let edit = json_string(&json, &["project_path"], |_| Some(to.to_owned()));
             let mut contents = edit::apply(json.as_bytes(), &[edit.ok_or("its file names no project_path")?]);

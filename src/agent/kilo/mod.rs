@@ -7,7 +7,7 @@ pub(super) mod about;
 
 use std::path::Path;
 
-use super::{Agent, AgentManaged, Command, Engine};
+use super::{Agent, AgentManaged, Command, Engine, Unable};
 use crate::agent::database::Database;
 use crate::agent::opencode::program::Program;
 use crate::agent::opencode::tables::Tables;
@@ -48,25 +48,26 @@ impl Agent for Kilo {
         Program::usage(&copy.place)
     }
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         // Recording the new directory would have no effect: Kilo changes to the one in its database.
         Ok(Relocation::of_each(|copy, _| {
-            Err(format!("Kilo's database decides its directory; {}", PROGRAM.taken_along(copy)))
+            Err(format!("Kilo's database decides its directory; {}", PROGRAM.taken_along(copy)).into())
         }))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(PROGRAM.command(copy, prompt))
     }
 
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         // If that directory is gone, this is only a warning, because Kilo does continue.
         if let Some(own) = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
             return Err(format!(
                 "Kilo continues in {}, wherever it is started; {}",
                 own.display(),
                 PROGRAM.taken_along(copy)
-            ));
+            )
+            .into());
         }
         Ok(())
     }

@@ -18,10 +18,9 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
-use super::command::Unable;
 use super::installed::Package;
 use super::kimicode::{self, OLDER as PACKAGE, PACKAGE as SUCCESSOR};
-use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, Unable, is_there};
 use crate::agent::Depth;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
@@ -179,7 +178,7 @@ impl Agent for Kimi {
         vec![files.wire, files.context]
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let mut own = vec![place.path.to_path_buf()];
         own.extend(Files::of(place).legacy.filter(|legacy| **legacy != *place.path));
         own.retain(|path| **path == *place.path || is_there(path));
@@ -218,11 +217,11 @@ impl Agent for Kimi {
         })
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         relocation::relocation(moving.store, moving.moves)
     }
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), String> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
         reader::retitle(&copy.place, title)
     }
 
@@ -240,13 +239,13 @@ impl Agent for Kimi {
         }
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let id = &copy.place.id;
         if id.starts_with('-') || id.chars().any(char::is_control) {
-            return Err("its id could be taken for an option".to_owned());
+            return Err("its id could be taken for an option".into());
         }
         if let Some(kaos) = copy.place.project.as_deref().and_then(remote_kaos) {
-            return Err(format!("it ran on another machine, which Kimi CLI reached by {kaos}"));
+            return Err(format!("it ran on another machine, which Kimi CLI reached by {kaos}").into());
         }
         let words: &[&str] = if prompt.is_some() { &["kimi", "--print", "--session"] } else { &["kimi", "--session"] };
         Ok(Command::new(&[words, &[id.as_str()]].concat(), super::as_prompt_option(prompt)))
@@ -293,18 +292,18 @@ impl Agent for Kimi {
             }
             [import, ..] => format!("{install}resume the imported session with `{}`", resume_import(import)),
         };
-        Err(Unable { why, hint })
+        Err(Unable::from(why).hint(hint))
     }
 
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         let project = copy.place.project.as_deref().unwrap_or_default();
         let dir = reach::canonicalize(dir).map_err(|error| crate::error::reason(&error))?;
         if hash(dir.as_os_str().as_encoded_bytes()) != project {
-            return Err(format!("Kimi CLI would start a new session of the same id in {}", dir.display()));
+            return Err(format!("Kimi CLI would start a new session of the same id in {}", dir.display()).into());
         }
         let files = Files::of(&copy.place);
         if !is_file(&files.context) {
-            return Err("its context.jsonl is gone, so Kimi CLI would start a new session of the same id".to_owned());
+            return Err("its context.jsonl is gone, so Kimi CLI would start a new session of the same id".into());
         }
         let dirs = listed_dirs(&copy.place.store.root).map_err(|problem| {
             format!("{} cannot be used ({}), so Kimi CLI may not find it", problem.path.display(), problem.reason)
@@ -314,7 +313,8 @@ impl Agent for Kimi {
                 "kimi.json does not list {}, so Kimi CLI would empty the session and begin anew; start and leave `kimi` \
                  there once, which lists it",
                 dir.display()
-            ));
+            )
+            .into());
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::agent::Unable;
 use crate::agent::kimi::records::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
 use crate::agent::relocation::small;
 use crate::error::PathError;
@@ -42,12 +43,12 @@ impl Files {
 }
 
 /// Changes the title in the state, from which Kimi CLI reads it (1.45.0); Kimi writes one there after the first turn.
-pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), String> {
+pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), Unable> {
     let [path, _] = Files::of(place).state;
     let state = small(&path, MAX_STATE)?.unwrap_or_default();
     let edit = json_string(&state, &["custom_title"], |_| Some(title.to_owned()));
     edit.map(|edit| (path, edit))
-        .ok_or_else(|| "it has no title yet; Kimi CLI gives it one after its first turn".to_owned())
+        .ok_or_else(|| "it has no title yet; Kimi CLI gives it one after its first turn".into())
 }
 
 pub(super) fn is_file(path: &Path) -> bool {

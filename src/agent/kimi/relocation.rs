@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::reader::{Files, MAX_MAP};
 use super::{hash, remote_kaos};
+use crate::agent::Unable;
 use crate::agent::kimi::records::work_dirs;
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
 use crate::format::edit::{self, json_element, json_value};
@@ -16,11 +17,11 @@ use crate::format::json::text_in;
 use crate::format::json_text::elements;
 use crate::session::{SessionCopy, Store};
 
-pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, String> {
+pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, Unable> {
     let each = |copy: &SessionCopy, to: &Path| {
         let place = &copy.place;
         if place.project.as_deref().is_some_and(|project| remote_kaos(project).is_some()) {
-            return Err("it ran on another machine".to_owned());
+            return Err("it ran on another machine".into());
         }
         let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
         // The legacy file next to the directory moves first, so that a partial move leaves nothing to find at the old
@@ -34,7 +35,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relo
 }
 
 /// Adds the new directories to the list, each with the last session of the old one.
-fn listed(path: &Path, moves: &[DirMove]) -> Result<Option<Act>, String> {
+fn listed(path: &Path, moves: &[DirMove]) -> Result<Option<Act>, Unable> {
     let cannot = || format!("{} cannot be read as JSON, and Kimi CLI empties what it does not list", path.display());
     let mut json = small(path, MAX_MAP)?.unwrap_or_else(|| "{\n  \"work_dirs\": []\n}".to_owned());
     let mut is_changed = false;

@@ -11,10 +11,9 @@ pub(super) mod about;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::command::Unable;
 use super::installed::{Package, Registry};
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, is_there, stores};
+use super::{Agent, Command, Engine, Found, ReadContext, Unable, is_there, stores};
 use crate::agent::relocation::{Act, Moved, Moving, Relocation, small};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -63,7 +62,7 @@ impl Agent for KimiCode {
         )
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(Relocation::of_each(|copy, _| {
             let path = copy.place.path.join("state.json");
             let json = small(&path, MAX_STATE)?.unwrap_or_default();
@@ -73,28 +72,29 @@ impl Agent for KimiCode {
         }))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(Command::new(&["kimi", "--session", &copy.place.id], super::as_prompt_option(prompt)))
     }
 
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         let Some(own) = copy.start_dir.as_ref().map(|own| &*own.value) else { return Ok(()) };
         if reach::canonicalize(own).unwrap_or_else(|_| own.to_owned()) == reach::canonicalize(dir).unwrap_or_default() {
             Ok(())
         } else {
-            Err(format!("Kimi Code continues it in {} and refuses anywhere else", own.display()))
+            Err(format!("Kimi Code continues it in {} and refuses anywhere else", own.display()).into())
         }
     }
 
     fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
         match Package::of("kimi", env) {
             Some(package) if package.is(PACKAGE.0, PACKAGE.1) => Ok(None),
-            Some(package) if package.is(OLDER.0, OLDER.1) => Err(Unable {
-                why: format!("`kimi` is Kimi CLI {}, which does not know it", package.version),
-                hint: "install Kimi Code with `npm install --global @moonshot-ai/kimi-code`, and put its directory before that \
-                       of Kimi CLI in PATH"
-                    .to_owned(),
-            }),
+            Some(package) if package.is(OLDER.0, OLDER.1) => {
+                let why = format!("`kimi` is Kimi CLI {}, which does not know it", package.version);
+                Err(Unable::from(why).hint(
+                    "install Kimi Code with `npm install --global @moonshot-ai/kimi-code`, and put its directory before that \
+                     of Kimi CLI in PATH",
+                ))
+            }
             _ => {
                 let older = copy.place.store.root.with_file_name(".kimi");
                 Ok(is_there(&older).then(|| {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, is_there};
+use super::{Agent, Command, Engine, Found, ReadContext, Unable, is_there};
 use crate::agent::ids::is_word;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -109,7 +109,7 @@ impl Agent for Letta {
         evidence::decide(copy, |evidence| evidence.counts);
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let argv = ["letta", "--backend", "local", "--conversation", &copy.place.id].map(str::to_owned).to_vec();
         // A text that looks like an option would be taken as one.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
@@ -117,10 +117,10 @@ impl Agent for Letta {
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
 
-    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
         let agent = agent_path(&copy.place).map_err(|error| format!("its agent is unknown: {error}"))?;
         if let Some(gone) = agent.filter(|path| !is_there(path)) {
-            return Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display()));
+            return Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display()).into());
         }
         // Letta Code reads every conversation at its start.
         let torn = self.locate(&copy.place.store).places.into_iter().find(is_torn);
@@ -129,7 +129,8 @@ impl Agent for Letta {
             "the last line of {} was cut off, and Letta Code fails on every session while it is there; when nothing was \
              written to it for two minutes, run `rejoin doctor --fix --check torn-transcript`",
             torn.display()
-        ))
+        )
+        .into())
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::about::FindPackage;
 use super::ids::is_uuid;
 use super::installed::Registry;
-use super::{Agent, Command, Engine, ReadContext, stores};
+use super::{Agent, Command, Engine, ReadContext, Unable, stores};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::Retention;
@@ -63,11 +63,9 @@ impl Agent for Nanocoder {
         is_one_of(record, "/role", &["system"])
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if prompt.is_some() {
-            return Err(
-                "Nanocoder answers no prompt in a session that it resumes; resume it without --prompt".to_owned()
-            );
+            return Err("Nanocoder answers no prompt in a session that it resumes; resume it without --prompt".into());
         }
         let then_type = Some(format!("/resume {}", copy.place.id));
         Ok(Command { argv: vec!["nanocoder".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::lines::Lines;
-use super::{Agent, Command, Engine, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};
+use super::{Agent, Command, Engine, FindBelongings, Found, Listings, ReadContext, Unable, is_there, mark_writers};
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::records::{PiRecord, id_of_file};
@@ -87,7 +87,7 @@ impl Agent for Omp {
         is_packed(&place.path).then_some(&Packed)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings(place, &Listings::default()))
     }
 
@@ -120,7 +120,7 @@ impl Agent for Omp {
         crate::agent::pi::records::is_silent(record)
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         // Without this change the program asks whether to move the session, and without a terminal it fails.
         Ok(relocation::relocation(
             |dir| project_of(dir, &moving.env.home, &moving.env.temp_dir()),
@@ -136,14 +136,14 @@ impl Agent for Omp {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             SessionKind::Archived => {
-                return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".to_owned());
+                return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
             }
             _ if copy.health.contains(Health::InvalidContent) => {
-                return Err(copy.notes.first().cloned().unwrap_or_default());
+                return Err(copy.notes.first().cloned().unwrap_or_default().into());
             }
             _ => {}
         }

@@ -5,7 +5,7 @@
 //! has `migration.v1-v2`, stamped when the import was completed; an imported message keeps its id and time of creation;
 //! deleting a session in version 2 leaves its old row.
 
-use crate::agent::command::Unable;
+use crate::agent::Unable;
 use crate::agent::database::Older;
 use crate::agent::installed::{Package, Registry};
 use crate::format::shell;
@@ -94,7 +94,7 @@ pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<Stri
                 "continue it in OpenCode 1: `{older}`; or write it to a file with `{export} > {id}.json`, and import that with \
                  `opencode import {id}.json`"
             );
-            Err(Unable { why, hint })
+            Err(Unable::from(why).hint(hint))
         }
         None => Ok(Some(format!(
             "only OpenCode 1 has it, and OpenCode 2 answers that there is none: `{older}` starts OpenCode 1"

@@ -57,7 +57,7 @@ impl Agent for OpenCode {
         if tree::is_in(&copy.place) { Repository::default() } else { Program::repository(&copy.place) }
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(AGENT_MANAGED.removes_alone(place)) }
     }
 
@@ -73,7 +73,7 @@ impl Agent for OpenCode {
         if tree::is_in(place) { tree::conversation_files(place) } else { Vec::new() }
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(PROGRAM.command(copy, prompt))
     }
 
@@ -87,13 +87,14 @@ impl Agent for OpenCode {
 }
 
 /// Implements [`About::check_prompt`](super::about::About::check_prompt).
-fn check_prompt(copy: &SessionCopy, dir: &Path) -> Result<(), String> {
+fn check_prompt(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
     match Program::elsewhere(copy, dir) {
         Some(own) if !tree::is_in(&copy.place) => Err(format!(
             "OpenCode would answer one prompt, but never end, because its database names {}; {}, or leave out --prompt",
             own.display(),
             PROGRAM.taken_along(copy)
-        )),
+        )
+        .into()),
         _ => Ok(()),
     }
 }

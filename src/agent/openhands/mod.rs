@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, stores};
+use super::{Agent, Command, Found, ReadContext, Unable, stores};
 use crate::agent::command::as_option;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -101,26 +101,24 @@ impl Agent for OpenHands {
         reader::messages(&copy.place.path, see)
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's conversation; resume its parent".to_owned());
+            return Err("it is a sub-agent's conversation; resume its parent".into());
         }
         let words: &[&str] = if prompt.is_some() { &["openhands", "--headless"] } else { &["openhands"] };
         let argv = words.iter().copied().chain(["--resume", &copy.place.id]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_option(prompt, "-t", "--task"), unset: vec![WORK_DIR], then_type: None })
     }
 
-    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), String> {
+    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
         let id = &copy.place.id;
         match reader::state(&copy.place.path, |state| state.id.get().map(|id| id.replace('-', ""))) {
-            Ok(None) => {
-                Err("its base_state.json is gone, so OpenHands may begin a new conversation of its id".to_owned())
-            }
+            Ok(None) => Err("its base_state.json is gone, so OpenHands may begin a new conversation of its id".into()),
             Ok(Some(Some(inside))) if inside != *id => {
-                Err(format!("its base_state.json is that of {inside}, so OpenHands would end at once"))
+                Err(format!("its base_state.json is that of {inside}, so OpenHands would end at once").into())
             }
             Ok(Some(_)) => Ok(()),
-            Err(error) => Err(format!("its base_state.json cannot be used: {}", error.reason())),
+            Err(error) => Err(format!("its base_state.json cannot be used: {}", error.reason()).into()),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::Lines;
-use super::{Agent, Command, Engine, Found, as_last_argument};
+use super::{Agent, Command, Engine, Found, Unable, as_last_argument};
 use crate::agent::ids::is_word;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::upkeep::{self, Link};
@@ -71,7 +71,7 @@ impl Agent for Pi {
         records::is_silent(record)
     }
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(slug, |_| Vec::new()))
     }
 
@@ -85,13 +85,13 @@ impl Agent for Pi {
         evidence::decide_in_project(copy);
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default());
+            return Err(copy.notes.first().cloned().unwrap_or_default().into());
         }
         // A prefix of an id may match another session: ids start with the time, and Pi takes the first match.
         if !is_word(&copy.place.id) {
-            return Err("its id could be taken for an option".to_owned());
+            return Err("its id could be taken for an option".into());
         }
         Ok(Command::new(&["pi", "--session", &copy.place.id], prompt_words(prompt)))
     }

@@ -20,7 +20,7 @@ pub(in crate::agent) fn relocation<'a>(
 ) -> Relocation<'a> {
     Relocation::of_each(move |copy, to| {
         let (place, to) = (&copy.place, text(to)?);
-        let edit = header_edit(&place.path, to).map_err(|error| error.to_string())?;
+        let edit = header_edit(&place.path, to)?;
         let edit = edit.ok_or("it does not begin with a header that names a directory")?;
         let project = place.project.as_ref().map(|_| project_of(to));
         let sessions = |path: &Path| path.ancestors().nth(2).unwrap_or(path).to_owned();

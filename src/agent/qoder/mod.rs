@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::claude::slug::{base36, slug};
-use super::{Agent, Command, Found, ReadContext, as_last_argument, claude, is_there, stores};
+use super::{Agent, Command, Found, ReadContext, Unable, as_last_argument, claude, is_there, stores};
 use crate::agent::relocation::{Act, Moved, Moving, Relocation, added_line, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{Link, Retention};
@@ -90,14 +90,14 @@ impl Agent for Qoder {
         claude::link(line)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let meta = place.path.with_extension("meta.json");
         let meta = Some(meta).filter(|path| place.is_subagent && is_there(path));
         let own = [place.path.to_path_buf()].into_iter().chain(place.side_dir.clone()).chain(meta);
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         let projects = moving.store.root.join("projects");
         Ok(Relocation::of_each(move |copy, to| {
             let (place, to) = (&copy.place, text(to)?);
@@ -127,9 +127,9 @@ impl Agent for Qoder {
         }
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".to_owned());
+            return Err("it is a sub-agent's session; resume its parent session".into());
         }
         let words: &[&str] = if prompt.is_some() { &["qodercli", "-p", "--resume"] } else { &["qodercli", "--resume"] };
         Ok(Command::new(&[words, &[&copy.place.id]].concat(), as_last_argument(prompt)))

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use super::lines::Lines;
 use super::{
-    Agent, Command, Engine, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option,
-    claude, is_there,
+    Agent, Command, Engine, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, Unable,
+    as_prompt_option, claude, is_there,
 };
 use crate::agent::ids::is_uuid;
 use crate::agent::relocation::{Moving, Relocation};
@@ -98,7 +98,7 @@ impl Agent for Qwen {
         notes
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings(place, &Listings::default()))
     }
 
@@ -117,7 +117,7 @@ impl Agent for Qwen {
             && is_one_of(record, "/subtype", &[&silent[..], &["parent_session"]].concat())
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(moving.store, moving.mapping))
     }
 
@@ -139,20 +139,20 @@ impl Agent for Qwen {
         evidence::decide(copy, |found| found.source == "transcript");
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             SessionKind::Archived => {
-                return Err("it is archived; unarchive it in Qwen Code first".to_owned());
+                return Err("it is archived; unarchive it in Qwen Code first".into());
             }
             SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so there is nothing to resume".to_owned());
+                return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
             }
             _ => {}
         }
         if !is_uuid(&copy.place.id) {
             // Anything else is taken as a title.
-            return Err("its id is not a UUID".to_owned());
+            return Err("its id is not a UUID".into());
         }
         Ok(Command::new(&["qwen", "--resume", &copy.place.id], as_prompt_option(prompt)))
     }

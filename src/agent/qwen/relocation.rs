@@ -10,6 +10,7 @@ use memchr::memmem;
 
 use super::Qwen;
 use crate::agent::Agent as _;
+use crate::agent::Unable;
 use crate::agent::claude::slug::slug;
 use crate::agent::relocation::{Act, Moved, Relocation, small, text};
 use crate::format::edit::{Edit, json_string};
@@ -47,11 +48,11 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
 }
 
 /// Returns the edits of moved directories in the records of a transcript.
-fn directories(path: &Path, mapping: &Mapping) -> Result<Vec<Edit>, String> {
+fn directories(path: &Path, mapping: &Mapping) -> Result<Vec<Edit>, Unable> {
     let mut edits = Vec::new();
-    let file = Jsonl::open(path).map_err(|error| error.to_string())?;
-    let mut lines = file.into_lines().map_err(|error| error.to_string())?;
-    while let Some(line) = lines.next_line().map_err(|error| error.to_string())? {
+    let file = Jsonl::open(path)?;
+    let mut lines = file.into_lines()?;
+    while let Some(line) = lines.next_line()? {
         let bytes = line.bytes.filter(|bytes| memmem::find(bytes, b"\"cwd\"").is_some());
         let Some(text) = bytes.and_then(|bytes| str::from_utf8(bytes).ok()) else { continue };
         edits.extend(json_string(text, &["cwd"], |dir| mapping.text_to(dir)).map(|edit| edit.moved(line.start)));

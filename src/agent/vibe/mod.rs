@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, Unable, is_there};
 use crate::agent::ids::is_word_with;
 use crate::agent::relocation::{Moving, Relocation};
 use crate::agent::stores;
@@ -170,7 +170,7 @@ impl Agent for Vibe {
         if is_unified(place) { unified::written(place) } else { vec![old::messages_path(place)] }
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let mut shared: Vec<PathBuf> = lease_paths(place).into();
         shared.retain(|path| is_there(path));
         Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
@@ -191,14 +191,14 @@ impl Agent for Vibe {
         if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, String> {
+    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(moving.mapping))
     }
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, String> {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
-            _ if !is_id(&copy.place.id) => return Err("its id is not one that Vibe creates".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
+            _ if !is_id(&copy.place.id) => return Err("its id is not one that Vibe creates".into()),
             _ => {}
         }
         // Vibe would accept a prefix of the id, but that may be ambiguous.

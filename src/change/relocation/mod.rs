@@ -13,9 +13,8 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::agent;
-use crate::agent::Agent;
 use crate::agent::relocation::{Act, DirMove, Moved, Moving, Relocation};
+use crate::agent::{self, Agent, Unable};
 use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
 use crate::scan::relocated::Relocated;
@@ -227,13 +226,13 @@ impl<'s> Part<'s> {
             part.stores.entry(store.root.clone()).or_insert_with(|| Arc::clone(store));
         }
         let stores = part.stores.clone();
-        let relocations: BTreeMap<&Path, Result<Relocation<'_>, String>> = stores
+        let relocations: BTreeMap<&Path, Result<Relocation<'_>, Unable>> = stores
             .iter()
             .map(|(root, store)| {
                 (root.as_path(), agent.relocation(&Moving { store, moves: &moves[root], mapping: wish.mapping, env }))
             })
             .collect();
-        let moved = |moving_session: &MovingSession<'s>| -> Result<(Vec<Step>, Places, bool), String> {
+        let moved = |moving_session: &MovingSession<'s>| -> Result<(Vec<Step>, Places, bool), Unable> {
             let (mut steps, mut places, mut is_kept) = (Vec::new(), Places::default(), false);
             for MovingCopy { copy, to, .. } in &moving_session.copies {
                 let relocation = relocations[copy.place.store.root.as_path()].as_ref().map_err(Clone::clone)?;
@@ -247,7 +246,7 @@ impl<'s> Part<'s> {
         let mut all = Places::default();
         let once: Vec<Act> =
             relocations.into_values().filter_map(Result::ok).flat_map(|relocation| relocation.once).collect();
-        let once = all.steps(once);
+        let once = all.steps(once).map_err(Unable::from);
         for (moving_session, made) in moving.iter().zip(made) {
             let session = moving_session.session;
             let made = made.and_then(|made| once.as_ref().map(|_| made).map_err(Clone::clone));
@@ -257,7 +256,7 @@ impl<'s> Part<'s> {
             });
             match made {
                 Ok((steps, is_kept)) => part.add(moving_session, steps, is_kept),
-                Err(reason) => part.left.push(Unplanned { about: name(session), reason }),
+                Err(unable) => part.left.push(Unplanned { about: name(session), reason: unable.why }),
             }
         }
         let mut steps: Vec<Step> = all.missing_dirs().map(|path| Step::MakeDir { path }).collect();

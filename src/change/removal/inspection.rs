@@ -88,12 +88,12 @@ impl Summaries {
                 // Shared belongings are removed with the last copy.
                 Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
                 // The time of a shared database says nothing about a session in it.
-                Err(why) => {
+                Err(unable) => {
                     let (modified_at, liveness) = match self.newest_record(at, known) {
                         Ok(newest) => (newest, None),
                         Err(why) => (None, Some(Liveness::Maybe { why })),
                     };
-                    let blocker = Blocker { its_agents: Some(why.into()), liveness, obstacle: None };
+                    let blocker = Blocker { its_agents: Some(unable.why.into()), liveness, obstacle: None };
                     return Inspection { modified_at, blocker: Some(Box::new(blocker)), ..Inspection::default() };
                 }
             }

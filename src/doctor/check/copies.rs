@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_only_agent_able_to_remove_a_copy_is_named() {
-        let own = CopyFacts { belongings: Err("remove it with `agent delete a`".to_owned()), ..facts() };
+        let own = CopyFacts { belongings: Err("remove it with `agent delete a`".into()), ..facts() };
         let finding = found(two(Some(Comparison::Identical)), own);
         assert!(finding.repair.is_none());
         assert_eq!(finding.remedies[0].effect, "shows both; remove it with `agent delete a`");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::upkeep::Fold;
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Unable};
 use crate::scan::Scan;
 use crate::session::{Session, SessionCopy};
 use crate::system::fsio::{self, Buffer, PIECE};
@@ -16,7 +16,7 @@ use crate::system::fsio::{self, Buffer, PIECE};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopyFacts {
     /// Every path that belongs to the copy, or the reason why only its agent can remove it.
-    pub belongings: Result<Vec<PathBuf>, String>,
+    pub belongings: Result<Vec<PathBuf>, Unable>,
     /// The first file of the copy, other than the transcript, that the chosen copy does not contain.
     pub only_here: Option<PathBuf>,
     /// The way to fold it into the chosen copy, if it has nothing but a log.

@@ -6,7 +6,7 @@ mod earlier;
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Unable};
 use crate::archive::inventory::{Inventory, InventoryError, Kind, look, settled};
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::rows::Sizes;
@@ -56,7 +56,7 @@ impl<'a> Writer<'a> {
         &mut self,
         session: &'s Session,
         env: &Env,
-        find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
+        find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
     ) -> (Item<'s>, Vec<String>) {
         self.stored = 0;
         let known = self.archive.snapshots(session.agent, session.id());
@@ -113,7 +113,7 @@ impl<'a> Writer<'a> {
         session: &Session,
         before: Option<&Snapshot>,
         env: &Env,
-        find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
+        find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
     ) -> Result<(Manifest, Option<Option<String>>), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
