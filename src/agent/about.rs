@@ -6,6 +6,7 @@ use crate::agent::Unable;
 use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
 use crate::agent::relocation::Act;
+use crate::agent::rewind::Rewind;
 use crate::agent::upkeep::{CwdRecords, Fold, HalfLine};
 use crate::agent::version;
 use crate::error::PathError;
@@ -82,6 +83,8 @@ pub(crate) struct About {
     pub list_anew: fn(&Path) -> Option<String>,
     /// Returns the edits of the agent's data about moved directories, apart from sessions: trust, histories, costs.
     pub references: fn(&Store, &Mapping, &Env) -> Vec<Act>,
+    /// Writes a rewound copy, if the format of such a session is known.
+    pub rewind: Option<Rewind>,
     /// Records of other programs about the directories in which the agent's sessions were working.
     pub cwd_records: Option<&'static dyn CwdRecords>,
     /// Returns the way to fold a copy that contains only a log into another copy of the session; `None` if it contains
@@ -121,6 +124,7 @@ impl About {
         joins: |_| false,
         list_anew: |_| None,
         references: |_, _, _| Vec::new(),
+        rewind: None,
         cwd_records: None,
         fold: |_, _| Ok(None),
     };

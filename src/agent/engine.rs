@@ -82,12 +82,13 @@ pub(crate) trait Engine: Sync {
         None
     }
 
-    /// Implements [`super::Agent::session_ends`].
+    /// Returns the ends of these sessions in a database, in their order; none for any other file.
     fn session_ends(&self, _path: &Path, _ids: &[&str]) -> Result<Vec<SessionEnd>, PathError> {
         Ok(Vec::new())
     }
 
-    /// Implements [`super::Agent::newest_messages`].
+    /// Returns the newest time among the messages of each of these sessions in a database, independent of the sessions'
+    /// own rows.
     fn newest_messages(&self, _path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
         Ok(vec![None; ids.len()])
     }

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use jiff::Timestamp;
 
-use crate::agent::rewind::Rewind;
 use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::format::edit::Edit;
@@ -90,7 +89,7 @@ mod vibe;
 pub(crate) use agent_managed::{AgentManaged, typed};
 use context::last_activity;
 pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes};
-use engine::{Engine, Missing, SessionEnd};
+use engine::{Engine, Missing};
 pub(crate) use found::Found;
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
@@ -211,17 +210,6 @@ pub(crate) trait Agent: Listed + Sync {
         files
     }
 
-    /// Returns the ends of these sessions in a database, in their order; none for any other file.
-    fn session_ends(&self, path: &Path, ids: &[&str]) -> Result<Vec<SessionEnd>, PathError> {
-        self.engine().session_ends(path, ids)
-    }
-
-    /// Returns the newest time among the messages of each of these sessions in a database, independent of the sessions'
-    /// own rows.
-    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
-        self.engine().newest_messages(path, ids)
-    }
-
     /// Returns the files that grow while a session continues; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         self.transcript(place).map_or_else(|| self.engine_of(place).written(place), |path| vec![path])
@@ -245,11 +233,6 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns the agent's commands for a copy in its database; `None` for a copy in files.
     fn agent_managed(&self, place: &Located) -> Option<&'static AgentManaged> {
         self.engine_of(place).agent_managed()
-    }
-
-    /// Returns the writer of rewound copies, if the format of such a session is known.
-    fn rewind(&self) -> Option<&'static dyn Rewind> {
-        None
     }
 
     /// Returns the causes of the last error of a stuck conversation; empty if its transcript does not show them, or
@@ -367,14 +350,9 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Checks facts that are too slow for a list, such as the process that has a file open, and records the result in
-    /// the copy.
-    fn verify(&self, _copy: &mut SessionCopy, _env: &Env) {}
-
-    /// Like [`Agent::verify`] for many copies, which may share slow operations.
-    fn verify_all(&self, copies: &mut [&mut SessionCopy], env: &Env) {
-        copies.iter_mut().for_each(|copy| self.verify(copy, env));
-    }
+    /// Checks facts about copies that are too slow for a list, such as the process that has a file open, and records the
+    /// results in them.
+    fn verify(&self, _copies: &mut [&mut SessionCopy], _env: &Env) {}
 
     /// Finds files in a store that belong to no session there, and temporary files outside of sessions.
     fn orphans(&self, _store: &Store, _env: &Env) -> Strays {

@@ -23,8 +23,6 @@ pub(crate) struct Rewound {
     pub bytes: Vec<u8>,
 }
 
-/// Writes rewound copies in the format of the agent's own fork.
-pub(crate) trait Rewind: Sync {
-    /// Creates a session with a new id from the messages of a copy. Fails if the copy is unreadable or too large.
-    fn rewound(&self, copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound, PathError>;
-}
+/// Creates a session with a new id from the messages of a copy, in the format of the agent's own fork. Fails if the copy
+/// is unreadable or too large.
+pub(crate) type Rewind = fn(&SessionCopy, Cut, &str) -> Result<Rewound, PathError>;

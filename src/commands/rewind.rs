@@ -30,8 +30,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let copy = session.copy();
     let branch = args.branch.wanted();
     super::messages::check_branch(copy, branch)?;
-    let rewind = agent::by_kind(session.agent).and_then(|agent| agent.rewind());
-    let Some(rewind) = rewind else { return Err(cannot(&session).into()) };
+    let Some(rewind) = agent::about(session.agent).rewind else { return Err(cannot(&session).into()) };
     let (number, total) = cut(copy, branch, args.to)?;
     let Some(number) = number else {
         let message = "the session has no good reply to go back to";
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let cut = Cut { branch, messages: number };
     let id = new_id(&session, cut);
-    let Rewound { path, bytes } = rewind.rewound(copy, cut, &id)?;
+    let Rewound { path, bytes } = rewind(copy, cut, &id)?;
     if reach::exists(&path) != Some(false) {
         let message = format!("the session was rewound to this point before, as {}:{id}", session.agent);
         let hint = format!("run `rejoin resume {}`", selector(&id, &session));

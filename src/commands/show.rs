@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         find::take_copy(&mut session, copy, env)?;
     }
     if let Some(agent) = agent::by_kind(session.agent) {
-        agent.verify(&mut session.copies[0], env);
+        agent.verify(&mut [&mut session.copies[0]], env);
         session.assess();
     }
     if !wants_all_only {

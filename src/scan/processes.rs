@@ -15,7 +15,7 @@ pub(crate) fn verify(sessions: &mut [Session], env: &Env) {
         let own = sessions.iter_mut().filter(|session| session.agent == agent.kind());
         let mut copies: Vec<&mut SessionCopy> = own.flat_map(|session| &mut session.copies).collect();
         if !copies.is_empty() {
-            agent.verify_all(&mut copies, env);
+            agent.verify(&mut copies, env);
         }
     }
     sessions.iter_mut().for_each(Session::assess);

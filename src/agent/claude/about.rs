@@ -22,6 +22,7 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/version"),
     has_verbatim_titles: true,
     references: super::relocation::references,
+    rewind: Some(super::rewind::rewound),
     cwd_records: Some(&crate::agent::cat::Cat),
     api_error: Some("isApiErrorMessage"),
     new_session: NewSession::NONE

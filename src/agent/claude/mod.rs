@@ -35,7 +35,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::upkeep::{Link, Retention, Strays};
 use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, Unable, last_activity};
 use crate::agent::relocation::{Moving, Relocation};
-use crate::agent::rewind::Rewind;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::json::last_object;
@@ -180,10 +179,6 @@ impl Agent for Claude {
 
     fn stuck_causes(&self, copy: &SessionCopy) -> Result<Vec<CauseLine>, PathError> {
         causes::read(copy, is_silent)
-    }
-
-    fn rewind(&self) -> Option<&'static dyn Rewind> {
-        Some(&Claude)
     }
 
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {

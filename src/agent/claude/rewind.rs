@@ -12,8 +12,8 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::records::ClaudeRecord;
-use super::{Claude, Repeats, branches, messages};
-use crate::agent::rewind::{Cut, Rewind, Rewound};
+use super::{Repeats, branches, messages};
+use crate::agent::rewind::{Cut, Rewound};
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::{SessionCopy, SessionKind};
@@ -23,60 +23,59 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Types of records with a title.
 const TITLES: [&str; 2] = ["custom-title", "ai-title"];
 
-impl Rewind for Claude {
-    fn rewound(&self, copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound, PathError> {
-        let path = &copy.place.path;
-        let fail = |why: &str| PathError::new("copy", path, io::Error::other(why.to_owned()));
-        if copy.transcript_bytes > MAX_BYTES {
-            return Err(fail("it is larger than 512 MiB"));
-        }
-        if copy.kind == SessionKind::Subagent {
-            return Err(fail("it is a sub-agent's session"));
-        }
-        let (branches, mut repeats, mut number) = (branches::read(copy)?, Repeats::default(), 0);
-        let (mut bytes, mut kept, mut leaf, mut prompt) = (Vec::new(), 0, None, None);
-        let (mut titles, mut failed) = (BTreeMap::new(), None);
-        each_line(path, &mut |line| {
-            let at = number;
-            number += 1;
-            let is_kept = kept < cut.messages && branches.has(at, cut.branch);
-            let Some(line) = line else {
-                failed = is_kept.then(|| format!("line {number} is too long to be read"));
-                return if is_kept { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-            };
-            let Some(record) = ClaudeRecord::of_line(line) else { return ControlFlow::Continue(()) };
-            // A title may have been set later.
-            let title = TITLES.iter().find(|kind| record.kind.is(kind));
-            let uuid = record.uuid.filled();
-            if title.is_none() && (!is_kept || uuid.is_none() || record.is_sidechain.0 || repeats.has(line)) {
-                return ControlFlow::Continue(());
-            }
-            let copied = match with_session(line, id) {
-                Ok(copied) => copied,
-                Err(error) => {
-                    failed = Some(format!("line {number}: {error}"));
-                    return ControlFlow::Break(());
-                }
-            };
-            match title {
-                Some(kind) => _ = titles.insert(*kind, copied),
-                None => {
-                    bytes.extend_from_slice(&copied);
-                    leaf = uuid;
-                    prompt = record.prompt().or(prompt.take());
-                    kept += messages(line, false).len() as u64;
-                }
-            }
-            ControlFlow::Continue(())
-        })?;
-        titles.values().for_each(|title| bytes.extend_from_slice(title));
-        if let Some(error) = failed {
-            return Err(fail(&error));
-        }
-        let last = json!({"type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": id});
-        bytes.extend_from_slice(format!("{last}\n").as_bytes());
-        Ok(Rewound { path: path.with_file_name(format!("{id}.jsonl")), bytes })
+/// Implements [`Rewind`](crate::agent::rewind::Rewind).
+pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound, PathError> {
+    let path = &copy.place.path;
+    let fail = |why: &str| PathError::new("copy", path, io::Error::other(why.to_owned()));
+    if copy.transcript_bytes > MAX_BYTES {
+        return Err(fail("it is larger than 512 MiB"));
     }
+    if copy.kind == SessionKind::Subagent {
+        return Err(fail("it is a sub-agent's session"));
+    }
+    let (branches, mut repeats, mut number) = (branches::read(copy)?, Repeats::default(), 0);
+    let (mut bytes, mut kept, mut leaf, mut prompt) = (Vec::new(), 0, None, None);
+    let (mut titles, mut failed) = (BTreeMap::new(), None);
+    each_line(path, &mut |line| {
+        let at = number;
+        number += 1;
+        let is_kept = kept < cut.messages && branches.has(at, cut.branch);
+        let Some(line) = line else {
+            failed = is_kept.then(|| format!("line {number} is too long to be read"));
+            return if is_kept { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        };
+        let Some(record) = ClaudeRecord::of_line(line) else { return ControlFlow::Continue(()) };
+        // A title may have been set later.
+        let title = TITLES.iter().find(|kind| record.kind.is(kind));
+        let uuid = record.uuid.filled();
+        if title.is_none() && (!is_kept || uuid.is_none() || record.is_sidechain.0 || repeats.has(line)) {
+            return ControlFlow::Continue(());
+        }
+        let copied = match with_session(line, id) {
+            Ok(copied) => copied,
+            Err(error) => {
+                failed = Some(format!("line {number}: {error}"));
+                return ControlFlow::Break(());
+            }
+        };
+        match title {
+            Some(kind) => _ = titles.insert(*kind, copied),
+            None => {
+                bytes.extend_from_slice(&copied);
+                leaf = uuid;
+                prompt = record.prompt().or(prompt.take());
+                kept += messages(line, false).len() as u64;
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    titles.values().for_each(|title| bytes.extend_from_slice(title));
+    if let Some(error) = failed {
+        return Err(fail(&error));
+    }
+    let last = json!({"type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": id});
+    bytes.extend_from_slice(format!("{last}\n").as_bytes());
+    Ok(Rewound { path: path.with_file_name(format!("{id}.jsonl")), bytes })
 }
 
 /// Returns a line with the id of another session; everything else is kept verbatim.

@@ -339,11 +339,7 @@ impl Agent for Codex {
         Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
-    fn verify(&self, copy: &mut SessionCopy, env: &Env) {
-        self.verify_all(&mut [copy], env);
-    }
-
-    fn verify_all(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
+    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
         // Older versions take no lock; the only evidence is that they have the file open.
         mark_writers(copies);
     }

@@ -151,11 +151,7 @@ impl Agent for Omp {
         Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
     }
 
-    fn verify(&self, copy: &mut SessionCopy, env: &Env) {
-        self.verify_all(&mut [copy], env);
-    }
-
-    fn verify_all(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
+    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
         mark_writers(copies);
     }
 

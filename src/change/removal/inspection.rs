@@ -164,7 +164,7 @@ impl Summaries {
             }
         }
         let newest = |((kind, path), ids): ((AgentKind, &Arc<Path>), Vec<&str>)| {
-            let newest = agent::by_kind(kind)?.newest_messages(path, &ids).map_err(|error| error.to_string());
+            let newest = agent::by_kind(kind)?.engine().newest_messages(path, &ids).map_err(|error| error.to_string());
             let by_id = |times: Vec<Option<Timestamp>>| {
                 ids.iter().zip(times).filter_map(|(id, time)| Some(((*id).to_owned(), time?))).collect()
             };

@@ -246,7 +246,7 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
     let selector = selector(session);
     let finding =
         Finding::about(session, Code::StuckSession, Severity::Warning, evidence).measured(measured, "a reply");
-    let can_rewind = agent::by_kind(session.agent).is_some_and(|agent| agent.rewind().is_some());
+    let can_rewind = agent::about(session.agent).rewind.is_some();
     let finding = if can_rewind {
         finding.remedy(format!("rejoin rewind {selector}"), "makes a new session up to the last good reply")
     } else {
@@ -274,7 +274,7 @@ fn other_branches(session: &Session, off_branch: &OffBranch) -> Finding {
         .measured(format!("{messages} on {branches}"), "one branch")
         .remedy(format!("rejoin show {selector} --branches"), "lists the branches")
         .remedy(format!("rejoin show {selector} --branch 2"), "prints the newest of the others");
-    let can_rewind = agent::by_kind(session.agent).is_some_and(|agent| agent.rewind().is_some());
+    let can_rewind = agent::about(session.agent).rewind.is_some();
     if can_rewind {
         finding.remedy(format!("rejoin rewind {selector} --branch 2"), "makes a new session of it")
     } else {

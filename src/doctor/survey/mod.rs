@@ -174,7 +174,7 @@ impl Survey {
         for agent in agent::all() {
             let own = self.scan.sessions.iter_mut().filter(|session| session.agent == agent.kind());
             let mut copies: Vec<&mut SessionCopy> = own.map(|session| &mut session.copies[0]).collect();
-            agent.verify_all(&mut copies, env);
+            agent.verify(&mut copies, env);
         }
         self.scan.sessions.iter_mut().for_each(Session::assess);
     }
@@ -255,7 +255,8 @@ impl Survey {
         for ((kind, path), sessions) in by_database {
             let ids: Vec<&str> = sessions.iter().map(|at| self.scan.sessions[*at].id()).collect();
             // The scan reports a database that cannot be read.
-            let ends = agent::by_kind(kind).and_then(|agent| agent.session_ends(path, &ids).ok()).unwrap_or_default();
+            let ends =
+                agent::by_kind(kind).and_then(|agent| agent.engine().session_ends(path, &ids).ok()).unwrap_or_default();
             for (at, end) in sessions.into_iter().zip(ends) {
                 let copy = self.scan.sessions[at].copy();
                 stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
