@@ -59,8 +59,8 @@ pub(crate) struct About {
     pub is_anywhere: bool,
     /// Set if all sessions are files in the directories that they belong to, so that a store contains none.
     pub keeps_in_projects: bool,
-    /// Set if the file of [`super::Agent::verbatim`] also contains titles and first prompts verbatim, so that `search`
-    /// can skip a session whose file lacks the text.
+    /// Set if the file of [`super::Reading::verbatim`] also contains titles and first prompts verbatim, so that
+    /// `search` can skip a session whose file lacks the text.
     pub has_verbatim_titles: bool,
     /// Text about removed sessions that the agent's own list still shows, and the command that clears them; `ID` is the
     /// session.

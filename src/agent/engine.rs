@@ -1,4 +1,4 @@
-//! Engines: the methods of [`super::Agent`] that agents share if they store their sessions in the same way.
+//! Engines: the methods of [`super::Reading`] that agents share if they store their sessions in the same way.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,21 +25,21 @@ const MISSING: &str = "its agent has neither an engine nor this method";
 
 /// Finds and reads sessions of one kind of storage. A description of the agent's storage implements it.
 pub(crate) trait Engine: Sync {
-    /// Finds every copy in a store like [`super::Agent::locate`], or with `only` like [`super::Agent::locate_id`].
+    /// Finds every copy in a store like [`super::Reading::locate`], or with `only` like [`super::Reading::locate_id`].
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found;
 
-    /// Implements [`super::Agent::notes_on`]; `None` if sessions do not share files.
+    /// Implements [`super::Reading::notes_on`]; `None` if sessions do not share files.
     fn notes_on(&self, _places: &[&Located], _counts: bool, _env: &Env) -> Option<StoreNotes> {
         None
     }
 
-    /// Implements [`super::Agent::read`].
+    /// Implements [`super::Reading::read`].
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError>;
 
-    /// Implements [`super::Agent::count`].
+    /// Implements [`super::Reading::count`].
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError>;
 
-    /// Implements [`super::Agent::messages`].
+    /// Implements [`super::Reading::messages`].
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError>;
 
     /// Returns whether [`Engine::branches`] can find more than one.
@@ -47,32 +47,32 @@ pub(crate) trait Engine: Sync {
         false
     }
 
-    /// Implements [`super::Agent::branches`].
+    /// Implements [`super::Reading::branches`].
     fn branches(&self, _copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(Branches::default())
     }
 
-    /// Implements [`super::Agent::messages_on`] if there are branches.
+    /// Implements [`super::Reading::messages_on`] if there are branches.
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.messages(copy, see)
     }
 
-    /// Implements [`super::Agent::last_messages`].
+    /// Implements [`super::Reading::last_messages`].
     fn last_messages(&self, _copy: &SessionCopy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
         Ok(None)
     }
 
-    /// Implements [`super::Agent::transcript`].
+    /// Implements [`super::Reading::transcript`].
     fn transcript(&self, _place: &Located) -> Option<PathBuf> {
         None
     }
 
-    /// Implements [`super::Agent::written`].
+    /// Implements [`super::Reading::written`].
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         self.transcript(place).into_iter().collect()
     }
 
-    /// Implements [`super::Agent::compare`] for copies without lines.
+    /// Implements [`super::Reading::compare`] for copies without lines.
     fn compare(&self, _a: &SessionCopy, _b: &SessionCopy) -> Option<Comparison> {
         None
     }
@@ -131,7 +131,9 @@ impl Engine for Missing {
 mod tests {
     use std::ops::ControlFlow;
 
-    use super::super::{Agent, Command, Depth, Inspector, Listed, Unable, all};
+    use super::super::{
+        Agent, Command, Depth, Housekeeping, Inspector, Listed, Moving, Reading, Resuming, Unable, all,
+    };
     use super::*;
     use crate::session::AgentKind;
     use crate::system::env::tests::fixed;
@@ -164,15 +166,21 @@ mod tests {
         }
     }
 
-    impl Agent for Forgetful {
+    impl Reading for Forgetful {
         fn stores(&self, _env: &Env) -> Vec<Store> {
             Vec::new()
         }
+    }
 
+    impl Resuming for Forgetful {
         fn command(&self, _copy: &SessionCopy, _prompt: Option<&str>) -> Result<Command, Unable> {
             Err("".into())
         }
     }
+
+    impl Moving for Forgetful {}
+
+    impl Housekeeping for Forgetful {}
 
     #[test]
     fn an_agent_without_engine_and_methods_is_reported() {

@@ -1,47 +1,181 @@
-//! Reads, counts and collects copies of any agent, and corrects their emptiness and activity.
+//! Finding and reading sessions: the part of an agent that lists, shows and searches need.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::registry::by_kind;
-use super::{Agent, ReadContext, activity, unknown_format};
-use crate::agent::Unable;
+use foldhash::HashSet;
+use jiff::Timestamp;
+
+use super::engine::{Engine, Missing};
+use super::{Found, Interest, ReadContext, Said, StoreNotes};
 use crate::error::PathError;
-use crate::session::{AgentKind, Belongings, Located, SessionCopy};
+use crate::format::compare::compare;
+use crate::session::branches::{BranchFilter, Branches};
+use crate::session::stats::Days;
+use crate::session::usage::Usage;
+use crate::session::{Comparison, Located, Message, SessionCopy, Store, Visitor};
+use crate::system::env::Env;
 
-/// A function that finds the files of a copy, like [`Agent::belongings`].
-pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, Unable> + Sync + 'a>;
+/// Finds and reads the sessions of an agent. Only `stores` is required; the engine implements the rest for most agents.
+pub(crate) trait Reading: Sync {
+    /// Returns the roots of its sessions, from its own variables and defaults; they need not exist.
+    fn stores(&self, env: &Env) -> Vec<Store>;
 
-/// Returns a function that finds the files of any of these copies; it reads shared directories once, in advance.
-pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> FindBelongings<'static> {
-    let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
-    for place in places {
-        roots.entry(place.agent()).or_default().insert(&place.store.root);
+    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `locate_id`,
+    /// `read`, `count` and `messages`.
+    fn engine(&self) -> &'static dyn Engine {
+        &Missing
     }
-    let find = |(kind, roots): (&AgentKind, _)| Some((*kind, by_kind(*kind)?.belongings_in(roots)));
-    let find: BTreeMap<AgentKind, FindBelongings<'static>> = roots.iter().filter_map(find).collect();
-    Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
-}
 
-/// Reads a copy from the two ends of its files, and corrects its emptiness and activity, which these may not show.
-///
-/// # Errors
-///
-/// A file of the copy cannot be read.
-pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-    let mut copy = agent.read(place, context)?;
-    unknown_format::check_emptiness(agent, &mut copy);
-    activity::check_activity(agent, &mut copy);
-    Ok(copy)
-}
+    /// Returns the engine for a copy in the storage of an older version.
+    fn older_engine(&self, _place: &Located) -> Option<&'static dyn Engine> {
+        None
+    }
 
-/// Counts the messages of a copy, and corrects its emptiness.
-///
-/// # Errors
-///
-/// A file of the copy cannot be read.
-pub(crate) fn count(agent: &dyn Agent, copy: &mut SessionCopy) -> Result<(), PathError> {
-    agent.count(copy)?;
-    unknown_format::check_emptiness(agent, copy);
-    Ok(())
+    /// Returns the engine for a copy.
+    fn engine_of(&self, place: &Located) -> &'static dyn Engine {
+        self.older_engine(place).unwrap_or_else(|| self.engine())
+    }
+
+    /// Finds every copy in a store by names alone. If a name does not contain the full id, only the first line is read
+    /// for it; for a database, the ids are read.
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        self.engine().locate(store, None)
+    }
+
+    /// Finds every copy of one full id without listing other sessions; may miss sub-agents.
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        self.engine().locate(store, Some(id))
+    }
+
+    /// Finds copies outside of stores, inside the directories that the user requests and those of sessions of any
+    /// agent.
+    fn locate_in(&self, _asked: &[&Path], _worked_in: &HashSet<&OsStr>, _env: &Env) -> Found {
+        Found::default()
+    }
+
+    /// Reads the small files of a store that are about many sessions.
+    fn notes(&self, _store: &Store, _env: &Env) -> StoreNotes {
+        StoreNotes::default()
+    }
+
+    /// Like [`Reading::notes`]; if many sessions share a file, also reads the requested ones in it, and with `counts`
+    /// each one to its end.
+    fn notes_on(&self, store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        let places: Vec<&Located> = places.iter().copied().filter(|place| self.older_engine(place).is_none()).collect();
+        self.engine().notes_on(&places, counts, env).unwrap_or_else(|| self.notes(store, env))
+    }
+
+    /// The subset of [`Reading::notes`] that the check of one copy right before its change needs. Called once per copy,
+    /// so keep it cheap.
+    fn notes_before_change(&self, place: &Located, env: &Env) -> StoreNotes {
+        self.notes_on(&place.store, &[place], false, env)
+    }
+
+    /// Returns an upper bound of a copy's last activity from the times of its files; `None` if only reading shows it,
+    /// or if reading may fail.
+    fn not_after(&self, _place: &Located) -> Option<Timestamp> {
+        None
+    }
+
+    /// Reads a copy from the two ends of its files.
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        self.engine_of(&place).read(place, context)
+    }
+
+    /// Checks facts about copies that are too slow for a list, such as the process that has a file open, and records
+    /// the results in them.
+    fn verify(&self, _copies: &mut [&mut SessionCopy], _env: &Env) {}
+
+    /// Returns the line-wise file of a copy's conversation, if there is one to compare; `None` for a database.
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        self.engine_of(place).transcript(place)
+    }
+
+    /// Returns the files that grow while a session continues; not all of them need to exist.
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        self.transcript(place).map_or_else(|| self.engine_of(place).written(place), |path| vec![path])
+    }
+
+    /// Returns the files of a copy in which each record is conversation or silent; not all of them need to exist.
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        let mut files = self.written(place);
+        files.extend(self.transcript(place).filter(|path| !files.contains(path)));
+        files
+    }
+
+    /// Returns whether a record of its files is known to carry no conversation. A session is empty only if all its
+    /// records are silent, so an unknown type or key must give `false`.
+    fn is_silent(&self, _record: &[u8]) -> bool {
+        false
+    }
+
+    /// Compares the records of two copies of one session; `None` if they cannot be compared.
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
+        let of_lines = || compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok();
+        self.engine_of(&a.place).compare(a, b).or_else(of_lines)
+    }
+
+    /// Reads a copy's whole transcript to count prompts and replies and to find bad lines.
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+        self.engine_of(&copy.place).count(copy)
+    }
+
+    /// Streams the messages of a copy in order to `see` until it breaks.
+    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        self.engine_of(&copy.place).messages(copy, see)
+    }
+
+    /// Returns the branches of a copy's conversation.
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
+        self.engine_of(&copy.place).branches(copy)
+    }
+
+    /// Calls `see` with the messages of some branches in the order of the file until it breaks. [`Reading::messages`]
+    /// shows the active branch.
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        let engine = self.engine_of(&copy.place);
+        if engine.has_branches() { engine.messages_on(copy, wanted, see) } else { self.messages(copy, see) }
+    }
+
+    /// Like [`Reading::messages_on`] for all branches of a copy, but may skip the messages of some records or only
+    /// count them, as decided from their bytes.
+    fn messages_with(
+        &self,
+        copy: &SessionCopy,
+        _interest: &dyn Fn(&[u8]) -> Interest,
+        see: &mut dyn FnMut(Said) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        self.messages_on(copy, BranchFilter::All, &mut |message| see(Said::Message(message)))
+    }
+
+    /// Returns the last messages of a copy, or `None` if they depend on earlier messages.
+    fn last_messages(&self, copy: &SessionCopy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        self.engine_of(&copy.place).last_messages(copy, count)
+    }
+
+    /// Returns the JSON file whose raw bytes contain the letters and digits of a copy's messages verbatim and in the
+    /// same order, so that most searches need not parse it. `None` if messages are split across records, compressed, or
+    /// formatted by rejoin with other words than `tool`.
+    fn verbatim(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    /// Sums up the tokens and the cost of a copy's replies, as far as its agent records them.
+    fn usage(&self, _copy: &SessionCopy) -> Result<Usage, PathError> {
+        Ok(Usage::default())
+    }
+
+    /// Counts the messages of a copy like [`Reading::count`], adds the days on which they were written, and returns the
+    /// value of [`Reading::usage`].
+    fn measure(&self, copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
+        self.count(copy)?;
+        self.messages_on(copy, BranchFilter::All, &mut |message| {
+            message.at.into_iter().for_each(|at| days.add(at));
+            ControlFlow::Continue(())
+        })?;
+        self.usage(copy)
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) struct DirMove {
 
 /// The sessions of one store that move to other directories.
 #[derive(Clone, Copy)]
-pub(crate) struct Moving<'a> {
+pub(crate) struct StoreMove<'a> {
     pub store: &'a Store,
     pub moves: &'a [DirMove],
     /// Old directories and the new ones, for every store.

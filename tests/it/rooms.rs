@@ -210,18 +210,33 @@ fn the_library_exports_only_the_public_functions() {
 fn the_architecture_names_every_method_of_an_agent() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("a file");
-    let table = read("docs/architecture.md");
-    let between = |text: &str, start: &str| {
-        text.split(start).nth(1).and_then(|rest| rest.split("\n}\n").next().map(str::to_owned))
+    let page = read("docs/architecture.md");
+    // The rows of a trait, or with an empty name of all.
+    let rows = |name: &str| {
+        let start = format!("| `{name}");
+        page.lines().filter(|line| line.starts_with(&start)).collect::<Vec<_>>().join("\n")
     };
-    let methods = between(&read("src/agent/mod.rs"), "pub(crate) trait Agent").expect("the trait");
-    let members = between(&read("src/agent/about.rs"), "pub(crate) struct About {").expect("the struct");
-    let name = |line: &str, start: &str| {
-        let rest = line.strip_prefix(start)?;
-        Some(rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default().to_owned())
+    let mut missing = Vec::new();
+    let mut look = |file: &str, item: &str, member: &str, rows: &str| {
+        let text = read(file);
+        let body = text.split_once(item).and_then(|(_, rest)| rest.split_once("\n}\n")).expect(item).0;
+        let names = body.lines().filter_map(|line| line.strip_prefix(member)?.split(['(', '<', ':']).next());
+        missing.extend(names.filter(|name| !rows.contains(&format!("`{name}`"))).map(|name| format!("{file}: {name}")));
     };
-    let methods = methods.lines().filter_map(|line| name(line, "    fn "));
-    let members = members.lines().filter_map(|line| name(line, "    pub "));
-    let missing: Vec<String> = methods.chain(members).filter(|name| !table.contains(&format!("`{name}`"))).collect();
-    assert!(missing.is_empty(), "docs/architecture.md, \"The `Agent` trait\", lacks {missing:?}");
+    for (file, name) in [
+        ("mod", "Agent"),
+        ("reading", "Reading"),
+        ("resuming", "Resuming"),
+        ("moving", "Moving"),
+        ("housekeeping", "Housekeeping"),
+    ] {
+        look(
+            &format!("src/agent/{file}.rs"),
+            &format!("pub(crate) trait {name}:"),
+            "    fn ",
+            &rows(&format!("{name}`")),
+        );
+    }
+    look("src/agent/about.rs", "pub(crate) struct About {", "    pub ", &rows(""));
+    assert!(missing.is_empty(), "docs/architecture.md, \"The `Agent` trait\", lacks {missing:#?}");
 }

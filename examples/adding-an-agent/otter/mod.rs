@@ -1,15 +1,11 @@
-//! Otter: `~/.otter/sessions/<id>.jsonl`, a header and then one message per line.
-//!
-//! Facts: invented. An agent that exists names the version that was measured, or its source at a commit.
+//! Otter, an invented agent: `~/.otter/sessions/<id>.jsonl`, a header and then one message per line.
 
 pub(super) mod about;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use super::lines::{self, Lines, Log};
-use super::{Agent, Command, Engine, Unable, as_prompt_option};
+use super::{Command, Engine, Housekeeping, Moving, Reading, Resuming, Unable, as_prompt_option};
 use crate::format::json::{Text, record};
 use crate::format::turn::Turn;
 use crate::session::{AgentKind, Role, SessionCopy, Store};
@@ -17,7 +13,7 @@ use crate::system::env::Env;
 
 pub(super) struct Otter;
 
-impl Agent for Otter {
+impl Reading for Otter {
     fn stores(&self, env: &Env) -> Vec<Store> {
         vec![Store::usual(AgentKind::Otter, env.home.join(".otter"))]
     }
@@ -25,11 +21,16 @@ impl Agent for Otter {
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
     }
+}
 
+impl Resuming for Otter {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(Command::new(&["otter", "--resume", &copy.place.id], as_prompt_option(prompt)))
     }
 }
+
+impl Moving for Otter {}
+impl Housekeeping for Otter {}
 
 impl Log for Otter {
     type Record<'a> = Record<'a>;
@@ -57,7 +58,7 @@ pub(in crate::agent) struct Record<'a> {
 }
 
 impl lines::Record for Record<'_> {
-    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+    fn at(&self, _zone: &jiff::tz::TimeZone) -> Option<jiff::Timestamp> {
         self.at.instant()
     }
 

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use foldhash::HashSet;
 
 use super::command::as_option;
-use super::{Agent, Command, Found, ReadContext, Unable, is_there};
-use crate::agent::relocation::{Moving, Relocation};
+use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
@@ -48,7 +48,7 @@ const TAIL: usize = 64 * 1024;
 /// The agent.
 pub(super) struct Aider;
 
-impl Agent for Aider {
+impl Reading for Aider {
     fn stores(&self, env: &Env) -> Vec<Store> {
         // It contains no sessions, but its existence shows that Aider has run here.
         vec![Store::usual(AgentKind::Aider, env.home.join(".aider"))]
@@ -142,12 +142,6 @@ impl Agent for Aider {
         vec![place.path.to_path_buf()]
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        let inputs = place.store.root.join(INPUTS);
-        let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
-    }
-
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place.path)
     }
@@ -167,18 +161,9 @@ impl Agent for Aider {
             see(Message::new(role, text, None))
         })
     }
+}
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        let why = "Aider keeps it in the project's directory, and it goes where that goes";
-        Ok(Relocation::of_each(move |_, _| Err(why.into())))
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| true);
-        // The directory of the start inside the project is not recorded.
-        copy.start_dir = None;
-    }
-
+impl Resuming for Aider {
     fn command(&self, _copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(Command::new(&["aider", "--restore-chat-history"], as_option(prompt, "--message", "--message")))
     }
@@ -197,6 +182,27 @@ impl Agent for Aider {
             shell::word(&path)
         )
         .into())
+    }
+}
+
+impl Moving for Aider {
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let why = "Aider keeps it in the project's directory, and it goes where that goes";
+        Ok(Relocation::of_each(move |_, _| Err(why.into())))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |_| true);
+        // The directory of the start inside the project is not recorded.
+        copy.start_dir = None;
+    }
+}
+
+impl Housekeeping for Aider {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        let inputs = place.store.root.join(INPUTS);
+        let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
+        Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }
 }
 

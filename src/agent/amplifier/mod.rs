@@ -19,8 +19,10 @@ use std::sync::Arc;
 
 use reader::Reader;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, Unable, as_last_argument};
-use crate::agent::relocation::{Moving, Relocation};
+use super::{
+    Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
+};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json;
@@ -43,7 +45,7 @@ const PRINTED_ID: usize = 8;
 /// The agent.
 pub(super) struct Amplifier;
 
-impl Agent for Amplifier {
+impl Reading for Amplifier {
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The client ignores AMPLIFIER_HOME for sessions: HOME alone decides.
         vec![Store::usual(AgentKind::Amplifier, env.home.join(".amplifier"))]
@@ -198,19 +200,9 @@ impl Agent for Amplifier {
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {
         transcript_path(&place.path)
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.store, moving.mapping))
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        is_filed_under(project, dir)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |evidence| evidence.source == "session-info");
-    }
-
+impl Resuming for Amplifier {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.kind == SessionKind::Subagent {
             return Err("it is a sub-session; resume its parent session".into());
@@ -229,6 +221,22 @@ impl Agent for Amplifier {
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
     }
 }
+
+impl Moving for Amplifier {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(relocation::relocation(moving.store, moving.mapping))
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        is_filed_under(project, dir)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |evidence| evidence.source == "session-info");
+    }
+}
+
+impl Housekeeping for Amplifier {}
 
 fn add(found: &mut Found, store: &Arc<Store>, project: Option<&Arc<str>>, path: PathBuf) {
     let Some(id) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else {

@@ -9,7 +9,7 @@ use super::upkeep::is_temporary;
 use super::{Amplifier, MAX_METADATA, is_filed_under};
 use crate::agent::amplifier::records::{Entry, Event, Metadata};
 use crate::agent::amplifier::session_info;
-use crate::agent::{Agent as _, Depth, ReadContext};
+use crate::agent::{Depth, Moving as _, ReadContext};
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::Jsonl;

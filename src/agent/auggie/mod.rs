@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::command::as_option;
-use super::{Agent, Beginnings, Command, Engine, FindBelongings, Listings, ReadContext, Unable};
+use super::{
+    Beginnings, Command, Engine, FindBelongings, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
+};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::error::PathError;
@@ -41,7 +43,7 @@ const DOCUMENTS: Documents = Documents {
 /// The agent.
 pub(super) struct Auggie;
 
-impl Agent for Auggie {
+impl Reading for Auggie {
     fn stores(&self, env: &Env) -> Vec<Store> {
         vec![Store::usual(AgentKind::Auggie, env.home.join(".augment"))]
     }
@@ -49,7 +51,21 @@ impl Agent for Auggie {
     fn engine(&self) -> &'static dyn Engine {
         &DOCUMENTS
     }
+}
 
+impl Resuming for Auggie {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        let argv = ["auggie", "--resume", &copy.place.id].map(str::to_owned).to_vec();
+        // `--print` takes no value; the text is the value of another option.
+        let mut last = as_option(prompt, "-i", "--instruction");
+        last.splice(..0, prompt.map(|_| "--print".to_owned()));
+        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+    }
+}
+
+impl Moving for Auggie {}
+
+impl Housekeeping for Auggie {
     fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings(place, &Beginnings::of(&place.store.root.join("sessions"))))
     }
@@ -57,14 +73,6 @@ impl Agent for Auggie {
     fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
         let listings = Listings::default();
         Box::new(move |place| Ok(belongings(place, &listings.of(&place.store.root.join("sessions")))))
-    }
-
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        let argv = ["auggie", "--resume", &copy.place.id].map(str::to_owned).to_vec();
-        // `--print` takes no value; the text is the value of another option.
-        let mut last = as_option(prompt, "-i", "--instruction");
-        last.splice(..0, prompt.map(|_| "--print".to_owned()));
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
 }
 

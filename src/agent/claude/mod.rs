@@ -33,8 +33,11 @@ use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::{Link, Retention, Strays};
-use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, Unable, last_activity};
-use crate::agent::relocation::{Moving, Relocation};
+use super::{
+    Command, FindBelongings, Found, Housekeeping, Interest, Moving, ReadContext, Reading, Resuming, Said, StoreNotes,
+    Unable, last_activity,
+};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::json::last_object;
@@ -63,7 +66,7 @@ const LATEST_TURN: SignedDuration = SignedDuration::from_mins(10);
 /// The agent.
 pub(super) struct Claude;
 
-impl Agent for Claude {
+impl Reading for Claude {
     fn stores(&self, env: &Env) -> Vec<Store> {
         places::stores(env)
     }
@@ -106,14 +109,6 @@ impl Agent for Claude {
 
     fn measure(&self, copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
         count::measure(copy, days)
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings::of(place))
-    }
-
-    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        belongings::finder(roots)
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
@@ -177,15 +172,27 @@ impl Agent for Claude {
         })
     }
 
+    fn verbatim(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
+}
+
+impl Resuming for Claude {
     fn stuck_causes(&self, copy: &SessionCopy) -> Result<Vec<CauseLine>, PathError> {
         causes::read(copy, is_silent)
     }
 
-    fn verbatim(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        launch_args::command(copy, prompt)
     }
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
+    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
+        desktop::warning(&copy.place.store)
+    }
+}
+
+impl Moving for Claude {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(moving.store, moving.moves, moving.mapping))
     }
 
@@ -210,9 +217,15 @@ impl Agent for Claude {
             copy.health.remove(Health::MisfiledSession);
         }
     }
+}
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        launch_args::command(copy, prompt)
+impl Housekeeping for Claude {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        Ok(belongings::of(place))
+    }
+
+    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        belongings::finder(roots)
     }
 
     fn orphans(&self, store: &Store, env: &Env) -> Strays {
@@ -222,10 +235,6 @@ impl Agent for Claude {
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
         // The app may override it when it starts the client.
         if desktop::is_in(store) { None } else { upkeep::retention(store, env) }
-    }
-
-    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
-        desktop::warning(&copy.place.store)
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {

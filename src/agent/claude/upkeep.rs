@@ -14,7 +14,7 @@ use crate::agent::ids::is_uuid;
 use crate::agent::upkeep::{
     Link, Orphan, OrphanKind, Retention, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
-use crate::agent::{Agent as _, Found};
+use crate::agent::{Found, Reading as _};
 use crate::format::json::{Text, whole_record};
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;

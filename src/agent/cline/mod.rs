@@ -11,7 +11,7 @@ mod tasks;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, Unable};
+use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable};
 use crate::agent::document::{Document, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::agent::stores;
@@ -41,7 +41,7 @@ const MAX_META: u64 = 16 * 1024 * 1024;
 /// The agent.
 pub(super) struct Cline;
 
-impl Agent for Cline {
+impl Reading for Cline {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let variables = [(DATA_DIR, None), ("CLINE_DIR", Some("data"))];
         let of_program = stores::by_variables(AgentKind::Cline, &variables, env.home.join(".cline/data"), env);
@@ -77,19 +77,9 @@ impl Agent for Cline {
         // The file about the session always has a member for the first prompt, even if there was none.
         tasks::is_silent(record) || Meta::parse(record).is_some_and(|meta| meta.names_prompt())
     }
+}
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        if tasks::is_in(&copy.place) {
-            return Err("a task of Cline's extension has no title but its first prompt".into());
-        }
-        Err(format!(
-            "its agent does that: `cline history update --session-id {} --title {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
-    }
-
+impl Resuming for Cline {
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         tasks::is_in(&copy.place).then(|| tasks::warning(copy))
     }
@@ -134,6 +124,22 @@ impl Agent for Cline {
         .into())
     }
 }
+
+impl Moving for Cline {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        if tasks::is_in(&copy.place) {
+            return Err("a task of Cline's extension has no title but its first prompt".into());
+        }
+        Err(format!(
+            "its agent does that: `cline history update --session-id {} --title {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        )
+        .into())
+    }
+}
+
+impl Housekeeping for Cline {}
 
 /// The engine for the sessions of the program.
 struct Sessions;

@@ -24,8 +24,8 @@ use jiff::Timestamp;
 
 use super::ids::is_uuid;
 use super::{
-    Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, Unable, as_last_argument, is_there,
-    last_activity, mark_writers,
+    Beginnings, Command, FindBelongings, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes,
+    Unable, as_last_argument, is_there, last_activity, mark_writers,
 };
 use crate::agent::stores;
 use crate::agent::tree::note_branches;
@@ -64,7 +64,7 @@ const LOCKS: &str = "thread-writer-locks";
 /// The agent.
 pub(super) struct Codex;
 
-impl Agent for Codex {
+impl Reading for Codex {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = stores::by_variables(AgentKind::Codex, &[("CODEX_HOME", None)], env.home.join(".codex"), env);
         if let Some(usual) = stores.last_mut() {
@@ -194,11 +194,6 @@ impl Agent for Codex {
         last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
-    fn repository(&self, copy: &SessionCopy) -> Repository {
-        let start = Thread::of(&copy.place).and_then(|thread| read_start(&mut Jsonl::open(thread.root())?));
-        start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
-    }
-
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut typed, mut sent, mut replies, mut has_bad_lines) = (0_u64, 0_u64, 0_u64, false);
         let (mut number, mut hidden) = (0, 0_u64);
@@ -237,24 +232,6 @@ impl Agent for Codex {
             );
         }
         Ok(())
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
-    }
-
-    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let list = |root: &Path| Beginnings::of(&root.join("shell_snapshots"));
-        let listed: BTreeMap<PathBuf, Beginnings> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
-        Box::new(move |place| match listed.get(&place.store.root) {
-            Some(snapshots) => Ok(belongings(place, snapshots)),
-            None => self.belongings(place),
-        })
-    }
-
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        let parts = Thread::chain(place).map(|thread| thread.parts).unwrap_or_default();
-        parts.into_iter().filter(|part| part.is_foreign).map(|part| part.path).collect()
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
@@ -309,10 +286,13 @@ impl Agent for Codex {
         Ok(last.filter(|last| !has_rollback && !last.contains(&too_long())))
     }
 
-    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err("codex keeps titles in a database, which rejoin never writes; use /rename there".into())
+    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
+        // Older versions take no lock; the only evidence is that they have the file open.
+        mark_writers(copies);
     }
+}
 
+impl Resuming for Codex {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let id = &copy.place.id;
         if !is_uuid(id) {
@@ -338,10 +318,36 @@ impl Agent for Codex {
         // Always pass the full id: Codex silently starts a new session for an unknown one.
         Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
     }
+}
 
-    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
-        // Older versions take no lock; the only evidence is that they have the file open.
-        mark_writers(copies);
+impl Moving for Codex {
+    fn repository(&self, copy: &SessionCopy) -> Repository {
+        let start = Thread::of(&copy.place).and_then(|thread| read_start(&mut Jsonl::open(thread.root())?));
+        start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
+    }
+
+    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
+        Err("codex keeps titles in a database, which rejoin never writes; use /rename there".into())
+    }
+}
+
+impl Housekeeping for Codex {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
+    }
+
+    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let list = |root: &Path| Beginnings::of(&root.join("shell_snapshots"));
+        let listed: BTreeMap<PathBuf, Beginnings> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
+        Box::new(move |place| match listed.get(&place.store.root) {
+            Some(snapshots) => Ok(belongings(place, snapshots)),
+            None => self.belongings(place),
+        })
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        let parts = Thread::chain(place).map(|thread| thread.parts).unwrap_or_default();
+        parts.into_iter().filter(|part| part.is_foreign).map(|part| part.path).collect()
     }
 }
 

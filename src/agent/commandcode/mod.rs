@@ -14,10 +14,10 @@ use serde_json::value::RawValue;
 use super::command::as_option;
 use super::ids::is_uuid;
 use super::lines::Lines;
-use super::{Agent, Command, Engine, Found, ReadContext, Unable, is_there};
+use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::{records, relocation};
-use crate::agent::relocation::{Moving, Relocation, text};
+use crate::agent::relocation::{Relocation, StoreMove, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
@@ -37,7 +37,7 @@ const MAX_META: u64 = 1024 * 1024;
 /// The agent.
 pub(super) struct CommandCode;
 
-impl Agent for CommandCode {
+impl Reading for CommandCode {
     fn stores(&self, env: &Env) -> Vec<Store> {
         vec![Store::usual(AgentKind::CommandCode, env.home.join(".commandcode"))]
     }
@@ -75,18 +75,16 @@ impl Agent for CommandCode {
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/type", &["effort_change"]) || records::is_silent(record)
     }
+}
 
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
+impl Resuming for CommandCode {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        Ok(Command::new(&["command-code", "--resume", &copy.place.id], as_option(prompt, "-p", "--print")))
     }
+}
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        let history = place.store.root.join("file-history").join(&place.id);
-        let own = std::iter::once(place.path.to_path_buf()).chain(sidecars(&place.path));
-        Ok(Belongings { own: own.collect(), shared: Some(history).filter(|path| is_there(path)).into_iter().collect() })
-    }
-
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
+impl Moving for CommandCode {
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let of_pi = relocation::relocation(|dir| project_of(dir).unwrap_or_default(), |path| sidecars(path).collect());
         Ok(Relocation::of_each(move |copy, to| {
             let unknown = "how Command Code names its project for that directory is not known to rejoin";
@@ -103,9 +101,17 @@ impl Agent for CommandCode {
     fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide_in_project(copy);
     }
+}
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        Ok(Command::new(&["command-code", "--resume", &copy.place.id], as_option(prompt, "-p", "--print")))
+impl Housekeeping for CommandCode {
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::node(line)
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        let history = place.store.root.join("file-history").join(&place.id);
+        let own = std::iter::once(place.path.to_path_buf()).chain(sidecars(&place.path));
+        Ok(Belongings { own: own.collect(), shared: Some(history).filter(|path| is_there(path)).into_iter().collect() })
     }
 }
 

@@ -11,7 +11,10 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::ids::is_uuid;
-use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, Unable, as_last_argument, is_there};
+use super::{
+    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
+    is_there,
+};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
@@ -32,7 +35,7 @@ const DOCUMENTS: Documents = Documents { dir: None, is_id: is_uuid, document: DO
 /// The agent.
 pub(super) struct Continue;
 
-impl Agent for Continue {
+impl Reading for Continue {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let variables = [("CONTINUE_GLOBAL_DIR", Some("sessions"))];
         stores::by_variables(AgentKind::Continue, &variables, env.home.join(".continue/sessions"), env)
@@ -64,15 +67,12 @@ impl Agent for Continue {
         StoreNotes::default()
     }
 
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // Without its entry, a session is missing in the program's list until it is saved again.
-        Some(place.store.root.join(INDEX)).into_iter().filter(|path| is_there(path)).collect()
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/message/role", &["system"])
     }
+}
 
+impl Resuming for Continue {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().map_or("its file is damaged", String::as_str).into());
@@ -103,6 +103,15 @@ impl Agent for Continue {
             place.id
         )
         .into())
+    }
+}
+
+impl Moving for Continue {}
+
+impl Housekeeping for Continue {
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // Without its entry, a session is missing in the program's list until it is saved again.
+        Some(place.store.root.join(INDEX)).into_iter().filter(|path| is_there(path)).collect()
     }
 }
 

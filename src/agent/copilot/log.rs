@@ -8,7 +8,7 @@ use super::{Copilot, liveness, survey};
 use crate::agent::copilot::records::{Context, Event, may_have_context};
 use crate::agent::ids::is_uuid;
 use crate::agent::lines::{Ends, Log};
-use crate::agent::{Agent, ReadContext};
+use crate::agent::{Moving as _, ReadContext};
 use crate::error::PathError;
 use crate::format::json::record;
 use crate::session::{Evidence, Fact, SessionCopy};

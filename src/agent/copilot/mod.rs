@@ -16,8 +16,11 @@ use std::path::{Path, PathBuf};
 use super::lines::Lines;
 
 use super::ids::is_uuid;
-use super::{Agent, Command, Engine, ReadContext, Unable, as_prompt_option, each_file_below, is_there};
-use crate::agent::relocation::{Moving, Relocation};
+use super::{
+    Command, Engine, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below,
+    is_there,
+};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
@@ -29,7 +32,7 @@ use crate::system::reach;
 /// The agent.
 pub(super) struct Copilot;
 
-impl Agent for Copilot {
+impl Reading for Copilot {
     fn stores(&self, env: &Env) -> Vec<Store> {
         stores::by_variables(AgentKind::Copilot, &[("COPILOT_HOME", None)], env.home.join(".copilot"), env)
     }
@@ -40,12 +43,6 @@ impl Agent for Copilot {
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         self.engine().transcript(place).filter(|path| reach::is_file(path))
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
-        let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
-        Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -70,11 +67,9 @@ impl Agent for Copilot {
             ],
         )
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.mapping))
-    }
-
+impl Resuming for Copilot {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         // The client also accepts a prefix of an id, and a name: only a whole id is unambiguous.
         if !is_uuid(&copy.place.id) {
@@ -82,6 +77,20 @@ impl Agent for Copilot {
         }
         let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];
         Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+    }
+}
+
+impl Moving for Copilot {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(relocation::relocation(moving.mapping))
+    }
+}
+
+impl Housekeeping for Copilot {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
+        let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
+        Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {

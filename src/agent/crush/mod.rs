@@ -14,9 +14,11 @@ use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::{Agent, AgentManaged, Command, Engine, Found, StoreNotes, Unable, as_last_argument};
+use super::{
+    AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, StoreNotes, Unable, as_last_argument,
+};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
@@ -98,7 +100,7 @@ fn day_of(version: i64) -> i64 {
     version / 10_i64.pow(digits.saturating_sub(8))
 }
 
-impl Agent for Crush {
+impl Reading for Crush {
     fn stores(&self, env: &Env) -> Vec<Store> {
         database::stores_by(AgentKind::Crush, "crush", ("CRUSH_GLOBAL_DATA", None), env)
     }
@@ -144,23 +146,15 @@ impl Agent for Crush {
         notes
     }
 
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        Path::new(project) == dir
-    }
-
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        let why = "Crush keeps it in a directory of the project, which goes where the project goes: move that, or \
-                   run `crush` in the new place once";
-        Ok(Relocation::of_each(move |_, _| Err(why.into())))
-    }
-
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         // The cost of a sub-agent is added to that of its parent at its end.
         let is_own = copy.kind != SessionKind::Subagent;
         let cost = if is_own { database::cost(&copy.place, "sessions", &["cost"])? } else { None };
         Ok(Usage::from_cost(cost))
     }
+}
 
+impl Resuming for Crush {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let mut argv = vec!["crush".to_owned()];
         argv.extend(prompt.map(|_| "run".to_owned()));
@@ -178,6 +172,20 @@ impl Agent for Crush {
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
     }
 }
+
+impl Moving for Crush {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        Path::new(project) == dir
+    }
+
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let why = "Crush keeps it in a directory of the project, which goes where the project goes: move that, or \
+                   run `crush` in the new place once";
+        Ok(Relocation::of_each(move |_, _| Err(why.into())))
+    }
+}
+
+impl Housekeeping for Crush {}
 
 impl Crush {
     /// Returns the data directories in Crush's registry, with their links resolved.

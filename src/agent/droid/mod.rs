@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, Unable, as_last_argument, is_there, stores};
+use super::{
+    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument, is_there,
+    stores,
+};
 use crate::agent::ids::is_word;
-use crate::agent::relocation::{Moved, Moving, Relocation};
+use crate::agent::relocation::{Moved, Relocation, StoreMove};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
@@ -35,7 +38,7 @@ const ASIDE: &str = "btw";
 /// The agent.
 pub(super) struct Droid;
 
-impl Agent for Droid {
+impl Reading for Droid {
     fn stores(&self, env: &Env) -> Vec<Store> {
         stores::by_variables(AgentKind::Droid, &[(VARIABLE, Some(".factory"))], env.home.join(".factory"), env)
     }
@@ -44,30 +47,36 @@ impl Agent for Droid {
         &Lines(Self)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        let own = [place.path.to_path_buf(), settings(&place.path)].into_iter().filter(|path| is_there(path));
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/type", &["session_start"])
     }
+}
 
+impl Resuming for Droid {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let words: &[&str] = if prompt.is_some() { &["droid", "exec", "--session-id"] } else { &["droid", "--resume"] };
         Ok(Command::new(&[words, &[copy.place.id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
+        goes_on_in(copy, dir)
+    }
+}
+
+impl Moving for Droid {
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         // If its own directory is gone, a session uses the directory in which it is started.
         Ok(Relocation::of_each(|copy, dir| {
             goes_on_in(copy, dir)?;
             Ok(Moved { acts: Vec::new(), is_kept: true })
         }))
     }
+}
 
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-        goes_on_in(copy, dir)
+impl Housekeeping for Droid {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        let own = [place.path.to_path_buf(), settings(&place.path)].into_iter().filter(|path| is_there(path));
+        Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }
 }
 

@@ -24,11 +24,11 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::{
-    Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, Unable, as_prompt_option, is_there,
-    unknown_format,
+    Command, FindBelongings, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable,
+    as_prompt_option, is_there, unknown_format,
 };
 use crate::agent::ids::consists_of;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::tree::note_branches;
 use crate::error::PathError;
@@ -60,7 +60,7 @@ const DOCUMENT: Shape =
 /// The agent.
 pub(super) struct Gemini;
 
-impl Agent for Gemini {
+impl Reading for Gemini {
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The variable replaces the home directory.
         stores::by_variables(AgentKind::Gemini, &[("GEMINI_CLI_HOME", Some(".gemini"))], env.home.join(".gemini"), env)
@@ -150,23 +150,6 @@ impl Agent for Gemini {
         [place.path.to_path_buf()].into_iter().chain(lines).collect()
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Listings::default()))
-    }
-
-    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let listings = Listings::default();
-        Box::new(move |place| Ok(belongings(place, &listings)))
-    }
-
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // These files name the directory of the project; without them the client files its directory under another
-        // name.
-        let project = place.project.as_deref().unwrap_or_default();
-        let marker = |base| place.store.root.join(base).join(project).join(".project_root");
-        ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
-    }
-
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
     }
@@ -197,33 +180,9 @@ impl Agent for Gemini {
         let sum = whole(&copy.place)?;
         show(&copy.place.path, &sum.on(wanted), see)
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        relocation::relocation(moving.store, moving.moves)
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        if is_hash(project) {
-            let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
-            // The hash is of the path as the system reports it, which is known only for an existing path.
-            return names::is_either(dir, is_project);
-        }
-        if dir.to_str().is_none() {
-            return false;
-        }
-        // A second directory of the same name gets a number.
-        let slug = slug(dir);
-        project.strip_prefix(&slug).is_some_and(|rest| {
-            rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-        })
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| false);
-        // A session never leaves its directory.
-        copy.last_dir = copy.start_dir.clone();
-    }
-
+impl Resuming for Gemini {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         match copy.kind {
             SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
@@ -254,6 +213,53 @@ impl Agent for Gemini {
                 shell::word(&format!("{}:{}", AgentKind::Gemini, copy.place.id))
             )
         })
+    }
+}
+
+impl Moving for Gemini {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        relocation::relocation(moving.store, moving.moves)
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        if is_hash(project) {
+            let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
+            // The hash is of the path as the system reports it, which is known only for an existing path.
+            return names::is_either(dir, is_project);
+        }
+        if dir.to_str().is_none() {
+            return false;
+        }
+        // A second directory of the same name gets a number.
+        let slug = slug(dir);
+        project.strip_prefix(&slug).is_some_and(|rest| {
+            rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |_| false);
+        // A session never leaves its directory.
+        copy.last_dir = copy.start_dir.clone();
+    }
+}
+
+impl Housekeeping for Gemini {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        Ok(belongings(place, &Listings::default()))
+    }
+
+    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let listings = Listings::default();
+        Box::new(move |place| Ok(belongings(place, &listings)))
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // These files name the directory of the project; without them the client files its directory under another
+        // name.
+        let project = place.project.as_deref().unwrap_or_default();
+        let marker = |base| place.store.root.join(base).join(project).join(".project_root");
+        ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::lines::{Lines, Log};
-use super::{Agent, AgentManaged, Command, Engine, Found, Unable};
+use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::error::PathError;
@@ -106,7 +106,7 @@ impl Schema for Sessions {
     }
 }
 
-impl Agent for Goose {
+impl Reading for Goose {
     fn stores(&self, env: &Env) -> Vec<Store> {
         database::stores_by(AgentKind::Goose, "goose", ("GOOSE_PATH_ROOT", Some("data")), env)
     }
@@ -128,7 +128,9 @@ impl Agent for Goose {
     fn is_silent(&self, record: &[u8]) -> bool {
         files::is_metadata(record)
     }
+}
 
+impl Resuming for Goose {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.health.contains(Health::Unlisted) {
             return Err("Goose imports the files of versions before 1.10 only when it creates sessions.db, and that does not hold this one".into());
@@ -152,6 +154,10 @@ impl Agent for Goose {
         Some((format!("rejoin export {name}"), "writes the conversation as a page, to continue in a new session"))
     }
 }
+
+impl Moving for Goose {}
+
+impl Housekeeping for Goose {}
 
 /// Finds the sessions of the database, and the files that Goose has not imported.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {

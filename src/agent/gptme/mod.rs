@@ -13,9 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, StoreNotes, Unable, as_last_argument, is_there};
+use super::{
+    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
+    is_there,
+};
 use crate::agent::database;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::json::{dollars, member, record};
@@ -52,7 +55,7 @@ fn usual_stores(env: &Env, is_mac: bool) -> Vec<Store> {
     stores
 }
 
-impl Agent for Gptme {
+impl Reading for Gptme {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = usual_stores(env, cfg!(target_os = "macos"));
         stores.iter_mut().filter(|store| store.set.is_empty()).for_each(|store| store.unset.push(VARIABLE));
@@ -101,16 +104,9 @@ impl Agent for Gptme {
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {
         self.transcript(place)
     }
+}
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err(format!(
-            "its agent does that: `gptme-util chats rename {} {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
-    }
-
+impl Resuming for Gptme {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let id = &copy.place.id;
         if id.starts_with('-') {
@@ -129,10 +125,6 @@ impl Agent for Gptme {
         }
         let words: &[&str] = if prompt.is_some() { &["gptme", "-n"] } else { &["gptme"] };
         Ok(Command::new(&[words, &["--resume", "--name", id]].concat(), as_last_argument(prompt)))
-    }
-
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.mapping))
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
@@ -157,6 +149,23 @@ impl Agent for Gptme {
         .into())
     }
 }
+
+impl Moving for Gptme {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        Err(format!(
+            "its agent does that: `gptme-util chats rename {} {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        )
+        .into())
+    }
+
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(relocation::relocation(moving.mapping))
+    }
+}
+
+impl Housekeeping for Gptme {}
 
 impl Log for Gptme {
     type Record<'a> = GptmeRecord<'a>;

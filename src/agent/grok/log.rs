@@ -15,7 +15,7 @@ use crate::agent::claude::liveness;
 use crate::agent::document::{compact, set_title};
 use crate::agent::lines::{self, Ends, Log};
 use crate::agent::tree::Turns;
-use crate::agent::{Agent as _, Found, ReadContext, is_there};
+use crate::agent::{Found, Moving as _, ReadContext, is_there};
 use crate::error::PathError;
 use crate::format::content::call;
 use crate::format::json::{Text, epoch, inner, list, member, members, record, text_in, texts_in};

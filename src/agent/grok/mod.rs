@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::command::as_option;
 use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::{Agent, Command, Engine, LiveRecord, StoreNotes, Unable, stores};
-use crate::agent::relocation::{Act, Moved, Moving, Relocation, small, text};
+use super::{Command, Engine, Housekeeping, LiveRecord, Moving, Reading, Resuming, StoreNotes, Unable, stores};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::format::edit::{self, json_string};
 use crate::session::evidence;
@@ -42,7 +42,7 @@ const SILENT: [&str; 7] = [
 /// The agent.
 pub(super) struct Grok;
 
-impl Agent for Grok {
+impl Reading for Grok {
     fn stores(&self, env: &Env) -> Vec<Store> {
         stores::by_variables(AgentKind::Grok, &[("GROK_HOME", None)], env.home.join(".grok"), env)
     }
@@ -72,8 +72,22 @@ impl Agent for Grok {
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/params/update/sessionUpdate", &SILENT) || is_one_of(record, "/type", &["system"])
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
+impl Resuming for Grok {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        if copy.kind == SessionKind::Subagent {
+            return Err("it is a sub-agent's session; resume its parent session".into());
+        }
+        if copy.health.contains(Health::InvalidContent) {
+            return Err(copy.notes.first().cloned().unwrap_or_default().into());
+        }
+        Ok(Command::new(&["grok", "--resume", &copy.place.id], as_option(prompt, "-p", "--single")))
+    }
+}
+
+impl Moving for Grok {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let sessions = moving.store.root.join("sessions");
         Ok(Relocation::of_each(move |copy, to| {
             let (place, to) = (&copy.place, text(to)?);
@@ -101,17 +115,9 @@ impl Agent for Grok {
     fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide_in_project(copy);
     }
-
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default().into());
-        }
-        Ok(Command::new(&["grok", "--resume", &copy.place.id], as_option(prompt, "-p", "--single")))
-    }
 }
+
+impl Housekeeping for Grok {}
 
 fn summary(place: &Located) -> PathBuf {
     place.path.join("summary.json")

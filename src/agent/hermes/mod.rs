@@ -9,7 +9,7 @@ pub(super) mod about;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, AgentManaged, Command, Engine, Found, Unable, stores};
+use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::error::PathError;
@@ -115,7 +115,7 @@ impl Schema for Sessions {
     }
 }
 
-impl Agent for Hermes {
+impl Reading for Hermes {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let usual = env.home.join(".hermes");
         let mut stores = stores::by_variables(AgentKind::Hermes, &[(VARIABLE, None)], usual.clone(), env);
@@ -134,16 +134,9 @@ impl Agent for Hermes {
         let columns = ["actual_cost_usd", "estimated_cost_usd"];
         Ok(Usage::from_cost(database::cost(&copy.place, "sessions", &columns)?))
     }
+}
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err(format!(
-            "its agent does that: `hermes sessions rename {} {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
-    }
-
+impl Resuming for Hermes {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         // With `-z`, Hermes would ignore the id and start a new session.
         let words: &[&str] = if prompt.is_some() { &["hermes", "chat", "-Q"] } else { &["hermes"] };
@@ -166,6 +159,19 @@ impl Agent for Hermes {
         is_archived.then(|| "it stays archived, so Hermes still leaves it out of its own list".to_owned())
     }
 }
+
+impl Moving for Hermes {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        Err(format!(
+            "its agent does that: `hermes sessions rename {} {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        )
+        .into())
+    }
+}
+
+impl Housekeeping for Hermes {}
 
 /// Finds the sessions in the database of a home and in those of its profiles, which are homes too.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {

@@ -20,9 +20,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
-use super::{Agent, Command, Found, ReadContext, Unable};
+use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::ids::is_random_uuid;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::Text;
@@ -51,7 +51,7 @@ const REFUSED: [Health; 5] = [
 /// The agent.
 pub(super) struct Jido;
 
-impl Agent for Jido {
+impl Reading for Jido {
     fn stores(&self, env: &Env) -> Vec<Store> {
         vec![Store::usual(AgentKind::Jido, root(env))]
     }
@@ -134,11 +134,9 @@ impl Agent for Jido {
         let _ = messages.into_iter().try_for_each(see);
         Ok(())
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(Self::move_sessions(moving.store, moving.env))
-    }
-
+impl Resuming for Jido {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(**refused)) {
             return Err(copy.notes.first().map_or(refused.meaning(), String::as_str).into());
@@ -150,7 +148,15 @@ impl Agent for Jido {
         let then_type = Some(format!("/resume {}", copy.place.id));
         Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }
+}
 
+impl Moving for Jido {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(Self::move_sessions(moving.store, moving.env))
+    }
+}
+
+impl Housekeeping for Jido {
     fn orphans(&self, store: &Store, _env: &Env) -> Strays {
         let mut found = Found::default();
         // JidoCode writes `<id>.json.tmp` and renames it.

@@ -7,11 +7,11 @@ pub(super) mod about;
 
 use std::path::Path;
 
-use super::{Agent, AgentManaged, Command, Engine, Unable};
+use super::{AgentManaged, Command, Engine, Housekeeping, Moving, Reading, Resuming, Unable};
 use crate::agent::database::Database;
 use crate::agent::opencode::program::Program;
 use crate::agent::opencode::tables::Tables;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::session::repository::Repository;
 use crate::session::usage::Usage;
@@ -31,7 +31,7 @@ const DATABASE: Database =
 /// The agent.
 pub(super) struct Kilo;
 
-impl Agent for Kilo {
+impl Reading for Kilo {
     fn stores(&self, env: &Env) -> Vec<Store> {
         PROGRAM.stores(env)
     }
@@ -40,21 +40,12 @@ impl Agent for Kilo {
         &DATABASE
     }
 
-    fn repository(&self, copy: &SessionCopy) -> Repository {
-        Program::repository(&copy.place)
-    }
-
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         Program::usage(&copy.place)
     }
+}
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        // Recording the new directory would have no effect: Kilo changes to the one in its database.
-        Ok(Relocation::of_each(|copy, _| {
-            Err(format!("Kilo's database decides its directory; {}", PROGRAM.taken_along(copy)).into())
-        }))
-    }
-
+impl Resuming for Kilo {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(PROGRAM.command(copy, prompt))
     }
@@ -81,6 +72,21 @@ impl Agent for Kilo {
         ))
     }
 }
+
+impl Moving for Kilo {
+    fn repository(&self, copy: &SessionCopy) -> Repository {
+        Program::repository(&copy.place)
+    }
+
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        // Recording the new directory would have no effect: Kilo changes to the one in its database.
+        Ok(Relocation::of_each(|copy, _| {
+            Err(format!("Kilo's database decides its directory; {}", PROGRAM.taken_along(copy)).into())
+        }))
+    }
+}
+
+impl Housekeeping for Kilo {}
 
 fn recorded(copy: &SessionCopy) -> Option<&Path> {
     copy.start_dir.as_ref().map(|dir| &*dir.value)

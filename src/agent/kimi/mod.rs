@@ -20,9 +20,9 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::installed::Package;
 use super::kimicode::{self, OLDER as PACKAGE, PACKAGE as SUCCESSOR};
-use super::{Agent, Command, Found, ReadContext, StoreNotes, Unable, is_there};
+use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there};
 use crate::agent::Depth;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -42,7 +42,7 @@ use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 /// The agent.
 pub(super) struct Kimi;
 
-impl Agent for Kimi {
+impl Reading for Kimi {
     fn stores(&self, env: &Env) -> Vec<Store> {
         stores::by_variables(AgentKind::Kimi, &[("KIMI_SHARE_DIR", None)], env.home.join(".kimi"), env)
     }
@@ -178,18 +178,6 @@ impl Agent for Kimi {
         vec![files.wire, files.context]
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        let mut own = vec![place.path.to_path_buf()];
-        own.extend(Files::of(place).legacy.filter(|legacy| **legacy != *place.path));
-        own.retain(|path| **path == *place.path || is_there(path));
-        Ok(Belongings { own, shared: Vec::new() })
-    }
-
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // Kimi empties a session whose directory is not in this list.
-        Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/type", &["metadata"])
             || is_one_of(record, "/role", &["_checkpoint", "_usage", "_system_prompt"])
@@ -216,29 +204,9 @@ impl Agent for Kimi {
             json::record::<ContextRecord<'_>>(line).map(|record| record.messages())
         })
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        relocation::relocation(moving.store, moving.moves)
-    }
-
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        reader::retitle(&copy.place, title)
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
-        // Kimi resolves links first. Only a path that exists can be resolved.
-        names::is_either(dir, is_project)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        // In a directory that does not hash to the project, Kimi would start a new session.
-        evidence::decide(copy, |_| false);
-        if copy.last_dir.is_none() {
-            copy.last_dir = copy.start_dir.clone();
-        }
-    }
-
+impl Resuming for Kimi {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let id = &copy.place.id;
         if id.starts_with('-') || id.chars().any(char::is_control) {
@@ -317,6 +285,44 @@ impl Agent for Kimi {
             .into());
         }
         Ok(())
+    }
+}
+
+impl Moving for Kimi {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        relocation::relocation(moving.store, moving.moves)
+    }
+
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        reader::retitle(&copy.place, title)
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
+        // Kimi resolves links first. Only a path that exists can be resolved.
+        names::is_either(dir, is_project)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        // In a directory that does not hash to the project, Kimi would start a new session.
+        evidence::decide(copy, |_| false);
+        if copy.last_dir.is_none() {
+            copy.last_dir = copy.start_dir.clone();
+        }
+    }
+}
+
+impl Housekeeping for Kimi {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        let mut own = vec![place.path.to_path_buf()];
+        own.extend(Files::of(place).legacy.filter(|legacy| **legacy != *place.path));
+        own.retain(|path| **path == *place.path || is_there(path));
+        Ok(Belongings { own, shared: Vec::new() })
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // Kimi empties a session whose directory is not in this list.
+        Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
     }
 }
 

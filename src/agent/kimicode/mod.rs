@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::installed::{Package, Registry};
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, Unable, is_there, stores};
-use crate::agent::relocation::{Act, Moved, Moving, Relocation, small};
+use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there, stores};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::json_string;
@@ -37,7 +37,7 @@ pub(super) const OLDER: (Registry, &str) = (Registry::PyPi, "kimi_cli");
 /// The agent.
 pub(super) struct KimiCode;
 
-impl Agent for KimiCode {
+impl Reading for KimiCode {
     fn stores(&self, env: &Env) -> Vec<Store> {
         stores::by_variables(AgentKind::KimiCode, &[(VARIABLE, None)], env.home.join(".kimi-code"), env)
     }
@@ -61,17 +61,9 @@ impl Agent for KimiCode {
             ],
         )
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(Relocation::of_each(|copy, _| {
-            let path = copy.place.path.join("state.json");
-            let json = small(&path, MAX_STATE)?.unwrap_or_default();
-            let edit = json_string(&json, &["cwd"], |dir| moving.mapping.text_to(dir));
-            let edit = edit.ok_or("its state.json does not name the directory")?;
-            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits: vec![edit] }]))
-        }))
-    }
-
+impl Resuming for KimiCode {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(Command::new(&["kimi", "--session", &copy.place.id], super::as_prompt_option(prompt)))
     }
@@ -105,6 +97,20 @@ impl Agent for KimiCode {
         }
     }
 }
+
+impl Moving for KimiCode {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(Relocation::of_each(|copy, _| {
+            let path = copy.place.path.join("state.json");
+            let json = small(&path, MAX_STATE)?.unwrap_or_default();
+            let edit = json_string(&json, &["cwd"], |dir| moving.mapping.text_to(dir));
+            let edit = edit.ok_or("its state.json does not name the directory")?;
+            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits: vec![edit] }]))
+        }))
+    }
+}
+
+impl Housekeeping for KimiCode {}
 
 impl Log for KimiCode {
     type Record<'a> = KimiCodeRecord<'a>;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Agent, Command, Engine, Found, ReadContext, Unable, is_there};
+use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::ids::is_word;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -40,7 +40,7 @@ const MAX_SEARCH: u64 = 16 * 1024 * 1024;
 /// The agent.
 pub(super) struct Letta;
 
-impl Agent for Letta {
+impl Reading for Letta {
     fn stores(&self, env: &Env) -> Vec<Store> {
         // Never two stores: the same id would mean two conversations.
         vec![match env.agent_variable(BACKEND).map(|dir| env.absolute(Path::new(dir))) {
@@ -68,11 +68,6 @@ impl Agent for Letta {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![messages_path(place)]
-    }
-
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // The agent's memory is a repository that all conversations change, so it belongs to none of them.
-        agent_path(place).ok().flatten().into_iter().filter(|path| is_there(path)).collect()
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
@@ -104,11 +99,9 @@ impl Agent for Letta {
         // There is only one branch; replaced lines have no branch.
         self.messages(copy, see)
     }
+}
 
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |evidence| evidence.counts);
-    }
-
+impl Resuming for Letta {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         let argv = ["letta", "--backend", "local", "--conversation", &copy.place.id].map(str::to_owned).to_vec();
         // A text that looks like an option would be taken as one.
@@ -131,6 +124,19 @@ impl Agent for Letta {
             torn.display()
         )
         .into())
+    }
+}
+
+impl Moving for Letta {
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |evidence| evidence.counts);
+    }
+}
+
+impl Housekeeping for Letta {
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // The agent's memory is a repository that all conversations change, so it belongs to none of them.
+        agent_path(place).ok().flatten().into_iter().filter(|path| is_there(path)).collect()
     }
 }
 

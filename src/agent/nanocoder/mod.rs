@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::about::FindPackage;
 use super::ids::is_uuid;
 use super::installed::Registry;
-use super::{Agent, Command, Engine, ReadContext, Unable, stores};
+use super::{Command, Engine, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, stores};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::Retention;
@@ -37,7 +37,7 @@ const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_uuid, 
 /// The agent.
 pub(super) struct Nanocoder;
 
-impl Agent for Nanocoder {
+impl Reading for Nanocoder {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let usual = if cfg!(target_os = "macos") {
             env.home.join("Library/Application Support/nanocoder")
@@ -62,7 +62,9 @@ impl Agent for Nanocoder {
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/role", &["system"])
     }
+}
 
+impl Resuming for Nanocoder {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if prompt.is_some() {
             return Err("Nanocoder answers no prompt in a session that it resumes; resume it without --prompt".into());
@@ -70,7 +72,11 @@ impl Agent for Nanocoder {
         let then_type = Some(format!("/resume {}", copy.place.id));
         Ok(Command { argv: vec!["nanocoder".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }
+}
 
+impl Moving for Nanocoder {}
+
+impl Housekeeping for Nanocoder {
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
         // A store that Nanocoder does not use by default is not cleaned up either.
         store.is_default.then(|| retention(env))

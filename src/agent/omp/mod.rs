@@ -15,12 +15,15 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::lines::Lines;
-use super::{Agent, Command, Engine, FindBelongings, Found, Listings, ReadContext, Unable, is_there, mark_writers};
+use super::{
+    Command, Engine, FindBelongings, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
+    is_there, mark_writers,
+};
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::records::{PiRecord, id_of_file};
 use crate::agent::pi::{prompt_words, relocation};
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
@@ -46,7 +49,7 @@ const DIGEST: usize = 64;
 /// The agent.
 pub(super) struct Omp;
 
-impl Agent for Omp {
+impl Reading for Omp {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let without = |set: &str| ELSEWHERE.into_iter().filter(|name| *name != set).collect::<Vec<_>>();
         let mut stores: Vec<Store> = Vec::new();
@@ -87,6 +90,55 @@ impl Agent for Omp {
         is_packed(&place.path).then_some(&Packed)
     }
 
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+        if is_packed(&copy.place.path) { Ok(Usage::default()) } else { super::pi::usage::usage(&copy.place.path) }
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        crate::agent::pi::records::is_silent(record)
+    }
+
+    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
+        mark_writers(copies);
+    }
+}
+
+impl Resuming for Omp {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        match copy.kind {
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
+            SessionKind::Archived => {
+                return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
+            }
+            _ if copy.health.contains(Health::InvalidContent) => {
+                return Err(copy.notes.first().cloned().unwrap_or_default().into());
+            }
+            _ => {}
+        }
+        // The program also accepts a prefix of an id, so always pass the whole id.
+        Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
+    }
+}
+
+impl Moving for Omp {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        // Without this change the program asks whether to move the session, and without a terminal it fails.
+        Ok(relocation::relocation(
+            |dir| project_of(dir, &moving.env.home, &moving.env.temp_dir()),
+            |path| backups(path, &Listings::default()),
+        ))
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        is_filed_under(project, dir)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide_in_project(copy);
+    }
+}
+
+impl Housekeeping for Omp {
     fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         Ok(belongings(place, &Listings::default()))
     }
@@ -110,49 +162,6 @@ impl Agent for Omp {
         digests.retain(|digest| digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let blobs = place.store.root.join("blobs");
         digests.into_iter().map(|digest| blobs.join(digest)).filter(|path| is_there(path)).collect()
-    }
-
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        if is_packed(&copy.place.path) { Ok(Usage::default()) } else { super::pi::usage::usage(&copy.place.path) }
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        crate::agent::pi::records::is_silent(record)
-    }
-
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        // Without this change the program asks whether to move the session, and without a terminal it fails.
-        Ok(relocation::relocation(
-            |dir| project_of(dir, &moving.env.home, &moving.env.temp_dir()),
-            |path| backups(path, &Listings::default()),
-        ))
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        is_filed_under(project, dir)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
-    }
-
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-            SessionKind::Archived => {
-                return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
-            }
-            _ if copy.health.contains(Health::InvalidContent) => {
-                return Err(copy.notes.first().cloned().unwrap_or_default().into());
-            }
-            _ => {}
-        }
-        // The program also accepts a prefix of an id, so always pass the whole id.
-        Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
-    }
-
-    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
-        mark_writers(copies);
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {

@@ -7,7 +7,7 @@ pub(super) mod records;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, AgentManaged, Command, Engine, Found, Unable};
+use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable};
 use crate::agent::database::Database;
 use crate::error::PathError;
 use crate::session::repository::Repository;
@@ -40,7 +40,7 @@ const DATABASE: Database = Database { schema: &Tables, agent_managed: &AGENT_MAN
 /// The agent.
 pub(super) struct OpenCode;
 
-impl Agent for OpenCode {
+impl Reading for OpenCode {
     fn stores(&self, env: &Env) -> Vec<Store> {
         PROGRAM.stores(env)
     }
@@ -51,14 +51,6 @@ impl Agent for OpenCode {
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
         tree::is_in(place).then_some(&Tree)
-    }
-
-    fn repository(&self, copy: &SessionCopy) -> Repository {
-        if tree::is_in(&copy.place) { Repository::default() } else { Program::repository(&copy.place) }
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(AGENT_MANAGED.removes_alone(place)) }
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
@@ -72,7 +64,9 @@ impl Agent for OpenCode {
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         if tree::is_in(place) { tree::conversation_files(place) } else { Vec::new() }
     }
+}
 
+impl Resuming for OpenCode {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         Ok(PROGRAM.command(copy, prompt))
     }
@@ -83,6 +77,18 @@ impl Agent for OpenCode {
 
     fn help_unlisted(&self, copy: &SessionCopy) -> Option<(String, &'static str)> {
         generations::help(copy)
+    }
+}
+
+impl Moving for OpenCode {
+    fn repository(&self, copy: &SessionCopy) -> Repository {
+        if tree::is_in(&copy.place) { Repository::default() } else { Program::repository(&copy.place) }
+    }
+}
+
+impl Housekeeping for OpenCode {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(AGENT_MANAGED.removes_alone(place)) }
     }
 }
 

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, Unable, stores};
+use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, stores};
 use crate::agent::command::as_option;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -33,7 +33,7 @@ const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 /// The agent.
 pub(super) struct OpenHands;
 
-impl Agent for OpenHands {
+impl Reading for OpenHands {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let variables = [(CONVERSATIONS, None), (PERSISTENCE, Some("conversations"))];
         stores::by_variables(AgentKind::OpenHands, &variables, env.home.join(".openhands/conversations"), env)
@@ -100,7 +100,9 @@ impl Agent for OpenHands {
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         reader::messages(&copy.place.path, see)
     }
+}
 
+impl Resuming for OpenHands {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if copy.kind == SessionKind::Subagent {
             return Err("it is a sub-agent's conversation; resume its parent".into());
@@ -122,6 +124,10 @@ impl Agent for OpenHands {
         }
     }
 }
+
+impl Moving for OpenHands {}
+
+impl Housekeeping for OpenHands {}
 
 /// Adds the conversations in a directory, each with those of its sub-agents.
 fn add_below(found: &mut Found, store: &Arc<Store>, dir: &Path, parent: Option<&str>) {

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::Lines;
-use super::{Agent, Command, Engine, Found, Unable, as_last_argument};
+use super::{Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable, as_last_argument};
 use crate::agent::ids::is_word;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::text_in;
@@ -38,7 +38,7 @@ const MAX_SETTINGS: u64 = 1024 * 1024;
 /// The agent.
 pub(super) struct Pi;
 
-impl Agent for Pi {
+impl Reading for Pi {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let absolute = |name| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
         let default = env.home.join(".pi/agent");
@@ -70,8 +70,23 @@ impl Agent for Pi {
     fn is_silent(&self, record: &[u8]) -> bool {
         records::is_silent(record)
     }
+}
 
-    fn relocation<'a>(&'a self, _moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
+impl Resuming for Pi {
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        if copy.health.contains(Health::InvalidContent) {
+            return Err(copy.notes.first().cloned().unwrap_or_default().into());
+        }
+        // A prefix of an id may match another session: ids start with the time, and Pi takes the first match.
+        if !is_word(&copy.place.id) {
+            return Err("its id could be taken for an option".into());
+        }
+        Ok(Command::new(&["pi", "--session", &copy.place.id], prompt_words(prompt)))
+    }
+}
+
+impl Moving for Pi {
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         Ok(relocation::relocation(slug, |_| Vec::new()))
     }
 
@@ -84,18 +99,9 @@ impl Agent for Pi {
     fn decide_launch_dir(&self, copy: &mut SessionCopy) {
         evidence::decide_in_project(copy);
     }
+}
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default().into());
-        }
-        // A prefix of an id may match another session: ids start with the time, and Pi takes the first match.
-        if !is_word(&copy.place.id) {
-            return Err("its id could be taken for an option".into());
-        }
-        Ok(Command::new(&["pi", "--session", &copy.place.id], prompt_words(prompt)))
-    }
-
+impl Housekeeping for Pi {
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::node(line)
     }

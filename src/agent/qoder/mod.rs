@@ -13,8 +13,11 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::claude::slug::{base36, slug};
-use super::{Agent, Command, Found, ReadContext, Unable, as_last_argument, claude, is_there, stores};
-use crate::agent::relocation::{Act, Moved, Moving, Relocation, added_line, text};
+use super::{
+    Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument, claude, is_there,
+    stores,
+};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, added_line, text};
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{Link, Retention};
 use crate::error::PathError;
@@ -36,7 +39,7 @@ const SILENT: [&str; 5] =
 /// The agent.
 pub(super) struct Qoder;
 
-impl Agent for Qoder {
+impl Reading for Qoder {
     fn stores(&self, env: &Env) -> Vec<Store> {
         stores::by_variables(AgentKind::Qoder, &[("QODER_CONFIG_DIR", None)], env.home.join(".qoder"), env)
     }
@@ -78,7 +81,9 @@ impl Agent for Qoder {
     fn is_silent(&self, record: &[u8]) -> bool {
         is_one_of(record, "/type", &SILENT) || claude::is_silent(record)
     }
+}
 
+impl Resuming for Qoder {
     fn stuck_causes(&self, copy: &SessionCopy) -> Result<Vec<causes::CauseLine>, PathError> {
         let mut found = claude::causes::read(copy, |record| self.is_silent(record))?;
         // The limit on images and the signatures belong to another API.
@@ -86,18 +91,17 @@ impl Agent for Qoder {
         Ok(found)
     }
 
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        claude::link(line)
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        if copy.kind == SessionKind::Subagent {
+            return Err("it is a sub-agent's session; resume its parent session".into());
+        }
+        let words: &[&str] = if prompt.is_some() { &["qodercli", "-p", "--resume"] } else { &["qodercli", "--resume"] };
+        Ok(Command::new(&[words, &[&copy.place.id]].concat(), as_last_argument(prompt)))
     }
+}
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        let meta = place.path.with_extension("meta.json");
-        let meta = Some(meta).filter(|path| place.is_subagent && is_there(path));
-        let own = [place.path.to_path_buf()].into_iter().chain(place.side_dir.clone()).chain(meta);
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
-    }
-
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
+impl Moving for Qoder {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let projects = moving.store.root.join("projects");
         Ok(Relocation::of_each(move |copy, to| {
             let (place, to) = (&copy.place, text(to)?);
@@ -126,13 +130,18 @@ impl Agent for Qoder {
             copy.health.remove(Health::MisfiledSession);
         }
     }
+}
 
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
-        let words: &[&str] = if prompt.is_some() { &["qodercli", "-p", "--resume"] } else { &["qodercli", "--resume"] };
-        Ok(Command::new(&[words, &[&copy.place.id]].concat(), as_last_argument(prompt)))
+impl Housekeeping for Qoder {
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        claude::link(line)
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        let meta = place.path.with_extension("meta.json");
+        let meta = Some(meta).filter(|path| place.is_subagent && is_there(path));
+        let own = [place.path.to_path_buf()].into_iter().chain(place.side_dir.clone()).chain(meta);
+        Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }
 
     fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {

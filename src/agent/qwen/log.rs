@@ -9,7 +9,7 @@ use super::{Qwen, add_evidence, find, is_archived, is_session_id, liveness, runt
 use crate::agent::lines::{Ends, Log};
 use crate::agent::qwen::records::{QwenRecord, Runtime, record};
 use crate::agent::tree;
-use crate::agent::{Agent, Found, ReadContext};
+use crate::agent::{Found, Moving as _, ReadContext};
 use crate::error::PathError;
 use crate::session::branches::Branches;
 use crate::session::recorded;

@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 use super::lines::Lines;
 use super::{
-    Agent, Command, Engine, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, Unable,
-    as_prompt_option, claude, is_there,
+    Command, Engine, FindBelongings, Found, Housekeeping, Listings, LiveRecord, Moving, ReadContext, Reading, Resuming,
+    StoreNotes, Unable, as_prompt_option, claude, is_there,
 };
 use crate::agent::ids::is_uuid;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
@@ -44,7 +44,7 @@ const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 /// The agent.
 pub(super) struct Qwen;
 
-impl Agent for Qwen {
+impl Reading for Qwen {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let default = env.home.join(".qwen");
         let chosen = |name| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
@@ -98,15 +98,6 @@ impl Agent for Qwen {
         notes
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Listings::default()))
-    }
-
-    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let listings = Listings::default();
-        Box::new(move |place| Ok(belongings(place, &listings)))
-    }
-
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
     }
@@ -116,27 +107,15 @@ impl Agent for Qwen {
         is_one_of(record, "/type", &["system"])
             && is_one_of(record, "/subtype", &[&silent[..], &["parent_session"]].concat())
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.store, moving.mapping))
-    }
-
+impl Resuming for Qwen {
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         copy.health.contains(Health::TornTranscript).then(|| {
             "Qwen Code goes on in the cut-off line, and loses what was said before at its next resume; run `rejoin doctor --fix \
              --check torn-transcript` first, which ends that line"
                 .to_owned()
         })
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
-        // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |found| found.source == "transcript");
     }
 
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
@@ -155,6 +134,33 @@ impl Agent for Qwen {
             return Err("its id is not a UUID".into());
         }
         Ok(Command::new(&["qwen", "--resume", &copy.place.id], as_prompt_option(prompt)))
+    }
+}
+
+impl Moving for Qwen {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(relocation::relocation(moving.store, moving.mapping))
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
+        // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
+        names::is_either(dir, encodes)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |found| found.source == "transcript");
+    }
+}
+
+impl Housekeeping for Qwen {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        Ok(belongings(place, &Listings::default()))
+    }
+
+    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let listings = Listings::default();
+        Box::new(move |place| Ok(belongings(place, &listings)))
     }
 }
 

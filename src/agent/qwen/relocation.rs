@@ -9,7 +9,7 @@ use std::path::Path;
 use memchr::memmem;
 
 use super::Qwen;
-use crate::agent::Agent as _;
+use crate::agent::Housekeeping as _;
 use crate::agent::Unable;
 use crate::agent::claude::slug::slug;
 use crate::agent::relocation::{Act, Moved, Relocation, small, text};

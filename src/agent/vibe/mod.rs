@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, Unable, is_there};
+use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there};
 use crate::agent::ids::is_word_with;
-use crate::agent::relocation::{Moving, Relocation};
+use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -50,7 +50,7 @@ const MAX_LEASE: u64 = 64 * 1024;
 /// The agent.
 pub(super) struct Vibe;
 
-impl Agent for Vibe {
+impl Reading for Vibe {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = stores::by_variables(AgentKind::Vibe, &[("VIBE_HOME", None)], env.home.join(".vibe"), env);
         for Store { root: home, .. } in &mut stores {
@@ -170,12 +170,6 @@ impl Agent for Vibe {
         if is_unified(place) { unified::written(place) } else { vec![old::messages_path(place)] }
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        let mut shared: Vec<PathBuf> = lease_paths(place).into();
-        shared.retain(|path| is_there(path));
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         const SILENT: [&str; 2] = ["action_result", "receipt_succeeded"];
         is_one_of(record, "/type", &SILENT)
@@ -190,11 +184,9 @@ impl Agent for Vibe {
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
     }
+}
 
-    fn relocation<'a>(&'a self, moving: &Moving<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.mapping))
-    }
-
+impl Resuming for Vibe {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         match copy.kind {
             SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
@@ -203,6 +195,20 @@ impl Agent for Vibe {
         }
         // Vibe would accept a prefix of the id, but that may be ambiguous.
         Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
+    }
+}
+
+impl Moving for Vibe {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(relocation::relocation(moving.mapping))
+    }
+}
+
+impl Housekeeping for Vibe {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        let mut shared: Vec<PathBuf> = lease_paths(place).into();
+        shared.retain(|path| is_there(path));
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::agent::relocation::{Act, DirMove, Moved, Moving, Relocation};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove};
 use crate::agent::{self, Agent, Unable};
 use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
@@ -229,7 +229,10 @@ impl<'s> Part<'s> {
         let relocations: BTreeMap<&Path, Result<Relocation<'_>, Unable>> = stores
             .iter()
             .map(|(root, store)| {
-                (root.as_path(), agent.relocation(&Moving { store, moves: &moves[root], mapping: wish.mapping, env }))
+                (
+                    root.as_path(),
+                    agent.relocation(&StoreMove { store, moves: &moves[root], mapping: wish.mapping, env }),
+                )
             })
             .collect();
         let moved = |moving_session: &MovingSession<'s>| -> Result<(Vec<Step>, Places, bool), Unable> {

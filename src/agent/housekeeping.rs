@@ -1,0 +1,51 @@
+//! Housekeeping: the files that belong to a session, the files that belong to none, and the agent's own deletion of
+//! sessions.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::upkeep::{self, Link, Retention, Strays};
+use super::{Reading, Unable};
+use crate::session::{Belongings, Located, Store};
+use crate::system::env::Env;
+
+/// A function that finds the files of a copy, like [`Housekeeping::belongings`].
+pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, Unable> + Sync + 'a>;
+
+/// Lists the files of an agent's sessions, for removal, the archive and `doctor`.
+pub(crate) trait Housekeeping: Reading {
+    /// Returns every path that belongs to a copy and exists, including its own. If only the agent can remove it,
+    /// returns the reason with the agent's own command.
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        match self.engine_of(place).agent_managed() {
+            Some(agent_managed) => Err(agent_managed.removes_alone(place)),
+            None => Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() }),
+        }
+    }
+
+    /// Returns a function like [`Housekeeping::belongings`] for many copies in these stores, which reads shared
+    /// directories once.
+    fn belongings_in<'a>(&'a self, _roots: &BTreeSet<&Path>) -> FindBelongings<'a> {
+        Box::new(|place| self.belongings(place))
+    }
+
+    /// Returns the files that the agent needs to find a copy, and that exist for other sessions too.
+    fn companions(&self, _place: &Located) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Finds files in a store that belong to no session there, and temporary files outside of sessions.
+    fn orphans(&self, _store: &Store, _env: &Env) -> Strays {
+        Strays::default()
+    }
+
+    /// Returns the period after which the agent deletes the sessions of a store by itself; `None` if it never does.
+    fn retention(&self, _store: &Store, _env: &Env) -> Option<Retention> {
+        None
+    }
+
+    /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::is_object(line).then(Link::default)
+    }
+}

@@ -1,0 +1,39 @@
+//! Moving sessions: the directory in which each belongs, and the changes of an agent's files that move or rename one.
+
+use std::path::{Path, PathBuf};
+
+use super::Unable;
+use super::relocation::{Relocation, StoreMove};
+use crate::format::edit::Edit;
+use crate::session::repository::Repository;
+use crate::session::{SessionCopy, evidence};
+
+/// Decides where the sessions of an agent belong, and moves and renames them.
+pub(crate) trait Moving: Sync {
+    /// Returns whether the agent files the sessions of a directory under this project.
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
+
+    /// Decides the launch directory again after evidence was added.
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    /// Returns the facts about the git repository in which a copy was started, to find its current location.
+    fn repository(&self, _copy: &SessionCopy) -> Repository {
+        Repository::default()
+    }
+
+    /// Returns the changes that let the agent find the sessions of a store from other directories: one-time changes,
+    /// and changes per session. By default no agent file is changed, and rejoin records the new directory.
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(Relocation::kept())
+    }
+
+    /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.
+    fn retitle(&self, copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
+        Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", copy.place.agent())
+            .into())
+    }
+}

@@ -1,0 +1,45 @@
+//! Resuming sessions: the command of an agent, and the checks before it is started.
+
+use std::path::Path;
+
+use super::{Command, Unable};
+use crate::error::PathError;
+use crate::session::SessionCopy;
+use crate::session::causes::CauseLine;
+use crate::system::env::Env;
+
+/// Resumes the sessions of an agent. Only `command` is required.
+pub(crate) trait Resuming: Sync {
+    /// Returns the command that resumes a copy, optionally with one prompt to answer without a terminal, or the reason
+    /// why there is none.
+    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable>;
+
+    /// Checks right before the launch whether the agent, started in a directory, would continue this very copy; the
+    /// error describes what the agent would do instead.
+    fn check_start(&self, _copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
+        Ok(())
+    }
+
+    /// Checks whether the installed program can resume a copy, if programs with the same name differ in that. Returns a
+    /// warning if their files do not show which one it is.
+    fn check_program(&self, _copy: &SessionCopy, _env: &Env) -> Result<Option<String>, Unable> {
+        Ok(None)
+    }
+
+    /// Returns a warning about an unexpected effect of the agent's own resume on a session.
+    fn warning(&self, _copy: &SessionCopy, _env: &Env) -> Option<String> {
+        None
+    }
+
+    /// Returns the command that fixes one copy that is marked as unlisted, and its effect; the notes of the copy
+    /// contain the reason. `None` if only [`list_anew`](super::about::About::list_anew) helps, for the whole store.
+    fn help_unlisted(&self, _copy: &SessionCopy) -> Option<(String, &'static str)> {
+        None
+    }
+
+    /// Returns the causes of the last error of a stuck conversation; empty if its transcript does not show them, or
+    /// contains an unknown record.
+    fn stuck_causes(&self, _copy: &SessionCopy) -> Result<Vec<CauseLine>, PathError> {
+        Ok(Vec::new())
+    }
+}
