@@ -19,15 +19,11 @@ use std::sync::Arc;
 
 use reader::Reader;
 
-use super::{
-    Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
-};
-use crate::agent::relocation::{Relocation, StoreMove};
+use super::{Command, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
-use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::{AgentKind, Evidence, Located, Problem, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
@@ -219,20 +215,6 @@ impl Resuming for Amplifier {
             if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
         let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
-    }
-}
-
-impl Moving for Amplifier {
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.store, moving.mapping))
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        is_filed_under(project, dir)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |evidence| evidence.source == "session-info");
     }
 }
 

@@ -5,39 +5,48 @@
 
 use std::path::Path;
 
-use super::{MAX_METADATA, slug};
-use crate::agent::Unable;
+use super::{Amplifier, MAX_METADATA, is_filed_under, slug};
 use crate::agent::amplifier::session_info;
-use crate::agent::relocation::{Act, Moved, Relocation, small, text};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
+use crate::agent::{Moving, Unable};
 use crate::format::edit::{self, json_string};
-use crate::session::mapping::Mapping;
-use crate::session::recorded;
-use crate::session::{SessionCopy, SessionKind, Store};
+use crate::session::{SessionCopy, SessionKind, evidence, recorded};
 
-pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
-    Relocation::of_each(move |copy, to| {
-        let (place, text) = (&copy.place, text(to)?);
-        let mut acts = Vec::new();
-        let mut dir = place.path.to_path_buf();
-        if let Some(project) = &place.project {
-            // One writer files sessions under the last component only.
-            let name = to.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir));
-            let is_slug = project.starts_with('-') || foreign.any(|dir| super::is_filed_under(project, dir));
-            let project = if is_slug { slug(text) } else { name.to_owned() };
-            dir = store.root.join("projects").join(project).join("sessions").join(&place.id);
-            acts.push(Act::Move { from: place.path.to_path_buf(), to: dir.clone() });
-        }
-        acts.extend(info(copy, to, &dir)?);
-        for name in ["metadata.json", "metadata.json.backup"] {
-            let Some(old) = small(&place.path.join(name), MAX_METADATA)? else { continue };
-            if let Some(edit) = json_string(&old, &["working_dir"], |dir| mapping.text_to(dir)) {
-                let contents = edit::apply(old.as_bytes(), &[edit]);
-                acts.push(Act::Write { path: dir.join(name), contents });
+impl Moving for Amplifier {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        is_filed_under(project, dir)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |evidence| evidence.source == "session-info");
+    }
+
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { store, mapping, .. } = *moving;
+        Ok(Relocation::of_each(move |copy, to| {
+            let (place, text) = (&copy.place, text(to)?);
+            let mut acts = Vec::new();
+            let mut dir = place.path.to_path_buf();
+            if let Some(project) = &place.project {
+                // One writer files sessions under the last component only.
+                let name = to.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir));
+                let is_slug = project.starts_with('-') || foreign.any(|dir| is_filed_under(project, dir));
+                let project = if is_slug { slug(text) } else { name.to_owned() };
+                dir = store.root.join("projects").join(project).join("sessions").join(&place.id);
+                acts.push(Act::Move { from: place.path.to_path_buf(), to: dir.clone() });
             }
-        }
-        Ok(Moved::by(acts))
-    })
+            acts.extend(info(copy, to, &dir)?);
+            for name in ["metadata.json", "metadata.json.backup"] {
+                let Some(old) = small(&place.path.join(name), MAX_METADATA)? else { continue };
+                if let Some(edit) = json_string(&old, &["working_dir"], |dir| mapping.text_to(dir)) {
+                    let contents = edit::apply(old.as_bytes(), &[edit]);
+                    acts.push(Act::Write { path: dir.join(name), contents });
+                }
+            }
+            Ok(Moved::by(acts))
+        }))
+    }
 }
 
 /// Returns the write of session-info.json, which sub-sessions have only if a server created it.

@@ -37,9 +37,7 @@ use super::{
     Command, FindBelongings, Found, Housekeeping, Interest, Moving, ReadContext, Reading, Resuming, Said, StoreNotes,
     Unable, last_activity,
 };
-use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
-use crate::format::edit::Edit;
 use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::session::branches::{BranchFilter, Branches};
@@ -49,14 +47,12 @@ use crate::session::stats::Days;
 use crate::session::usage::Usage;
 use crate::session::{Belongings, Evidence, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
-use crate::system::names;
 pub(super) use count::count;
 pub(super) use launch_args::start_new;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
 pub(super) use places::{locate, locate_id};
 use records::ClaudeRecord;
-use slug::is_slug_of;
 pub(super) use upkeep::link;
 
 /// If the last message is this much older than the session's newest record, it may be an old one that was written
@@ -188,34 +184,6 @@ impl Resuming for Claude {
 
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         desktop::warning(&copy.place.store)
-    }
-}
-
-impl Moving for Claude {
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.store, moving.moves, moving.mapping))
-    }
-
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        title::retitle(copy, title)
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        // With CLAUDE_CODE_PROJECT_DIR_NAME the user chose the name, which is then unrelated to the directory.
-        if !project.starts_with('-') {
-            return true;
-        }
-        // The client resolves links first. Only a path that exists can be resolved.
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| true);
-        if copy.is_filed_right {
-            // Evidence that was added after the read has corrected it.
-            copy.health.remove(Health::MisfiledSession);
-        }
     }
 }
 

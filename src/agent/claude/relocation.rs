@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::{Claude, title};
 use crate::agent::claude::slug::{encoded, is_slug_of, project_of};
-use crate::agent::is_there;
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation, added_line, small, text};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove, added_line, small, text};
+use crate::agent::{Moving, Unable, is_there};
 use crate::format::edit::{Edit, json_string, json_value};
 use crate::format::json_text::members;
 use crate::session::mapping::Mapping;
-use crate::session::recorded;
-use crate::session::{SessionCopy, Store};
+use crate::session::{Health, SessionCopy, Store, evidence, recorded};
 use crate::system::env::Env;
 use crate::system::{names, reach};
 
@@ -24,39 +24,65 @@ const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
 /// A record of CAT contains one path.
 const MAX_RECORD: u64 = 64 * 1024;
 
-pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a Mapping) -> Relocation<'a> {
-    let each = move |copy: &SessionCopy, to: &Path| {
-        let (place, to) = (&copy.place, text(to)?);
-        // A project that the user named keeps its name.
-        let is_of_windows = |project: &str| {
-            let encodes = |dir: &str| recorded::encodes(project, dir, is_slug_of);
-            let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir)).filter_map(Path::to_str);
-            foreign.any(encodes)
+impl Moving for Claude {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        // With CLAUDE_CODE_PROJECT_DIR_NAME the user chose the name, which is then unrelated to the directory.
+        if !project.starts_with('-') {
+            return true;
+        }
+        // The client resolves links first. Only a path that exists can be resolved.
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
+        names::is_either(dir, encodes)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |_| true);
+        if copy.is_filed_right {
+            // Evidence that was added after the read has corrected it.
+            copy.health.remove(Health::MisfiledSession);
+        }
+    }
+
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { store, moves, mapping, .. } = *moving;
+        let each = move |copy: &SessionCopy, to: &Path| {
+            let (place, to) = (&copy.place, text(to)?);
+            // A project that the user named keeps its name.
+            let is_of_windows = |project: &str| {
+                let encodes = |dir: &str| recorded::encodes(project, dir, is_slug_of);
+                let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir)).filter_map(Path::to_str);
+                foreign.any(encodes)
+            };
+            let named = place.project.as_deref().filter(|project| !project.starts_with('-') && !is_of_windows(project));
+            let project = store.root.join("projects").join(named.map_or_else(|| project_of(to), str::to_owned));
+            let old = place.path.parent().unwrap_or(&place.path);
+            let name = place.path.file_name().unwrap_or_default();
+            let mut acts = Vec::new();
+            let meta = Some(place.path.with_extension("meta.json")).filter(|meta| place.is_subagent && is_there(meta));
+            for from in place.side_dir.clone().into_iter().chain(meta).filter(|_| project != old) {
+                acts.push(Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
+            }
+            // CAT stores the working directory of a session next to it.
+            let record = PathBuf::from("cat/sessions").join(format!("{}.cwd", place.id));
+            if let Some(dir) = small(&old.join(&record), MAX_RECORD)? {
+                let end = dir.trim_end().len();
+                let edits = mapping.text_to(&dir[..end]).map(|new| Edit::replace(0..end, new)).into_iter().collect();
+                acts.push(Act::Edit { from: old.join(&record), to: project.join(&record), edits });
+            }
+            let record = serde_json::json!({"type": "relocated", "relocatedCwd": to, "sessionId": place.id});
+            let edits = vec![added_line(&place.path, &record.to_string())?];
+            acts.push(Act::Edit { from: place.path.to_path_buf(), to: project.join(name), edits });
+            Ok(Moved::by(acts))
         };
-        let named = place.project.as_deref().filter(|project| !project.starts_with('-') && !is_of_windows(project));
-        let project = store.root.join("projects").join(named.map_or_else(|| project_of(to), str::to_owned));
-        let old = place.path.parent().unwrap_or(&place.path);
-        let name = place.path.file_name().unwrap_or_default();
-        let mut acts = Vec::new();
-        let meta = Some(place.path.with_extension("meta.json")).filter(|meta| place.is_subagent && is_there(meta));
-        for from in place.side_dir.clone().into_iter().chain(meta).filter(|_| project != old) {
-            acts.push(Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
-        }
-        // CAT stores the working directory of a session next to it.
-        let record = PathBuf::from("cat/sessions").join(format!("{}.cwd", place.id));
-        if let Some(dir) = small(&old.join(&record), MAX_RECORD)? {
-            let end = dir.trim_end().len();
-            let edits = mapping.text_to(&dir[..end]).map(|new| Edit::replace(0..end, new)).into_iter().collect();
-            acts.push(Act::Edit { from: old.join(&record), to: project.join(&record), edits });
-        }
-        let record = serde_json::json!({"type": "relocated", "relocatedCwd": to, "sessionId": place.id});
-        let edits = vec![added_line(&place.path, &record.to_string())?];
-        acts.push(Act::Edit { from: place.path.to_path_buf(), to: project.join(name), edits });
-        Ok(Moved::by(acts))
-    };
-    // If several move to one directory, the first one wins.
-    let notes: BTreeMap<PathBuf, PathBuf> = moves.iter().rev().filter_map(|gone| memory(store, gone)).collect();
-    Relocation { once: notes.into_iter().map(|(to, from)| Act::Move { from, to }).collect(), each: Box::new(each) }
+        // If several move to one directory, the first one wins.
+        let notes: BTreeMap<PathBuf, PathBuf> = moves.iter().rev().filter_map(|gone| memory(store, gone)).collect();
+        let once = notes.into_iter().map(|(to, from)| Act::Move { from, to }).collect();
+        Ok(Relocation { once, each: Box::new(each) })
+    }
+
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        title::retitle(copy, title)
+    }
 }
 
 /// Returns the new and the old path of the client's notes on a project. They move if all sessions of the project move,

@@ -6,6 +6,7 @@
 pub(super) mod records;
 
 pub(super) mod about;
+mod belongings;
 mod ends;
 mod meta;
 mod rollbacks;
@@ -14,7 +15,6 @@ mod thread;
 mod threads;
 mod usage;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use jiff::Timestamp;
 
 use super::ids::is_uuid;
 use super::{
-    Beginnings, Command, FindBelongings, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes,
-    Unable, as_last_argument, is_there, last_activity, mark_writers,
+    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument, last_activity,
+    mark_writers,
 };
 use crate::agent::stores;
 use crate::agent::tree::note_branches;
@@ -37,8 +37,8 @@ use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
 use crate::session::usage::Usage;
 use crate::session::{
-    AgentKind, Belongings, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionCopy, SessionKind,
-    Store, Visitor,
+    AgentKind, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionCopy, SessionKind, Store,
+    Visitor,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -46,7 +46,7 @@ use crate::system::links;
 use crate::system::process::{self, Lock, Locks, Presence, StartTime};
 use meta::Meta;
 use records::{CodexRecord, Daemon, Prompt, named};
-use rollouts::{is_archived, is_segment, locate, of_thread, packed_twin};
+use rollouts::{is_archived, is_segment, locate, packed_twin};
 use thread::Thread;
 
 /// Number of bytes at the end that are read in one call: most turns fit.
@@ -331,26 +331,6 @@ impl Moving for Codex {
     }
 }
 
-impl Housekeeping for Codex {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
-    }
-
-    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let list = |root: &Path| Beginnings::of(&root.join("shell_snapshots"));
-        let listed: BTreeMap<PathBuf, Beginnings> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
-        Box::new(move |place| match listed.get(&place.store.root) {
-            Some(snapshots) => Ok(belongings(place, snapshots)),
-            None => self.belongings(place),
-        })
-    }
-
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        let parts = Thread::chain(place).map(|thread| thread.parts).unwrap_or_default();
-        parts.into_iter().filter(|part| part.is_foreign).map(|part| part.path).collect()
-    }
-}
-
 /// Returns the message of a line. In a rollout without events, prompts are taken from the messages to the model.
 fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
     let record = CodexRecord::parse(line)?;
@@ -388,20 +368,6 @@ fn writer(lock: &Path, table: &Locks) -> Option<Liveness> {
             Some(Liveness::Maybe { why })
         }
     }
-}
-
-fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
-    let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
-    let own = files.into_iter().flat_map(|path| {
-        let twin = packed_twin(&path);
-        std::iter::once(path).chain(twin)
-    });
-    let (root, id) = (&place.store.root, &place.id);
-    // The lock file is kept: if it were removed while a process is starting, two processes could write.
-    let capabilities = root.join("tui-thread-reference-capabilities").join(id);
-    let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
-    let own = own.filter(|path| **path == *place.path || is_there(path));
-    Belongings { own: own.collect(), shared: shared.collect() }
 }
 
 /// Reads the start of a rollout, after a first line of any size.
@@ -454,38 +420,4 @@ fn joins(copy: &SessionCopy) -> bool {
         .start_ticks
         .is_none_or(|ticks| process::presence(pid, Some(StartTime::Ticks(ticks))) == Presence::Running);
     daemon.pid == pid && is_same
-}
-
-#[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn own_files_go_with_a_copy_and_shared_ones_with_the_last_copy() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let (root, id) = (dir.path(), "01a1fff5-96db-71a1-b8b1-d7008cddc9ea");
-        let put = |name: &str| {
-            let path = root.join(name.replace("ID", id));
-            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-            std::fs::write(&path, "").expect("a file");
-            path
-        };
-        let own = [put("sessions/2026/02/01/rollout-x-ID.jsonl"), put("sessions/2026/02/01/rollout-x-ID.jsonl.zst")];
-        let archived = put("archived_sessions/rollout-x-ID.jsonl.zst");
-        let shared = [put("shell_snapshots/ID.1.sh"), put("tui-thread-reference-capabilities/ID")];
-        for other in ["thread-writer-locks/ID.lock", "shell_snapshots/IDx.sh", "shell_snapshots/other.sh", "auth.json"]
-        {
-            put(other);
-        }
-        let env = crate::system::env::tests::fixed();
-        let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
-        let found = Codex.locate(&Arc::new(store));
-        let mut places: Vec<&Located> = found.places.iter().collect();
-        places.sort_by_key(|place| *place.path != *own[0]);
-        assert_eq!(places.len(), 2);
-        let belongings = places.iter().map(|place| Codex.belongings(place).expect("belongings")).collect::<Vec<_>>();
-        assert_eq!(belongings[0], Belongings { own: own.to_vec(), shared: shared.to_vec() });
-        assert_eq!(belongings[1], Belongings { own: vec![archived], shared: shared.to_vec() });
-    }
 }

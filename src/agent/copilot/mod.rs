@@ -17,10 +17,8 @@ use super::lines::Lines;
 
 use super::ids::is_uuid;
 use super::{
-    Command, Engine, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below,
-    is_there,
+    Command, Engine, Housekeeping, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below, is_there,
 };
-use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
@@ -77,12 +75,6 @@ impl Resuming for Copilot {
         }
         let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];
         Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
-    }
-}
-
-impl Moving for Copilot {
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.mapping))
     }
 }
 

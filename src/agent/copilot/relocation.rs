@@ -4,27 +4,32 @@
 //! Measured on 1.0.102. The events still name the old directory, so rejoin records the new one too, until the session
 //! is resumed there.
 
+use super::Copilot;
 use super::workspace::MAX_WORKSPACE;
 use crate::agent::copilot::flat_yaml;
-use crate::agent::relocation::{Act, Moved, Relocation, small};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small};
+use crate::agent::{Moving, Unable};
 use crate::format::edit::Edit;
-use crate::session::mapping::Mapping;
 
 /// The keys of workspace.yaml that name directories.
 const KEYS: [&str; 2] = ["cwd", "git_root"];
 
-pub(super) fn relocation(mapping: &Mapping) -> Relocation<'_> {
-    Relocation::of_each(|copy, _| {
-        let path = copy.place.path.join("workspace.yaml");
-        let yaml = small(&path, MAX_WORKSPACE)?.unwrap_or_default();
-        let changed = |key: &&str| {
-            let value = flat_yaml::read(&yaml).remove(key)?;
-            let new = mapping.text_to(&value)?;
-            Some(Edit::replace(flat_yaml::line_of(&yaml, key)?, format!("{key}: {}", flat_yaml::word(&new))))
-        };
-        let mut edits: Vec<Edit> = KEYS.iter().filter_map(changed).collect();
-        edits.sort_by_key(|edit| edit.at);
-        let acts = if edits.is_empty() { Vec::new() } else { vec![Act::Edit { from: path.clone(), to: path, edits }] };
-        Ok(Moved { acts, is_kept: true })
-    })
+impl Moving for Copilot {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { mapping, .. } = *moving;
+        Ok(Relocation::of_each(move |copy, _| {
+            let path = copy.place.path.join("workspace.yaml");
+            let yaml = small(&path, MAX_WORKSPACE)?.unwrap_or_default();
+            let changed = |key: &&str| {
+                let value = flat_yaml::read(&yaml).remove(key)?;
+                let new = mapping.text_to(&value)?;
+                Some(Edit::replace(flat_yaml::line_of(&yaml, key)?, format!("{key}: {}", flat_yaml::word(&new))))
+            };
+            let mut edits: Vec<Edit> = KEYS.iter().filter_map(changed).collect();
+            edits.sort_by_key(|edit| edit.at);
+            let acts =
+                if edits.is_empty() { Vec::new() } else { vec![Act::Edit { from: path.clone(), to: path, edits }] };
+            Ok(Moved { acts, is_kept: true })
+        }))
+    }
 }

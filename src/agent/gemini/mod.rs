@@ -8,6 +8,7 @@
 pub(super) mod records;
 
 pub(super) mod about;
+mod belongings;
 mod conversation;
 mod projects;
 mod reader;
@@ -15,7 +16,7 @@ mod relocation;
 mod saved;
 mod usage;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,11 +25,9 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::{
-    Command, FindBelongings, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable,
-    as_prompt_option, is_there, unknown_format,
+    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_prompt_option, unknown_format,
 };
 use crate::agent::ids::consists_of;
-use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::tree::note_branches;
 use crate::error::PathError;
@@ -38,13 +37,11 @@ use crate::format::json::{Text, inner};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::evidence;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Comparison, Fact, Located, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{AgentKind, Comparison, Fact, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::names;
-use projects::{hash, registry, slug};
+use projects::registry;
 use reader::{each, fill, read_document, read_lines, show, whole};
 use records::{message, record};
 
@@ -216,83 +213,6 @@ impl Resuming for Gemini {
     }
 }
 
-impl Moving for Gemini {
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        relocation::relocation(moving.store, moving.moves)
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        if is_hash(project) {
-            let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
-            // The hash is of the path as the system reports it, which is known only for an existing path.
-            return names::is_either(dir, is_project);
-        }
-        if dir.to_str().is_none() {
-            return false;
-        }
-        // A second directory of the same name gets a number.
-        let slug = slug(dir);
-        project.strip_prefix(&slug).is_some_and(|rest| {
-            rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-        })
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| false);
-        // A session never leaves its directory.
-        copy.last_dir = copy.start_dir.clone();
-    }
-}
-
-impl Housekeeping for Gemini {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Listings::default()))
-    }
-
-    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let listings = Listings::default();
-        Box::new(move |place| Ok(belongings(place, &listings)))
-    }
-
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // These files name the directory of the project; without them the client files its directory under another
-        // name.
-        let project = place.project.as_deref().unwrap_or_default();
-        let marker = |base| place.store.root.join(base).join(project).join(".project_root");
-        ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
-    }
-}
-
-/// Finds the belongings of a copy; lists its directory once per project.
-fn belongings(place: &Located, listings: &Listings) -> Belongings {
-    let mut own = vec![place.path.to_path_buf()];
-    let Some(chats) = place.path.parent().filter(|_| !saved::is_in(place)) else {
-        return Belongings { own, shared: Vec::new() };
-    };
-    let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // The client keeps unreadable content in these files before it rewrites the session.
-    own.extend(listings.of(chats).with(&format!("{name}.unreadable-")));
-    // Everything else is named by the id alone, and a project may have several files of one id.
-    let temp = if place.is_subagent { chats.parent() } else { Some(chats) }.and_then(Path::parent);
-    let Some(temp) = temp else { return Belongings { own, shared: Vec::new() } };
-    let artifacts = |id: &str| {
-        let name = format!("session-{id}");
-        [temp.join("logs").join(format!("{name}.jsonl")), temp.join("tool-outputs").join(name), temp.join(id)]
-    };
-    let mut shared = artifacts(&place.id).to_vec();
-    if !place.is_subagent {
-        let subagents = chats.join(&place.id);
-        for (entry, kind) in Found::default().entries(&subagents) {
-            let path = entry.path();
-            let id = path.file_stem().and_then(|stem| stem.to_str()).filter(|id| is_session_id(id));
-            shared.extend(id.filter(|_| kind.is_file()).into_iter().flat_map(artifacts));
-        }
-        shared.push(subagents);
-    }
-    shared.retain(|path| is_there(path));
-    Belongings { own, shared }
-}
-
 /// Finds the sessions in a directory of chats whose stem `is_wanted` accepts.
 fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn(&str) -> bool, found: &mut Found) {
     let (dirs, files): (Vec<_>, Vec<_>) = found.entries(chats).into_iter().partition(|(_, kind)| kind.is_dir());
@@ -409,27 +329,4 @@ fn is_session_id(text: &str) -> bool {
 
 fn is_document(place: &Located) -> bool {
     place.path.extension().is_some_and(|extension| extension == "json")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn projects_are_named_after_the_last_component_or_the_hash() {
-        for (dir, project) in [
-            ("/home/ana/has space", "has-space"),
-            ("/home/ana/my-app-v1.2", "my-app-v1-2"),
-            ("/home/ana/ünïcode-名前", "n-code"),
-            ("/home/ana/App", "app-12"),
-            ("/", "project"),
-        ] {
-            assert!(Gemini.is_filed_under(project, Path::new(dir)), "{dir}");
-            assert!(!Gemini.is_filed_under(&format!("{project}x"), Path::new(dir)), "{dir}");
-        }
-        // The digest of the standard's example.
-        assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert!(Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app")));
-        assert!(!Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app2")));
-    }
 }

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use super::{Gemini, is_hash};
 use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
-use crate::agent::{Housekeeping as _, Unable, is_there};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove, small, text};
+use crate::agent::{Housekeeping as _, Moving, Unable, is_there};
 use crate::format::edit::{self, json_member, json_value};
 use crate::format::json_text::{decoded, members};
-use crate::session::{SessionCopy, Store};
-use crate::system::reach;
+use crate::session::{SessionCopy, evidence};
+use crate::system::{names, reach};
 
 /// Directories with a subdirectory per project, each with a file that names its directory.
 const BASES: [&str; 2] = ["tmp", "history"];
@@ -33,38 +33,63 @@ struct Projects<'a> {
     acts: Vec<Act>,
 }
 
-pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, Unable> {
-    let path = store.root.join("projects.json");
-    let old = small(&path, MAX_REGISTRY)?;
-    let registry = old.clone().unwrap_or_else(|| "{\n  \"projects\": {}\n}".to_owned());
-    if json_value(&registry, &["projects"]).is_none_or(|at| !registry[at].starts_with('{')) {
-        return Err(format!("{} cannot be read as JSON", path.display()).into());
-    }
-    let mut projects =
-        Projects { root: &store.root, registry, of: BTreeMap::new(), whole: BTreeSet::new(), acts: Vec::new() };
-    for way in moves.iter().filter(|way| way.projects.iter().any(|project| !is_hash(project))) {
-        projects.add(way)?;
-    }
-    let Projects { registry, of, whole, acts, .. } = projects;
-    let mut once = acts;
-    if old.as_ref() != Some(&registry) && !of.is_empty() {
-        once.push(Act::Write { path, contents: registry.into_bytes() });
-    }
-    let each = move |copy: &SessionCopy, to: &Path| {
-        let place = &copy.place;
-        let project = place.project.as_deref().unwrap_or_default();
-        if whole.contains(project) {
-            return Ok(Moved::default());
+impl Moving for Gemini {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        if is_hash(project) {
+            let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
+            // The hash is of the path as the system reports it, which is known only for an existing path.
+            return names::is_either(dir, is_project);
         }
-        let target = if is_hash(project) { hash(text(to)?) } else { of.get(to).cloned().unwrap_or_default() };
-        let (old, new) = (store.root.join("tmp").join(project), store.root.join("tmp").join(target));
-        let belongings = Gemini.belongings(place)?;
-        let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
-        let paths = others.chain([place.path.to_path_buf()]);
-        let act = |from: PathBuf| Some(Act::Move { to: new.join(from.strip_prefix(&old).ok()?), from });
-        Ok(Moved::by(paths.filter_map(act).collect()))
-    };
-    Ok(Relocation { once, each: Box::new(each) })
+        if dir.to_str().is_none() {
+            return false;
+        }
+        // A second directory of the same name gets a number.
+        let slug = slug(dir);
+        project.strip_prefix(&slug).is_some_and(|rest| {
+            rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |_| false);
+        // A session never leaves its directory.
+        copy.last_dir = copy.start_dir.clone();
+    }
+
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { store, moves, .. } = *moving;
+        let path = store.root.join("projects.json");
+        let old = small(&path, MAX_REGISTRY)?;
+        let registry = old.clone().unwrap_or_else(|| "{\n  \"projects\": {}\n}".to_owned());
+        if json_value(&registry, &["projects"]).is_none_or(|at| !registry[at].starts_with('{')) {
+            return Err(format!("{} cannot be read as JSON", path.display()).into());
+        }
+        let mut projects =
+            Projects { root: &store.root, registry, of: BTreeMap::new(), whole: BTreeSet::new(), acts: Vec::new() };
+        for way in moves.iter().filter(|way| way.projects.iter().any(|project| !is_hash(project))) {
+            projects.add(way)?;
+        }
+        let Projects { registry, of, whole, acts, .. } = projects;
+        let mut once = acts;
+        if old.as_ref() != Some(&registry) && !of.is_empty() {
+            once.push(Act::Write { path, contents: registry.into_bytes() });
+        }
+        let each = move |copy: &SessionCopy, to: &Path| {
+            let place = &copy.place;
+            let project = place.project.as_deref().unwrap_or_default();
+            if whole.contains(project) {
+                return Ok(Moved::default());
+            }
+            let target = if is_hash(project) { hash(text(to)?) } else { of.get(to).cloned().unwrap_or_default() };
+            let (old, new) = (store.root.join("tmp").join(project), store.root.join("tmp").join(target));
+            let belongings = Gemini.belongings(place)?;
+            let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
+            let paths = others.chain([place.path.to_path_buf()]);
+            let act = |from: PathBuf| Some(Act::Move { to: new.join(from.strip_prefix(&old).ok()?), from });
+            Ok(Moved::by(paths.filter_map(act).collect()))
+        };
+        Ok(Relocation { once, each: Box::new(each) })
+    }
 }
 
 impl Projects<'_> {
@@ -153,5 +178,28 @@ impl Projects<'_> {
         let slug = slug(dir);
         let numbered = (1..).map(|number| format!("{slug}-{number}"));
         [slug.clone()].into_iter().chain(numbered).find(|name| !is_taken(name)).unwrap_or(slug)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projects_are_named_after_the_last_component_or_the_hash() {
+        for (dir, project) in [
+            ("/home/ana/has space", "has-space"),
+            ("/home/ana/my-app-v1.2", "my-app-v1-2"),
+            ("/home/ana/ünïcode-名前", "n-code"),
+            ("/home/ana/App", "app-12"),
+            ("/", "project"),
+        ] {
+            assert!(Gemini.is_filed_under(project, Path::new(dir)), "{dir}");
+            assert!(!Gemini.is_filed_under(&format!("{project}x"), Path::new(dir)), "{dir}");
+        }
+        // The digest of the standard's example.
+        assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert!(Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app")));
+        assert!(!Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app2")));
     }
 }

@@ -14,13 +14,11 @@ use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
 use super::{
-    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
+    Command, Engine, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
     is_there,
 };
 use crate::agent::database;
-use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
-use crate::format::edit::Edit;
 use crate::format::json::{dollars, member, record};
 use crate::format::jsonl::each_line_with;
 use crate::format::shell;
@@ -147,21 +145,6 @@ impl Resuming for Gptme {
             shell::word(&dir.to_string_lossy())
         )
         .into())
-    }
-}
-
-impl Moving for Gptme {
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err(format!(
-            "its agent does that: `gptme-util chats rename {} {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
-    }
-
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.mapping))
     }
 }
 

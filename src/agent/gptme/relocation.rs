@@ -3,23 +3,39 @@
 //! Measured on 0.35.1: it changes to that workspace by itself and recreates the link next to the settings. Its `-w DIR`
 //! cannot be used, because it is ignored if gptme is started in DIR.
 
+use super::Gptme;
 use super::reader::{MAX_CONFIG, settings};
-use crate::agent::relocation::{Act, Moved, Relocation, small, text};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
+use crate::agent::{Moving, Unable};
 use crate::format::edit::Edit;
+use crate::format::shell;
 use crate::format::toml::{Settings, quoted};
-use crate::session::mapping::Mapping;
+use crate::session::SessionCopy;
+use std::path::PathBuf;
 
-pub(super) fn relocation(mapping: &Mapping) -> Relocation<'_> {
-    Relocation::of_each(|copy, _| {
-        let path = settings(&copy.place.path);
-        let config = small(&path, MAX_CONFIG)?.unwrap_or_default();
-        let config = Settings::parse(&config);
-        let moved = super::workspace(copy).and_then(|dir| mapping.to(dir)).zip(config.span("chat", "workspace"));
-        let Some((dir, span)) = moved else {
-            // A fork that was never resumed has no settings: it takes the directory in which it is started.
-            return Ok(Moved { acts: Vec::new(), is_kept: true });
-        };
-        let edits = vec![Edit::replace(span, quoted(text(&dir)?))];
-        Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
-    })
+impl Moving for Gptme {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { mapping, .. } = *moving;
+        Ok(Relocation::of_each(move |copy, _| {
+            let path = settings(&copy.place.path);
+            let config = small(&path, MAX_CONFIG)?.unwrap_or_default();
+            let config = Settings::parse(&config);
+            let moved = super::workspace(copy).and_then(|dir| mapping.to(dir)).zip(config.span("chat", "workspace"));
+            let Some((dir, span)) = moved else {
+                // A fork that was never resumed has no settings: it takes the directory in which it is started.
+                return Ok(Moved { acts: Vec::new(), is_kept: true });
+            };
+            let edits = vec![Edit::replace(span, quoted(text(&dir)?))];
+            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
+        }))
+    }
+
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        Err(format!(
+            "its agent does that: `gptme-util chats rename {} {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        )
+        .into())
+    }
 }

@@ -10,6 +10,7 @@ pub(super) mod records;
 pub(super) mod about;
 mod reader;
 mod relocation;
+mod resuming;
 
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
@@ -18,26 +19,20 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
-use super::installed::Package;
-use super::kimicode::{self, OLDER as PACKAGE, PACKAGE as SUCCESSOR};
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there};
+use super::{Found, Housekeeping, Moving, ReadContext, Reading, StoreNotes, Unable, is_there};
 use crate::agent::Depth;
-use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
-use crate::format::edit::Edit;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
-use crate::format::{shell, text};
-use crate::session::evidence;
+use crate::format::text;
 use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Evidence, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::{Env, Program};
+use crate::system::env::Env;
 use crate::system::links;
-use crate::system::names;
-use crate::system::reach;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
+use resuming::imports_in_words;
 
 /// The agent.
 pub(super) struct Kimi;
@@ -206,112 +201,6 @@ impl Reading for Kimi {
     }
 }
 
-impl Resuming for Kimi {
-    fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        let id = &copy.place.id;
-        if id.starts_with('-') || id.chars().any(char::is_control) {
-            return Err("its id could be taken for an option".into());
-        }
-        if let Some(kaos) = copy.place.project.as_deref().and_then(remote_kaos) {
-            return Err(format!("it ran on another machine, which Kimi CLI reached by {kaos}").into());
-        }
-        let words: &[&str] = if prompt.is_some() { &["kimi", "--print", "--session"] } else { &["kimi", "--session"] };
-        Ok(Command::new(&[words, &[id.as_str()]].concat(), super::as_prompt_option(prompt)))
-    }
-
-    fn warning(&self, copy: &SessionCopy, env: &Env) -> Option<String> {
-        imports_in_words(copy, env)
-    }
-
-    fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
-        if env.find_program("kimi") == Program::Missing {
-            return Ok(None);
-        }
-        // The behaviour of Kimi CLI 1.52 is known from its code.
-        let (why, install) = match Package::of("kimi", env) {
-            Some(package) if package.is(SUCCESSOR.0, SUCCESSOR.1) => {
-                let why = format!(
-                    "`kimi` is Kimi Code {}, which continues sessions of Kimi CLI only after it has imported them",
-                    package.version
-                );
-                (why, String::new())
-            }
-            Some(package) if package.is(PACKAGE.0, PACKAGE.1) => match package.is_at_least(1, 52) {
-                Some(false) => return Ok(None),
-                Some(true) => {
-                    let version = package.version;
-                    let why =
-                        format!("Kimi CLI {version} only says that it is no longer maintained, and ends with status 0");
-                    (why, format!("install Kimi Code with `npm install --global {}`, then ", SUCCESSOR.1))
-                }
-                None => return Ok(Some(unsure())),
-            },
-            _ => return Ok(Some(unsure())),
-        };
-        let hint = match &*kimicode::imports_of(&copy.place, env) {
-            [] => {
-                let mut set = copy.place.store.set.clone();
-                if env.foreign_home {
-                    set.insert("HOME", env.home.clone().into_os_string());
-                }
-                let import = ["kimi", "migrate", "--run"].map(str::to_owned);
-                let import = shell::command(&[], &set, &import).unwrap_or_default();
-                format!("{install}import it with `{import}`; `rejoin list --agent kimicode` shows it after that")
-            }
-            [import, ..] => format!("{install}resume the imported session with `{}`", resume_import(import)),
-        };
-        Err(Unable::from(why).hint(hint))
-    }
-
-    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-        let project = copy.place.project.as_deref().unwrap_or_default();
-        let dir = reach::canonicalize(dir).map_err(|error| crate::error::reason(&error))?;
-        if hash(dir.as_os_str().as_encoded_bytes()) != project {
-            return Err(format!("Kimi CLI would start a new session of the same id in {}", dir.display()).into());
-        }
-        let files = Files::of(&copy.place);
-        if !is_file(&files.context) {
-            return Err("its context.jsonl is gone, so Kimi CLI would start a new session of the same id".into());
-        }
-        let dirs = listed_dirs(&copy.place.store.root).map_err(|problem| {
-            format!("{} cannot be used ({}), so Kimi CLI may not find it", problem.path.display(), problem.reason)
-        })?;
-        if !dirs.iter().any(|listed| listed.kaos == "local" && Path::new(&listed.path) == dir) {
-            return Err(format!(
-                "kimi.json does not list {}, so Kimi CLI would empty the session and begin anew; start and leave `kimi` \
-                 there once, which lists it",
-                dir.display()
-            )
-            .into());
-        }
-        Ok(())
-    }
-}
-
-impl Moving for Kimi {
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        relocation::relocation(moving.store, moving.moves)
-    }
-
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        reader::retitle(&copy.place, title)
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
-        // Kimi resolves links first. Only a path that exists can be resolved.
-        names::is_either(dir, is_project)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        // In a directory that does not hash to the project, Kimi would start a new session.
-        evidence::decide(copy, |_| false);
-        if copy.last_dir.is_none() {
-            copy.last_dir = copy.start_dir.clone();
-        }
-    }
-}
-
 impl Housekeeping for Kimi {
     fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
         let mut own = vec![place.path.to_path_buf()];
@@ -324,22 +213,6 @@ impl Housekeeping for Kimi {
         // Kimi empties a session whose directory is not in this list.
         Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
     }
-}
-
-/// Describes the sessions that Kimi Code imported from a copy, which are independent of it.
-fn imports_in_words(copy: &SessionCopy, env: &Env) -> Option<String> {
-    let imports = kimicode::imports_of(&copy.place, env);
-    let first = imports.first()?;
-    Some(format!("Kimi Code has imported it as {}; `{}` continues that one", first.id, resume_import(first)))
-}
-
-fn resume_import(import: &Located) -> String {
-    format!("rejoin resume {}", shell::word(&format!("{}:{}", AgentKind::KimiCode, import.id)))
-}
-
-/// Returns the explanation that the files of the installed program do not show its package.
-fn unsure() -> String {
-    "`kimi` may be Kimi Code, or Kimi CLI 1.52 or later, which cannot resume it; its files do not say which program it is".to_owned()
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {
@@ -355,19 +228,4 @@ fn hash(path: &[u8]) -> String {
 fn remote_kaos(project: &str) -> Option<&str> {
     let (kaos, hash) = project.rsplit_once('_')?;
     (hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(kaos)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_project_is_named_after_the_hash_of_its_directory() {
-        // The first value is from RFC 1321.
-        assert_eq!(hash(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
-        assert!(Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop-wt")));
-        assert!(!Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop")));
-        assert_eq!(remote_kaos("ssh_aef0df73f1925593c2dc381597cb291d"), Some("ssh"));
-        assert_eq!(remote_kaos("aef0df73f1925593c2dc381597cb291d"), None);
-    }
 }

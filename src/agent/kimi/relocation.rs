@@ -5,33 +5,58 @@
 //! because other sessions may be there. The system prompt in context.jsonl is a part of the conversation and stays,
 //! too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::reader::{Files, MAX_MAP};
-use super::{hash, remote_kaos};
-use crate::agent::Unable;
+use super::{Kimi, hash, reader, remote_kaos};
 use crate::agent::kimi::records::work_dirs;
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
-use crate::format::edit::{self, json_element, json_value};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove, small, text};
+use crate::agent::{Moving, Unable};
+use crate::format::edit::{self, Edit, json_element, json_value};
 use crate::format::json::text_in;
 use crate::format::json_text::elements;
-use crate::session::{SessionCopy, Store};
+use crate::session::{SessionCopy, evidence};
+use crate::system::names;
 
-pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, Unable> {
-    let each = |copy: &SessionCopy, to: &Path| {
-        let place = &copy.place;
-        if place.project.as_deref().is_some_and(|project| remote_kaos(project).is_some()) {
-            return Err("it ran on another machine".into());
+impl Moving for Kimi {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
+        // Kimi resolves links first. Only a path that exists can be resolved.
+        names::is_either(dir, is_project)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        // In a directory that does not hash to the project, Kimi would start a new session.
+        evidence::decide(copy, |_| false);
+        if copy.last_dir.is_none() {
+            copy.last_dir = copy.start_dir.clone();
         }
-        let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
-        // The legacy file next to the directory moves first, so that a partial move leaves nothing to find at the old
-        // path.
-        let legacy = Files::of(place).legacy.filter(|legacy| **legacy != *place.path);
-        let paths = legacy.into_iter().chain([place.path.to_path_buf()]);
-        let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
-        Ok(Moved::by(acts.collect()))
-    };
-    Ok(Relocation { once: listed(&store.root.join("kimi.json"), moves)?.into_iter().collect(), each: Box::new(each) })
+    }
+
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { store, moves, .. } = *moving;
+        let each = |copy: &SessionCopy, to: &Path| {
+            let place = &copy.place;
+            if place.project.as_deref().is_some_and(|project| remote_kaos(project).is_some()) {
+                return Err("it ran on another machine".into());
+            }
+            let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
+            // The legacy file next to the directory moves first, so that a partial move leaves nothing to find at the
+            // old path.
+            let legacy = Files::of(place).legacy.filter(|legacy| **legacy != *place.path);
+            let paths = legacy.into_iter().chain([place.path.to_path_buf()]);
+            let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
+            Ok(Moved::by(acts.collect()))
+        };
+        Ok(Relocation {
+            once: listed(&store.root.join("kimi.json"), moves)?.into_iter().collect(),
+            each: Box::new(each),
+        })
+    }
+
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        reader::retitle(&copy.place, title)
+    }
 }
 
 /// Adds the new directories to the list, each with the last session of the old one.
@@ -58,4 +83,19 @@ fn listed(path: &Path, moves: &[DirMove]) -> Result<Option<Act>, Unable> {
         is_changed = true;
     }
     Ok(is_changed.then(|| Act::Write { path: path.to_owned(), contents: json.into_bytes() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_named_after_the_hash_of_its_directory() {
+        // The first value is from RFC 1321.
+        assert_eq!(hash(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
+        assert!(Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop-wt")));
+        assert!(!Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop")));
+        assert_eq!(remote_kaos("ssh_aef0df73f1925593c2dc381597cb291d"), Some("ssh"));
+        assert_eq!(remote_kaos("aef0df73f1925593c2dc381597cb291d"), None);
+    }
 }

@@ -21,18 +21,15 @@ use super::{
     StoreNotes, Unable, as_prompt_option, claude, is_there,
 };
 use crate::agent::ids::is_uuid;
-use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
-use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Evidence, Health, Liveness, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
-use crate::system::names;
 use crate::system::process::{self, StartTime};
 use crate::system::reach;
 use records::{Registration, Runtime, is_slug_of};
@@ -134,22 +131,6 @@ impl Resuming for Qwen {
             return Err("its id is not a UUID".into());
         }
         Ok(Command::new(&["qwen", "--resume", &copy.place.id], as_prompt_option(prompt)))
-    }
-}
-
-impl Moving for Qwen {
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.store, moving.mapping))
-    }
-
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
-        // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |found| found.source == "transcript");
     }
 }
 

@@ -8,43 +8,56 @@ use std::path::Path;
 
 use memchr::memmem;
 
-use super::Qwen;
-use crate::agent::Housekeeping as _;
-use crate::agent::Unable;
+use super::{Qwen, is_slug_of};
 use crate::agent::claude::slug::slug;
-use crate::agent::relocation::{Act, Moved, Relocation, small, text};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
+use crate::agent::{Housekeeping as _, Moving, Unable};
 use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
-use crate::session::Store;
 use crate::session::mapping::Mapping;
+use crate::session::{SessionCopy, evidence, recorded};
+use crate::system::names;
 
-pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
-    Relocation::of_each(move |copy, to| {
-        let place = &copy.place;
-        let old = store.root.join("projects").join(place.project.as_deref().unwrap_or_default());
-        let new = store.root.join("projects").join(slug(text(to)?).collect::<String>());
-        let target = |path: &Path| path.strip_prefix(&old).map_or_else(|_| path.to_owned(), |rest| new.join(rest));
-        let belongings = Qwen.belongings(place)?;
-        let mut acts = Vec::new();
-        let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
-        for path in others.filter(|path| path.starts_with(&old)) {
-            let to = target(&path);
-            let edit = if path.to_str().is_some_and(|path| path.ends_with(".runtime.json")) {
-                small(&path, super::MAX_SMALL)?
-                    .and_then(|text| json_string(&text, &["work_dir"], |dir| mapping.text_to(dir)))
-            } else {
-                None
-            };
-            match edit {
-                Some(edit) => acts.push(Act::Edit { from: path, to, edits: vec![edit] }),
-                None if to != path => acts.push(Act::Move { from: path, to }),
-                None => {}
+impl Moving for Qwen {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
+        // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
+        names::is_either(dir, encodes)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
+        evidence::decide(copy, |found| found.source == "transcript");
+    }
+
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { store, mapping, .. } = *moving;
+        Ok(Relocation::of_each(move |copy, to| {
+            let place = &copy.place;
+            let old = store.root.join("projects").join(place.project.as_deref().unwrap_or_default());
+            let new = store.root.join("projects").join(slug(text(to)?).collect::<String>());
+            let target = |path: &Path| path.strip_prefix(&old).map_or_else(|_| path.to_owned(), |rest| new.join(rest));
+            let belongings = Qwen.belongings(place)?;
+            let mut acts = Vec::new();
+            let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
+            for path in others.filter(|path| path.starts_with(&old)) {
+                let to = target(&path);
+                let edit = if path.to_str().is_some_and(|path| path.ends_with(".runtime.json")) {
+                    small(&path, super::MAX_SMALL)?
+                        .and_then(|text| json_string(&text, &["work_dir"], |dir| mapping.text_to(dir)))
+                } else {
+                    None
+                };
+                match edit {
+                    Some(edit) => acts.push(Act::Edit { from: path, to, edits: vec![edit] }),
+                    None if to != path => acts.push(Act::Move { from: path, to }),
+                    None => {}
+                }
             }
-        }
-        let edits = directories(&place.path, mapping)?;
-        acts.push(Act::Edit { from: place.path.to_path_buf(), to: target(&place.path), edits });
-        Ok(Moved::by(acts))
-    })
+            let edits = directories(&place.path, mapping)?;
+            acts.push(Act::Edit { from: place.path.to_path_buf(), to: target(&place.path), edits });
+            Ok(Moved::by(acts))
+        }))
+    }
 }
 
 /// Returns the edits of moved directories in the records of a transcript.

@@ -21,7 +21,6 @@ use serde::Deserialize;
 
 use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there};
 use crate::agent::ids::is_word_with;
-use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
@@ -195,12 +194,6 @@ impl Resuming for Vibe {
         }
         // Vibe would accept a prefix of the id, but that may be ambiguous.
         Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
-    }
-}
-
-impl Moving for Vibe {
-    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(relocation::relocation(moving.mapping))
     }
 }
 

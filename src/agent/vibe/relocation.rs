@@ -3,25 +3,28 @@
 //! Measured on 3.0.2: it resumes from anywhere, and lists by that directory. The journal is not changed, because its
 //! lines are chained by their digests.
 
-use super::MAX_META;
-use crate::agent::relocation::{Act, Moved, Relocation, small};
+use super::{MAX_META, Vibe};
+use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small};
+use crate::agent::{Moving, Unable};
 use crate::format::edit::{Edit, json_string};
-use crate::session::mapping::Mapping;
 
 /// The paths of the keys in meta.json that contain directories.
 const PLACES: [&[&str]; 2] = [&["environment", "working_directory"], &["origin_directory"]];
 
-pub(super) fn relocation(mapping: &Mapping) -> Relocation<'_> {
-    Relocation::of_each(|copy, _| {
-        let path = copy.place.path.join("meta.json");
-        let json = small(&path, MAX_META)?.unwrap_or_default();
-        let mut edits: Vec<Edit> =
-            PLACES.iter().filter_map(|keys| json_string(&json, keys, |dir| mapping.text_to(dir))).collect();
-        edits.sort_by_key(|edit| edit.at);
-        if edits.is_empty() {
-            // A sub-agent may have no meta.json, and its state is a part of the chain.
-            return Ok(Moved { acts: Vec::new(), is_kept: true });
-        }
-        Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
-    })
+impl Moving for Vibe {
+    fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        let StoreMove { mapping, .. } = *moving;
+        Ok(Relocation::of_each(move |copy, _| {
+            let path = copy.place.path.join("meta.json");
+            let json = small(&path, MAX_META)?.unwrap_or_default();
+            let mut edits: Vec<Edit> =
+                PLACES.iter().filter_map(|keys| json_string(&json, keys, |dir| mapping.text_to(dir))).collect();
+            edits.sort_by_key(|edit| edit.at);
+            if edits.is_empty() {
+                // A sub-agent may have no meta.json, and its state is a part of the chain.
+                return Ok(Moved { acts: Vec::new(), is_kept: true });
+            }
+            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
+        }))
+    }
 }

@@ -1,0 +1,82 @@
+//! Finds the files that belong to a session of Codex in addition to its rollout.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::Codex;
+use super::rollouts::{is_segment, of_thread, packed_twin};
+use super::thread::Thread;
+use crate::agent::{Beginnings, FindBelongings, Housekeeping, Unable, is_there};
+use crate::session::{Belongings, Located};
+
+impl Housekeeping for Codex {
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
+    }
+
+    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let list = |root: &Path| Beginnings::of(&root.join("shell_snapshots"));
+        let listed: BTreeMap<PathBuf, Beginnings> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
+        Box::new(move |place| match listed.get(&place.store.root) {
+            Some(snapshots) => Ok(belongings(place, snapshots)),
+            None => self.belongings(place),
+        })
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        let parts = Thread::chain(place).map(|thread| thread.parts).unwrap_or_default();
+        parts.into_iter().filter(|part| part.is_foreign).map(|part| part.path).collect()
+    }
+}
+
+fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
+    let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
+    let own = files.into_iter().flat_map(|path| {
+        let twin = packed_twin(&path);
+        std::iter::once(path).chain(twin)
+    });
+    let (root, id) = (&place.store.root, &place.id);
+    // The lock file is kept: if it were removed while a process is starting, two processes could write.
+    let capabilities = root.join("tui-thread-reference-capabilities").join(id);
+    let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
+    let own = own.filter(|path| **path == *place.path || is_there(path));
+    Belongings { own: own.collect(), shared: shared.collect() }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::agent::Reading as _;
+    use crate::session::Store;
+
+    #[test]
+    fn own_files_go_with_a_copy_and_shared_ones_with_the_last_copy() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (root, id) = (dir.path(), "01a1fff5-96db-71a1-b8b1-d7008cddc9ea");
+        let put = |name: &str| {
+            let path = root.join(name.replace("ID", id));
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            std::fs::write(&path, "").expect("a file");
+            path
+        };
+        let own = [put("sessions/2026/02/01/rollout-x-ID.jsonl"), put("sessions/2026/02/01/rollout-x-ID.jsonl.zst")];
+        let archived = put("archived_sessions/rollout-x-ID.jsonl.zst");
+        let shared = [put("shell_snapshots/ID.1.sh"), put("tui-thread-reference-capabilities/ID")];
+        for other in ["thread-writer-locks/ID.lock", "shell_snapshots/IDx.sh", "shell_snapshots/other.sh", "auth.json"]
+        {
+            put(other);
+        }
+        let env = crate::system::env::tests::fixed();
+        let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
+        let found = Codex.locate(&Arc::new(store));
+        let mut places: Vec<&Located> = found.places.iter().collect();
+        places.sort_by_key(|place| *place.path != *own[0]);
+        assert_eq!(places.len(), 2);
+        let belongings = places.iter().map(|place| Codex.belongings(place).expect("belongings")).collect::<Vec<_>>();
+        assert_eq!(belongings[0], Belongings { own: own.to_vec(), shared: shared.to_vec() });
+        assert_eq!(belongings[1], Belongings { own: vec![archived], shared: shared.to_vec() });
+    }
+}
