@@ -11,8 +11,8 @@ use crate::doctor::survey::file_only_in;
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::format::text::{count, one_line, truncated};
-use crate::scan::Wanted;
 use crate::scan::missing::{Missing, missing};
+use crate::scan::{Wanted, processes};
 use crate::session::{Comparison, Message, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -26,7 +26,9 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     super::refuse_number(&args.session)?;
     let filter = super::place_filter(&args.place, env)?;
-    let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one("keep a copy", &args.session)?.session()?;
+    let mut session =
+        find::Finder::new(&filter, Wanted::RESUME, env, ui).one("keep a copy", &args.session)?.session()?;
+    processes::verify(std::slice::from_mut(&mut session), env);
     if session.copies.len() == 1 {
         ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id()));
     }

@@ -15,7 +15,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
-use crate::scan::{self, Wanted};
+use crate::scan::{self, Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::select::Filter;
@@ -166,7 +166,8 @@ fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::R
     let only: BTreeSet<(AgentKind, String)> =
         named.iter().map(|session| (session.agent, session.id().to_owned())).collect();
     let showing = ui.watch("Reading");
-    let scan = scan::locate(env, &args.agents.agent).watched(showing.watcher()).read_all(env, WANTED);
+    let mut scan = scan::locate(env, &args.agents.agent).watched(showing.watcher()).read_all(env, WANTED);
+    processes::verify(&mut scan.sessions, env);
     drop(showing);
     super::warn_of_problems(ui, &scan.problems);
     let wish = Wish { mapping, only: &only, all_references: args.all_references };

@@ -514,6 +514,26 @@ mod database {
     }
 
     #[test]
+    fn doctor_removes_no_open_copy_in_any_choice_of_checks() {
+        for check in [&["--check", "duplicate-session"][..], &[]] {
+            let world = World::new();
+            let files = ["sessions/2026/02/01", "sessions/2027/01/05"].map(|folder| {
+                let session = Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1");
+                world.add(session.in_folder(folder))
+            });
+            world.add(CodexThreads::naming(&id(1), &files[0]));
+            let fix: Vec<&str> = ["doctor", "--fix", "--yes"].iter().chain(check).copied().collect();
+            let open = std::fs::File::options().append(true).open(&files[1]).expect("a file");
+            world.rejoin(&fix);
+            world.rejoin(["dedupe", &id(1), "--keep", "1", "--yes"]).code(7);
+            assert_eq!(files.each_ref().map(|file| file.exists()), [true, true], "{check:?}");
+            drop(open);
+            world.rejoin(&fix);
+            assert_eq!(files.each_ref().map(|file| file.exists()), [true, false], "{check:?}");
+        }
+    }
+
+    #[test]
     fn the_listed_file_is_used_and_a_longer_one_is_kept() {
         let world = World::new();
         let short = Codex::session(id(1)).turn("one", "1");

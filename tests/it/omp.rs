@@ -230,6 +230,21 @@ fn a_backup_goes_with_its_session() {
 }
 
 #[test]
+fn a_session_that_a_process_has_open_is_not_moved() {
+    let world = World::new();
+    let (old, new) = (world.dir("home/old"), world.dir("home/new"));
+    let path = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));
+    std::fs::remove_dir(&old).expect("a directory that goes");
+    let moving = ["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"];
+    let open = std::fs::File::options().append(true).open(&path).expect("a writer");
+    let answer = world.rejoin(moving);
+    assert!(path.exists() && answer.stdout().contains("it is in use by process"), "{}", answer.stdout());
+    drop(open);
+    world.rejoin(moving).code(0);
+    assert!(!path.exists());
+}
+
+#[test]
 fn move_carries_a_session_with_its_folder() {
     let world = World::new();
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));

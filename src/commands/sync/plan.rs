@@ -16,7 +16,7 @@ use crate::cli::SyncArgs;
 use crate::commands::relocate::mapping_of;
 use crate::commands::restore::{roots, time_now};
 use crate::commands::subagents::inner;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
@@ -87,6 +87,7 @@ pub(super) fn plan<'a>(
             && session.copy().kind != SessionKind::Empty
             && filter.matches(session)
     });
+    processes::verify(&mut scan.sessions, env);
     let Known { archive, holdings, own, others, mapping, .. } = known;
     let mut plan = Plan {
         before: known.has_record.then(|| own.clone()),

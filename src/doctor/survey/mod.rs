@@ -21,10 +21,10 @@ use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
 use crate::scan::aliases::drop_repeated;
 use crate::scan::off_branch::OffBranch;
-use crate::scan::{self, Scan, stuck};
+use crate::scan::{self, Scan, processes, stuck};
 use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
-use crate::session::{AgentKind, Problem, Session, SessionCopy, SessionKind, Store};
+use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::process;
 use crate::system::reach;
@@ -132,9 +132,8 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let stores = agent::all().iter().flat_map(|agent| agent.stores(env)).collect();
     let mut survey =
         Survey { scan, stores, now: env.clock.now, expires_within: wanted.expires_within, ..Survey::default() };
-    if wanted.has(&[Code::SignatureInvalid]) {
-        survey.verify(env);
-    }
+    // A repair must know the sessions that a process has open, in every choice of checks.
+    processes::verify(&mut survey.scan.sessions, env);
     if compares {
         survey.copies = copies::look(&survey.scan);
     }
@@ -168,15 +167,6 @@ impl Survey {
         let sessions = &self.scan.sessions;
         let at = sessions.binary_search_by(|other| (other.agent, other.id()).cmp(&(session.agent, session.id())));
         self.copies.get(&at.ok()?)?.get(number.checked_sub(1)?)
-    }
-
-    fn verify(&mut self, env: &Env) {
-        for agent in agent::all() {
-            let own = self.scan.sessions.iter_mut().filter(|session| session.agent == agent.kind());
-            let mut copies: Vec<&mut SessionCopy> = own.map(|session| &mut session.copies[0]).collect();
-            agent.verify(&mut copies, env);
-        }
-        self.scan.sessions.iter_mut().for_each(Session::assess);
     }
 
     /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::item::Key;
-use super::state::Said;
+use super::state::{Said, Searched};
 use crate::scan::nearest::meant;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search;
@@ -44,16 +44,6 @@ pub(super) enum Found {
     Some(Vec<(Key, Said)>),
     /// All sessions were searched.
     All(Searched),
-}
-
-/// The result of a search of all sessions.
-pub(super) struct Searched {
-    /// Sessions that have the words, with their scores.
-    pub(super) said: Vec<(Key, Said)>,
-    /// Sessions with a message that has an excluded word.
-    pub(super) excluded: Vec<Key>,
-    /// The reason why none has all words.
-    pub(super) no_match: Option<String>,
 }
 
 impl Search {

@@ -9,7 +9,6 @@ use super::backend::{Purpose, Ready, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
 use super::layout::Layout;
-use super::search::Searched;
 use crate::scan::search::Hit;
 use crate::session::matching::{Matching, Place, Quality, Query, Rank};
 
@@ -42,6 +41,16 @@ impl Said {
     pub(super) fn rank(&self) -> Rank {
         Rank { quality: self.quality, place: Place::Said }
     }
+}
+
+/// The result of a search of all sessions.
+pub(super) struct Searched {
+    /// Sessions that have the words, with their scores.
+    pub(super) said: Vec<(Key, Said)>,
+    /// Sessions with a message that has an excluded word.
+    pub(super) excluded: Vec<Key>,
+    /// The reason why none has all words.
+    pub(super) no_match: Option<String>,
 }
 
 /// The order of the list.
