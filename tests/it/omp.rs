@@ -241,7 +241,14 @@ fn a_session_that_a_process_has_open_is_not_moved() {
     assert!(path.exists() && answer.stdout().contains("it is in use by process"), "{}", answer.stdout());
     drop(open);
     world.rejoin(moving).code(0);
-    assert!(!path.exists());
+    let moved = project(&world, "-new").join(path.file_name().expect("a name"));
+    assert!(moved.exists() && !path.exists());
+    let open = std::fs::File::options().append(true).open(&moved).expect("a writer");
+    world.rejoin(["undo", "--yes"]);
+    assert!(moved.exists() && !path.exists(), "it is not moved back, either");
+    drop(open);
+    world.rejoin(["undo", "--yes"]).code(0);
+    assert!(path.exists() && !moved.exists());
 }
 
 #[test]

@@ -76,7 +76,8 @@ impl InUse {
         let mut unreadable = known.unreadable(record, id);
         for place in known.places.get(id).into_iter().flatten() {
             match run::read_again(agent, place, env) {
-                Ok(copy) => {
+                Ok(mut copy) => {
+                    agent.verify(&mut [&mut copy], env);
                     if let Some(why) = hindrance::in_use(&copy) {
                         return Some(Hindrance { why, is_held: true });
                     }
