@@ -98,6 +98,8 @@ impl Text {
         let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
             text.all.push_str(&message.text);
             text.messages.push(Entry { role: message.role, at: message.at, end: text.all.len() });
+            // No word reaches from one message into the next.
+            text.all.push('\n');
             if text.bytes() <= most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         text.all.shrink_to_fit();
@@ -112,7 +114,7 @@ impl Text {
         self.all.len() + self.messages.len() * size_of::<Entry>()
     }
 
-    /// Returns the texts of all messages, one directly after another.
+    /// Returns the texts of all messages, each with a line break after it.
     pub(super) fn joined(&self) -> &str {
         &self.all
     }
@@ -122,7 +124,7 @@ impl Text {
         let mut start = 0;
         self.messages.iter().map(move |Entry { role, at, end }| {
             let text = &self.all[start..*end];
-            start = *end;
+            start = *end + 1;
             (*role, *at, text)
         })
     }
@@ -157,11 +159,13 @@ mod tests {
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
         let file = dir.path().join("id.jsonl");
         let line = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"oil the hinge\"}}\n";
-        std::fs::write(&file, line).expect("a transcript");
+        std::fs::write(&file, line.repeat(2)).expect("a transcript");
         let (texts, copy) = (Texts::new(usize::MAX), SessionCopy::new(Located::new(&store, "id", file.clone())));
         texts.keep(&copy);
-        assert_eq!(texts.of(&copy).expect("messages").joined(), "oil the hinge");
-        std::fs::write(&file, line.repeat(2)).expect("a longer transcript");
+        let text = texts.of(&copy).expect("messages");
+        assert_eq!(text.joined(), "oil the hinge\noil the hinge\n");
+        assert!(text.messages().all(|(role, _, text)| (role, text) == (Role::User, "oil the hinge")));
+        std::fs::write(&file, line).expect("a shorter transcript");
         assert!(texts.of(&copy).is_none());
     }
 
