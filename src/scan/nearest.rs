@@ -11,7 +11,7 @@ use super::ranked::{Tally, rank, weight_of};
 use super::sieve::Sieve;
 use super::texts::Texts;
 use crate::agent::{self, Interest, Said};
-use crate::format::nearly::slips;
+use crate::format::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::stem;
 use crate::session::{Role, SessionCopy};
@@ -148,7 +148,8 @@ fn words_near(
     let mut see = |role: Role, text: &str| {
         for token in tokens(text).map(|range| &text[range]) {
             let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
-            for token in all.filter(|token| slips(&folded(token), word).is_some()) {
+            let has_length = |token: &&str| !token.is_ascii() || token.len().abs_diff(word.len()) <= most_slips(word);
+            for token in all.filter(has_length).filter(|token| slips(&folded(token), word).is_some()) {
                 *near.entry(token.to_lowercase()).or_default() += weight_of(role);
             }
         }

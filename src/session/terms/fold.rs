@@ -9,7 +9,19 @@ pub(crate) fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    text.chars().filter(|c| !is_mark(*c)).map(fold).collect()
+    let mut folded = String::with_capacity(text.len());
+    for part in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
+        // A part ends where a letter ends.
+        let part = str::from_utf8(part).unwrap_or_default();
+        let start = folded.len();
+        if part.is_ascii() {
+            folded.push_str(part);
+            folded[start..].make_ascii_lowercase();
+        } else {
+            folded.extend(part.chars().filter(|c| !is_mark(*c)).map(fold));
+        }
+    }
+    folded
 }
 
 /// Converts a letter to lower case without its accent.
