@@ -144,11 +144,11 @@ fn words_near(
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> BTreeMap<String, f32> {
     let (word, place) = (sieve.words.terms[term].word().unwrap_or_default(), &copy.place);
-    let mut near = BTreeMap::new();
+    let (letters, most, mut near) = (word.chars().count(), most_slips(word), BTreeMap::new());
     let mut see = |role: Role, text: &str| {
         for token in tokens(text).map(|range| &text[range]) {
             let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
-            let has_length = |token: &&str| !token.is_ascii() || token.len().abs_diff(word.len()) <= most_slips(word);
+            let has_length = |token: &&str| !token.is_ascii() || token.len().abs_diff(letters) <= most;
             for token in all.filter(has_length).filter(|token| slips(&folded(token), word).is_some()) {
                 *near.entry(token.to_lowercase()).or_default() += weight_of(role);
             }

@@ -192,7 +192,7 @@ fn escaped(bytes: &[u8], at: usize) -> Option<char> {
 
 /// Returns whether there are letters that have others of ASCII as their base: with accents, as marks, or as small capitals.
 pub(super) fn has_accents(bytes: &[u8]) -> bool {
-    /// Most parts have no letter beyond ASCII, which is found at once.
+    /// Bytes of a part. Most parts have no letter beyond ASCII, which is found at once.
     const PART: usize = 64;
     let has_base = |at: usize| {
         let length = match bytes[at] {

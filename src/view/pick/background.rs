@@ -1,5 +1,6 @@
 //! Work that the picker does in other threads, and their results.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,6 +23,7 @@ use crate::system::terminal::Waker;
 
 /// Maximum bytes of messages in memory; sessions that do not fit are searched in their files.
 const MAX_KEPT: usize = 256 * 1024 * 1024;
+
 /// A result from another thread.
 pub(super) enum News {
     /// Sessions were read; `problems` is the number of unreadable places, once all were read.
@@ -75,13 +77,12 @@ pub(super) struct Background {
     texts: Arc<Texts>,
     /// The threads of searches. The list is matched by others, so that a key never waits for a search; without threads,
     /// they are shared.
-    searchers: Option<Arc<ThreadPool>>,
+    searchers: OnceCell<Option<Arc<ThreadPool>>>,
 }
 
 impl Background {
     pub(super) fn new(backend: Arc<dyn Backend>, waker: Waker) -> Self {
         let (send, news) = channel();
-        let searchers = ThreadPoolBuilder::new().build().ok().map(Arc::new);
         Self {
             backend,
             send,
@@ -90,7 +91,7 @@ impl Background {
             preview: Wish::default(),
             search: Wish::default(),
             texts: Arc::new(Texts::new(MAX_KEPT)),
-            searchers,
+            searchers: OnceCell::new(),
         }
     }
 
@@ -156,7 +157,8 @@ impl Background {
     /// the filters.
     pub(super) fn search(&self, texts: &[String], sessions: Vec<Arc<Session>>, is_filtered: bool, env: &Env) {
         let (request, is_wanted) = self.search.renew();
-        let (kept, searchers) = (Arc::clone(&self.texts), self.searchers.clone());
+        let pool = || ThreadPoolBuilder::new().build().ok().map(Arc::new);
+        let (kept, searchers) = (Arc::clone(&self.texts), self.searchers.get_or_init(pool).clone());
         let mut search = Search { words: Words::parse(texts), sessions, kept, is_filtered, now: env.clock.now };
         // Sessions of other hosts are searched with `rejoin search --host`.
         search.sessions.retain(|session| session.host().is_none());

@@ -107,7 +107,7 @@ impl Progress {
     /// Shows the number of completed items.
     pub(crate) fn at(&mut self, done: usize) {
         if let Some(line) = &mut self.line {
-            line.show(done, self.total, None);
+            line.show(done, self.total, "");
         }
     }
 }
@@ -173,8 +173,14 @@ impl<W: Write> Tally<W> {
         {
             // Read while the lock is held, so that the shown count never decreases.
             let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
-            line.show(done, total, self.found.lock().unwrap_or_else(PoisonError::into_inner).as_ref());
+            // A thread that finds something does not wait for the terminal.
+            let found = self.found_so_far().as_ref().map(|found| format!(", {} found: {}", found.count, found.title));
+            line.show(done, total, found.as_deref().unwrap_or_default());
         }
+    }
+
+    fn found_so_far(&self) -> MutexGuard<'_, Option<FoundSoFar>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn clear(&self) {
@@ -194,7 +200,7 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = line.as_mut().filter(|line| line.what != what) {
             line.what = what;
-            *self.found.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *self.found_so_far() = None;
             self.total.store(0, Ordering::Relaxed);
             self.done.store(0, Ordering::Relaxed);
         }
@@ -211,7 +217,7 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
     }
 
     fn found(&self, worth: f32, title: &dyn Fn() -> String) {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found_so_far();
         let found = found.get_or_insert(FoundSoFar { count: 0, worth: f32::MIN, title: String::new() });
         found.count += 1;
         if worth > found.worth {
@@ -248,20 +254,16 @@ impl<W: Write> Line<W> {
         Self { what, pause, next, last: Instant::now(), is_shown: false, width, out }
     }
 
-    fn show(&mut self, done: usize, total: usize, found: Option<&FoundSoFar>) {
+    fn show(&mut self, done: usize, total: usize, found: &str) {
         if self.last.elapsed() >= self.pause {
             self.last = Instant::now();
             self.pause = self.next;
             self.is_shown = true;
             // A longer line would continue on the next one, which is not erased.
             let width = self.width.map_or(usize::MAX, |width| width.saturating_sub(1));
-            let short = || format!("{} {}/{total}", self.what, done.min(total));
-            let text = match found {
-                None => Some(line(self.what, done, total)).filter(|line| line.len() <= width).unwrap_or_else(short),
-                Some(FoundSoFar { count, title, .. }) => format!("{}, {count} found: {title}", short()),
-            };
-            let text = format!("{ERASE}{}", text::truncated(&text, width));
-            self.write(&text);
+            let bar = Some(line(self.what, done, total)).filter(|line| found.is_empty() && line.len() <= width);
+            let text = bar.unwrap_or_else(|| format!("{} {}/{total}{found}", self.what, done.min(total)));
+            self.write(&format!("{ERASE}{}", text::truncated(&text, width)));
         }
     }
 
