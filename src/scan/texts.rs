@@ -66,12 +66,20 @@ impl Texts {
         }
     }
 
-    /// Returns the messages of a copy, if they are kept and its files have not changed since.
+    /// Returns the messages of a copy, if they are kept.
     pub(crate) fn of(&self, copy: &SessionCopy) -> Option<Arc<Text>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        let text = kept.get(&copy.place.path)?.get(&copy.place.id).cloned();
-        drop(kept);
-        text.filter(|text| stamp(&copy.place) == text.stamp)
+        kept.get(&copy.place.path)?.get(&copy.place.id).cloned()
+    }
+
+    /// Forgets the messages of a copy if its files have changed since they were read; returns whether they have.
+    pub(crate) fn forget_changed(&self, copy: &SessionCopy) -> bool {
+        let has_changed = self.of(copy).is_some_and(|text| stamp(&copy.place) != text.stamp);
+        if has_changed {
+            let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+            kept.get_mut(&copy.place.path).and_then(|by_id| by_id.remove(&copy.place.id));
+        }
+        has_changed
     }
 }
 
@@ -165,8 +173,9 @@ mod tests {
         let text = texts.of(&copy).expect("messages");
         assert_eq!(text.joined(), "oil the hinge\noil the hinge\n");
         assert!(text.messages().all(|(role, _, text)| (role, text) == (Role::User, "oil the hinge")));
+        assert!(!texts.forget_changed(&copy));
         std::fs::write(&file, line).expect("a shorter transcript");
-        assert!(texts.of(&copy).is_none());
+        assert!(texts.forget_changed(&copy) && texts.of(&copy).is_none());
     }
 
     #[test]

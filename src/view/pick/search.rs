@@ -47,8 +47,17 @@ pub(super) enum Found {
 }
 
 impl Search {
-    /// Searches until the text changes, and reports what is found.
+    /// Searches until the text changes, and reports what is found. Files are checked for changes after the first
+    /// answer, because that takes as long as the search.
     pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(Found) + Sync)) {
+        self.run_once(is_wanted, report);
+        let has_changed = |session: &Arc<Session>| is_wanted() && self.kept.forget_changed(session.copy());
+        if self.sessions.par_iter().filter(|session| has_changed(session)).count() > 0 {
+            self.run_once(is_wanted, report);
+        }
+    }
+
+    fn run_once(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(Found) + Sync)) {
         let (sieve, sessions) = (Sieve::new(&self.words), &self.sessions);
         let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
         for part in sessions.chunks(PART) {
