@@ -1,22 +1,20 @@
 //! Reads, counts and collects copies of any agent, and corrects their emptiness and activity.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
 use super::registry::by_kind;
-use super::{Agent, FindBelongings, ReadContext, activity, unknown_format};
+use super::{Agent, Listings, ReadContext, Unable, activity, unknown_format};
 use crate::error::PathError;
-use crate::session::{AgentKind, Belongings, Located, SessionCopy};
+use crate::session::{Belongings, Located, SessionCopy};
 
-/// Returns a function that finds the files of any of these copies; it reads shared directories once, in advance.
-pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> FindBelongings<'static> {
-    let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
-    for place in places {
-        roots.entry(place.agent()).or_default().insert(&place.store.root);
-    }
-    let find = |(kind, roots): (&AgentKind, _)| Some((*kind, by_kind(*kind)?.belongings_in(roots)));
-    let find: BTreeMap<AgentKind, FindBelongings<'static>> = roots.iter().filter_map(find).collect();
-    Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
+/// A function that finds the files of a copy, like [`Housekeeping::find_belongings`](super::Housekeeping::find_belongings).
+pub(crate) type FindBelongings = Box<dyn Fn(&Located) -> Result<Belongings, Unable> + Sync>;
+
+/// Returns a function that finds the files of many copies; it lists each shared directory once.
+pub(crate) fn belongings_of_many() -> FindBelongings {
+    let listings = Listings::cached();
+    Box::new(move |place| {
+        by_kind(place.agent())
+            .map_or_else(|| Ok(Belongings::default()), |agent| agent.find_belongings(place, &listings))
+    })
 }
 
 /// Reads a copy from the two ends of its files, and corrects its emptiness and activity, which these may not show.

@@ -1,32 +1,22 @@
 //! Housekeeping: the files that belong to a session, the files that belong to none, and the agent's own deletion of
 //! sessions.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::upkeep::{self, Link, Retention, Strays};
-use super::{Reading, Unable};
+use super::{Listings, Reading, Unable};
 use crate::session::{Belongings, Located, Store};
 use crate::system::env::Env;
-
-/// A function that finds the files of a copy, like [`Housekeeping::belongings`].
-pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, Unable> + Sync + 'a>;
 
 /// Lists the files of an agent's sessions, for removal, the archive and `doctor`.
 pub(crate) trait Housekeeping: Reading {
     /// Returns every path that belongs to a copy and exists, including its own. If only the agent can remove it,
-    /// returns the reason with the agent's own command.
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    /// returns the reason with the agent's own command. Directories that sessions share are listed by `listings`.
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         match self.engine_of(place).agent_managed() {
             Some(agent_managed) => Err(agent_managed.removes_alone(place)),
             None => Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() }),
         }
-    }
-
-    /// Returns a function like [`Housekeeping::belongings`] for many copies in these stores, which reads shared
-    /// directories once.
-    fn belongings_in<'a>(&'a self, _roots: &BTreeSet<&Path>) -> FindBelongings<'a> {
-        Box::new(|place| self.belongings(place))
     }
 
     /// Returns the files that the agent needs to find a copy, and that exist for other sessions too.

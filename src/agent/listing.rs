@@ -7,7 +7,7 @@ use std::fs::DirEntry;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The names in a directory, to find them by prefix.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Beginnings {
     }
 
     /// Returns the path of an entry with this name.
-    pub(super) fn named(&self, name: &str) -> Option<PathBuf> {
+    fn named(&self, name: &str) -> Option<PathBuf> {
         let at = self.names.binary_search_by(|known| self.name(known).cmp(name.as_bytes()));
         at.is_ok().then(|| self.dir.join(name))
     }
@@ -51,20 +51,33 @@ impl Beginnings {
     }
 }
 
-/// A cache of listings.
+/// Listings of directories that several sessions share. By default each directory is listed when it is asked for.
 #[derive(Debug, Default)]
-pub(super) struct Listings(Mutex<HashMap<PathBuf, Arc<Beginnings>>>);
+pub(crate) struct Listings(Option<Mutex<HashMap<PathBuf, Arc<Beginnings>>>>);
 
 impl Listings {
+    /// Creates listings for many sessions: each directory is listed once.
+    pub(super) fn cached() -> Self {
+        Self(Some(Mutex::default()))
+    }
+
+    /// Returns the names in a directory.
     pub(super) fn of(&self, dir: &Path) -> Arc<Beginnings> {
-        let known = self.0.lock().ok().and_then(|known| known.get(dir).cloned());
+        let Some(cache) = &self.0 else { return Arc::new(Beginnings::of(dir)) };
+        let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(dir).cloned();
         known.unwrap_or_else(|| {
             let listed = Arc::new(Beginnings::of(dir));
-            if let Ok(mut known) = self.0.lock() {
-                known.insert(dir.to_owned(), Arc::clone(&listed));
-            }
-            listed
+            Arc::clone(lock().entry(dir.to_owned()).or_insert(listed))
         })
+    }
+
+    /// Returns the path of an entry with this name in a directory. For one session, its directory is not listed.
+    pub(super) fn named(&self, dir: &Path, name: &str) -> Option<PathBuf> {
+        match &self.0 {
+            Some(_) => self.of(dir).named(name),
+            None => Some(dir.join(name)).filter(|path| is_there(path)),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An agent is one folder here and one line in `session::agents`. This room only reads.
 
-use crate::session::Located;
+use crate::session::{Belongings, Located};
 use crate::system::env::Env;
 use crate::system::reach;
 use about::About;
@@ -73,10 +73,10 @@ mod vibe;
 pub(crate) use agent_managed::{AgentManaged, typed};
 use context::last_activity;
 pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes};
-pub(crate) use copies::{belongings_of, count, read};
+pub(crate) use copies::{FindBelongings, belongings_of_many, count, read};
 use engine::Engine;
 pub(crate) use found::Found;
-pub(crate) use housekeeping::{FindBelongings, Housekeeping};
+pub(crate) use housekeeping::Housekeeping;
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
 pub(crate) use moving::Moving;
@@ -97,6 +97,11 @@ pub(crate) trait Agent: Listed + Reading + Resuming + Moving + Housekeeping {
     /// Returns whether its sessions can be in any working directory, and it has run in this home.
     fn is_anywhere(&self, env: &Env) -> bool {
         self.about().is_anywhere && self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
+    }
+
+    /// Finds the files of one copy like [`Housekeeping::find_belongings`].
+    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+        self.find_belongings(place, &Listings::default())
     }
 
     /// Returns the agent's commands for a copy in its database; `None` for a copy in files.

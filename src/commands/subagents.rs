@@ -15,7 +15,7 @@ pub(super) fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
     }
     let copies = sessions.iter().flat_map(|session| &session.copies);
     let copies = copies.filter(|copy| copy.kind != SessionKind::Subagent);
-    let find = agent::belongings_of(copies.clone().map(|copy| &copy.place));
+    let find = agent::belongings_of_many();
     let belongings = copies.filter_map(|copy| find(&copy.place).ok()).map(|it| it.own.into_iter().chain(it.shared));
     let paths: HashSet<PathBuf> = belongings.flatten().collect();
     let is_inner = |path: &Path| path.ancestors().any(|path| paths.contains(path));

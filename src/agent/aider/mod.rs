@@ -18,7 +18,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 
 use super::command::as_option;
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
+use super::{Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::format::json::local_instant;
@@ -199,7 +199,7 @@ impl Moving for Aider {
 }
 
 impl Housekeeping for Aider {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let inputs = place.store.root.join(INPUTS);
         let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
         Ok(Belongings { own: own.collect(), shared: Vec::new() })

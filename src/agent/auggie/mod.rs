@@ -5,16 +5,13 @@
 pub(super) mod about;
 mod records;
 
-use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::command::as_option;
-use super::{
-    Beginnings, Command, Engine, FindBelongings, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
-};
+use super::{Beginnings, Command, Engine, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::error::PathError;
@@ -66,13 +63,8 @@ impl Resuming for Auggie {
 impl Moving for Auggie {}
 
 impl Housekeeping for Auggie {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Beginnings::of(&place.store.root.join("sessions"))))
-    }
-
-    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let listings = Listings::default();
-        Box::new(move |place| Ok(belongings(place, &listings.of(&place.store.root.join("sessions")))))
+    fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
+        Ok(belongings(place, &listings.of(&place.store.root.join("sessions"))))
     }
 }
 

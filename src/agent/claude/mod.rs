@@ -23,7 +23,6 @@ mod trailer;
 mod upkeep;
 mod usage;
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,8 +33,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::{Link, Retention, Strays};
 use super::{
-    Command, FindBelongings, Found, Housekeeping, Interest, Moving, ReadContext, Reading, Resuming, Said, StoreNotes,
-    Unable, last_activity,
+    Command, Found, Housekeeping, Interest, Listings, Moving, ReadContext, Reading, Resuming, Said, StoreNotes, Unable,
+    last_activity,
 };
 use crate::error::PathError;
 use crate::format::json::last_object;
@@ -188,12 +187,8 @@ impl Resuming for Claude {
 }
 
 impl Housekeeping for Claude {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings::of(place))
-    }
-
-    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        belongings::finder(roots)
+    fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
+        Ok(belongings::of(place, listings))
     }
 
     fn orphans(&self, store: &Store, env: &Env) -> Strays {

@@ -1,26 +1,16 @@
 //! Finds the files that belong to a session of Codex in addition to its rollout.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Codex;
 use super::rollouts::{is_segment, of_thread, packed_twin};
 use super::thread::Thread;
-use crate::agent::{Beginnings, FindBelongings, Housekeeping, Unable, is_there};
+use crate::agent::{Beginnings, Housekeeping, Listings, Unable, is_there};
 use crate::session::{Belongings, Located};
 
 impl Housekeeping for Codex {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
-    }
-
-    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let list = |root: &Path| Beginnings::of(&root.join("shell_snapshots"));
-        let listed: BTreeMap<PathBuf, Beginnings> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
-        Box::new(move |place| match listed.get(&place.store.root) {
-            Some(snapshots) => Ok(belongings(place, snapshots)),
-            None => self.belongings(place),
-        })
+    fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
+        Ok(belongings(place, &listings.of(&place.store.root.join("shell_snapshots"))))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -49,7 +39,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::agent::Reading as _;
+    use crate::agent::{Agent as _, Reading as _};
     use crate::session::Store;
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::command::as_option;
 use super::ids::is_uuid;
 use super::lines::Lines;
-use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
+use super::{Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::{records, relocation};
 use crate::agent::relocation::{Relocation, StoreMove, text};
@@ -108,7 +108,7 @@ impl Housekeeping for CommandCode {
         upkeep::node(line)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let history = place.store.root.join("file-history").join(&place.id);
         let own = std::iter::once(place.path.to_path_buf()).chain(sidecars(&place.path));
         Ok(Belongings { own: own.collect(), shared: Some(history).filter(|path| is_there(path)).into_iter().collect() })

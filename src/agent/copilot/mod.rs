@@ -17,7 +17,8 @@ use super::lines::Lines;
 
 use super::ids::is_uuid;
 use super::{
-    Command, Engine, Housekeeping, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below, is_there,
+    Command, Engine, Housekeeping, Listings, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below,
+    is_there,
 };
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
@@ -79,7 +80,7 @@ impl Resuming for Copilot {
 }
 
 impl Housekeeping for Copilot {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
         let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
         Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
@@ -129,6 +130,7 @@ pub(super) fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+    use crate::agent::Agent as _;
     use crate::agent::{Depth, Inspector, StoreNotes};
     use crate::system::env::tests::fixed;
     use std::sync::Arc;

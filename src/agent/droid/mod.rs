@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
 use super::{
-    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument, is_there,
-    stores,
+    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument,
+    is_there, stores,
 };
 use crate::agent::ids::is_word;
 use crate::agent::relocation::{Moved, Relocation, StoreMove};
@@ -74,7 +74,7 @@ impl Moving for Droid {
 }
 
 impl Housekeeping for Droid {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let own = [place.path.to_path_buf(), settings(&place.path)].into_iter().filter(|path| is_there(path));
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }

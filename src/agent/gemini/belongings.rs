@@ -1,20 +1,14 @@
 //! Finds the files that belong to a session of Gemini CLI in addition to its record.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Gemini, is_session_id, saved};
-use crate::agent::{FindBelongings, Found, Housekeeping, Listings, Unable, is_there};
+use crate::agent::{Found, Housekeeping, Listings, Unable, is_there};
 use crate::session::{Belongings, Located};
 
 impl Housekeeping for Gemini {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Listings::default()))
-    }
-
-    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let listings = Listings::default();
-        Box::new(move |place| Ok(belongings(place, &listings)))
+    fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
+        Ok(belongings(place, listings))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

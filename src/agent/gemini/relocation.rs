@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::{Gemini, is_hash};
 use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Housekeeping as _, Moving, Unable, is_there};
+use crate::agent::{Agent as _, Moving, Unable, is_there};
 use crate::format::edit::{self, json_member, json_value};
 use crate::format::json_text::{decoded, members};
 use crate::session::{SessionCopy, evidence};

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
-use super::{Found, Housekeeping, Moving, ReadContext, Reading, StoreNotes, Unable, is_there};
+use super::{Found, Housekeeping, Listings, Moving, ReadContext, Reading, StoreNotes, Unable, is_there};
 use crate::agent::Depth;
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
@@ -202,7 +202,7 @@ impl Reading for Kimi {
 }
 
 impl Housekeeping for Kimi {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let mut own = vec![place.path.to_path_buf()];
         own.extend(Files::of(place).legacy.filter(|legacy| **legacy != *place.path));
         own.retain(|path| **path == *place.path || is_there(path));

@@ -16,8 +16,8 @@ use memchr::memmem;
 
 use super::lines::Lines;
 use super::{
-    Command, Engine, FindBelongings, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
-    is_there, mark_writers,
+    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there,
+    mark_writers,
 };
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
@@ -139,13 +139,8 @@ impl Moving for Omp {
 }
 
 impl Housekeeping for Omp {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Listings::default()))
-    }
-
-    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let listings = Listings::default();
-        Box::new(move |place| Ok(belongings(place, &listings)))
+    fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
+        Ok(belongings(place, listings))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

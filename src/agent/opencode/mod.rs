@@ -7,7 +7,7 @@ pub(super) mod records;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable};
+use super::{AgentManaged, Command, Engine, Found, Housekeeping, Listings, Moving, Reading, Resuming, Unable};
 use crate::agent::database::Database;
 use crate::error::PathError;
 use crate::session::repository::Repository;
@@ -87,7 +87,7 @@ impl Moving for OpenCode {
 }
 
 impl Housekeeping for OpenCode {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(AGENT_MANAGED.removes_alone(place)) }
     }
 }

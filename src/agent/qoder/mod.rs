@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::claude::slug::{base36, slug};
 use super::{
-    Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument, claude, is_there,
-    stores,
+    Agent as _, Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
+    as_last_argument, claude, is_there, stores,
 };
 use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, added_line, text};
 use crate::agent::unknown_format::is_one_of;
@@ -137,7 +137,7 @@ impl Housekeeping for Qoder {
         claude::link(line)
     }
 
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let meta = place.path.with_extension("meta.json");
         let meta = Some(meta).filter(|path| place.is_subagent && is_there(path));
         let own = [place.path.to_path_buf()].into_iter().chain(place.side_dir.clone()).chain(meta);

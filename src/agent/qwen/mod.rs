@@ -11,14 +11,14 @@ mod log;
 mod relocation;
 mod usage;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::Lines;
 use super::{
-    Command, Engine, FindBelongings, Found, Housekeeping, Listings, LiveRecord, Moving, ReadContext, Reading, Resuming,
-    StoreNotes, Unable, as_prompt_option, claude, is_there,
+    Command, Engine, Found, Housekeeping, Listings, LiveRecord, Moving, ReadContext, Reading, Resuming, StoreNotes,
+    Unable, as_prompt_option, claude, is_there,
 };
 use crate::agent::ids::is_uuid;
 use crate::agent::unknown_format::is_one_of;
@@ -135,13 +135,8 @@ impl Resuming for Qwen {
 }
 
 impl Housekeeping for Qwen {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &Listings::default()))
-    }
-
-    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        let listings = Listings::default();
-        Box::new(move |place| Ok(belongings(place, &listings)))
+    fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
+        Ok(belongings(place, listings))
     }
 }
 

@@ -11,7 +11,7 @@ use memchr::memmem;
 use super::{Qwen, is_slug_of};
 use crate::agent::claude::slug::slug;
 use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Housekeeping as _, Moving, Unable};
+use crate::agent::{Agent as _, Moving, Unable};
 use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
 use crate::session::mapping::Mapping;

@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there};
+use super::{
+    Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there,
+};
 use crate::agent::ids::is_word_with;
 use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
@@ -198,7 +200,7 @@ impl Resuming for Vibe {
 }
 
 impl Housekeeping for Vibe {
-    fn belongings(&self, place: &Located) -> Result<Belongings, Unable> {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let mut shared: Vec<PathBuf> = lease_paths(place).into();
         shared.retain(|path| is_there(path));
         Ok(Belongings { own: vec![place.path.to_path_buf()], shared })

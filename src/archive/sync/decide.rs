@@ -65,7 +65,7 @@ impl<'a> Shared<'a> {
         &self,
         session: &Session,
         agent: &dyn Agent,
-        find: &FindBelongings<'_>,
+        find: &FindBelongings,
     ) -> Result<Decision<'a>, Left> {
         let (id, copy) = (session.id(), session.copy());
         let here = Here::look(session, agent, find).map_err(|why| Left::new(REFUSED, why))?;

@@ -124,7 +124,7 @@ pub(crate) struct Here(Inventory);
 
 impl Here {
     /// Lists the files of a session.
-    pub(crate) fn look(session: &Session, agent: &dyn Agent, find: &FindBelongings<'_>) -> Result<Self, String> {
+    pub(crate) fn look(session: &Session, agent: &dyn Agent, find: &FindBelongings) -> Result<Self, String> {
         inventory::look(session, agent, find).map(Self).map_err(|error| match error {
             InventoryError::Refused(why) | InventoryError::Failed(why) => why,
             InventoryError::Changed => "it changed while it was read".to_owned(),

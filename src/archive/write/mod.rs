@@ -111,8 +111,7 @@ pub(crate) fn archive<'a>(
     // The archive has a separate lock, because it may be shared.
     let _lock = state_dir.map(|_| lock(archive, env, patience)).transpose()?;
     if is_dry_run {
-        let copies = sessions.iter().flat_map(|session| &session.copies);
-        let find = agent::belongings_of(copies.map(|copy| &copy.place));
+        let find = agent::belongings_of_many();
         for part in sessions.chunks(PART) {
             let places = part.iter().flat_map(|session| &session.copies).map(|copy| &copy.place);
             let sizes = rows::sizes(places, archive);

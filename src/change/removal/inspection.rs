@@ -67,8 +67,7 @@ impl Summaries {
         if sessions.is_empty() {
             return;
         }
-        let copies = sessions.iter().flat_map(|at| self.copies(*at));
-        let find = agent::belongings_of(copies.map(|copy| &*copy.place));
+        let find = agent::belongings_of_many();
         self.watcher.turn_to("Looking closer");
         self.watcher.begin(sessions.len());
         let open = OpenFiles::now();
@@ -81,7 +80,7 @@ impl Summaries {
     }
 
     /// Inspects all belongings of a session, each file once.
-    fn look_at(&self, at: usize, find: &FindBelongings<'_>, open: &OpenFiles, known: &NewestMessages) -> Inspection {
+    fn look_at(&self, at: usize, find: &FindBelongings, open: &OpenFiles, known: &NewestMessages) -> Inspection {
         let mut paths = Vec::new();
         for copy in self.copies(at) {
             match find(&copy.place) {

@@ -134,7 +134,7 @@ fn follow(
 /// Returns the record entries of the received sessions.
 fn settled(plan: &Plan<'_>, came: &BTreeSet<Key>, sessions: &[Session]) -> Vec<(Key, Held)> {
     let here: Vec<&Session> = sessions.iter().filter(|session| came.contains(&key(session))).collect();
-    let find = agent::belongings_of(here.iter().flat_map(|session| &session.copies).map(|copy| &copy.place));
+    let find = agent::belongings_of_many();
     let held = here.into_iter().filter_map(|session| {
         let key = key(session);
         let state = plan.states.get(&key)?.clone();

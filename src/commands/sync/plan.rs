@@ -104,7 +104,7 @@ pub(super) fn plan<'a>(
         unchanged: 0,
     };
     let shared = Shared { archive, holdings, own, others, env, mapping };
-    let find = agent::belongings_of(scan.sessions.iter().flat_map(|session| &session.copies).map(|copy| &copy.place));
+    let find = agent::belongings_of_many();
     for session in &scan.sessions {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
         match shared.present(session, agent, &find) {
