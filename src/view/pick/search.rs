@@ -21,8 +21,8 @@ use crate::session::{Session, SessionCopy};
 const PART: usize = 32;
 /// Number of the best sessions whose branches are read to mark matches on another branch.
 const MARKED: usize = 64;
-/// Minimum time between two reports of matches, because each one sorts the list again.
-const SEND_INTERVAL: Duration = Duration::from_millis(60);
+/// Minimum time between two reports of matches, because each one sorts the list again. A short search reports once.
+const SEND_INTERVAL: Duration = Duration::from_millis(120);
 /// The best message of a session is shown.
 const WISH: search::Wish<'static> =
     search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
