@@ -40,8 +40,18 @@ def write_not_tried(file, reasons):
 
 
 def write_newest(file, results):
-    """Puts the verdicts about the newest versions into the page."""
+    """Puts the verdicts about the newest versions into the page, except those that the first table has, too."""
     put(file, BEGIN_NEWEST, ["verdict"], {name: (version, [verdict]) for name, (version, verdict) in results.items()})
+    text = file.read_text()
+    first = [cells(line)[:2] for line in text[text.index(BEGIN) + len(BEGIN):].split(END)[0].splitlines()]
+    # A note in parentheses is about this version alone.
+    is_known = lambda line: cells(line)[:2] in first and cells(line)[3].startswith("as before") and "(" not in line
+    replace(file, BEGIN_NEWEST, lambda lines: [*lines[:2], *(line for line in lines[2:] if not is_known(line))])
+
+
+def cells(line):
+    """Splits a row of a table."""
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def put(file, begin, columns, results):
