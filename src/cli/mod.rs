@@ -308,6 +308,8 @@ pub(crate) struct GenerateArgs {
 pub(crate) enum Generated {
     /// A man page.
     Man,
+    /// The page of all options, in Markdown.
+    Flags,
     /// A JSON schema.
     Schema,
     /// The database tables for the sessions of many machines.

@@ -1,6 +1,7 @@
 //! `rejoin generate`: man pages, schemas, columns of tables and tables of agents, made from the program's own definitions.
 
 mod examples;
+mod flags;
 mod man;
 mod schemas;
 
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
         Some(name) if names.iter().any(|known| known == name) => {
             let text = match args.what {
                 Generated::Man => man::page(name)?,
+                Generated::Flags => flags::page().into_bytes(),
                 Generated::Schema => schemas::schema(name)?.into_bytes(),
                 Generated::Columns => schemas::columns(name)?.into_bytes(),
                 Generated::Agents => {
@@ -49,6 +51,7 @@ fn names(what: Generated) -> Vec<String> {
             add_pages(&Cli::command(), "rejoin", &mut pages);
             pages
         }
+        Generated::Flags => vec!["page".to_owned()],
         Generated::Schema => schemas::names(),
         Generated::Columns => schemas::engines(),
         Generated::Agents => AgentKind::value_variants().iter().map(|kind| kind.name().to_owned()).collect(),
