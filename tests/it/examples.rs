@@ -368,7 +368,6 @@ CONTRIBUTING.md: e2e/run --install           # installs what is missing below ~/
 CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snapshots
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
-docs/finding.md: $ rejoin list --running: it needs a running agent
 docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newest first, with a column HOST: it takes hosts
 docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
 docs/hosts.md: cd contrib/fleet/duckdb: it takes files of a fleet, and a server

@@ -17,9 +17,11 @@ pub(crate) fn markdown(kind: AgentKind) -> String {
     let about = agent::about(kind);
     let mut list = String::new();
     for (head, text) in about.rows().into_iter().filter(|(_, text)| !USUAL.contains(text)) {
-        // Deletions by the agent and writes of this program share a line.
-        let follows =
-            head == "rejoin writes" && list.lines().last().is_some_and(|line| line.starts_with("* **deletes"));
+        // Deletions by the agent and writes of this program share a line, and the sources end the last one.
+        let follows = match head {
+            "rejoin writes" => list.lines().last().is_some_and(|line| line.starts_with("* **deletes")),
+            _ => head == "known from",
+        };
         let start = if follows {
             "; "
         } else if list.is_empty() {
