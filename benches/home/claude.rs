@@ -137,7 +137,7 @@ impl Generator {
         self.attachment(text, session, 4_000);
         let id = session.id.clone();
         let title = self.prose(30);
-        let leaf = self.uuid();
+        let leaf = session.parent.clone().unwrap_or_default();
         put(
             text,
             &format!(r#"{{"type":"last-prompt","lastPrompt":"{title}","leafUuid":"{leaf}","sessionId":"{id}"}}"#),

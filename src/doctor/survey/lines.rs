@@ -202,6 +202,8 @@ struct Chain<'a> {
     known: Vec<u64>,
     /// Records that do not follow the one right before them, and the ids of those that they follow.
     waiting: Vec<(u64, u64)>,
+    /// Ids of records that are named as the end of a branch and are not the last ones before.
+    leaves: Vec<u64>,
     is_complete: bool,
     may_begin_elsewhere: bool,
     found: Lines,
@@ -214,6 +216,7 @@ impl<'a> Chain<'a> {
             hasher: RandomState::default(),
             known: Vec::new(),
             waiting: Vec::new(),
+            leaves: Vec::new(),
             is_complete: true,
             may_begin_elsewhere: is_subagent,
             found: Lines { is_whole: true, ..Lines::default() },
@@ -237,9 +240,8 @@ impl<'a> Chain<'a> {
         if !is_ended {
             self.found.last = LastLine::WithoutNewline;
         }
-        // `summary` records of older versions name a leaf of another session.
         let leaf = link.leaf.map(|leaf| self.hasher.hash_one(leaf.as_bytes()));
-        self.found.may_branch |= leaf.is_some_and(|leaf| self.known.last() != Some(&leaf));
+        self.leaves.extend(leaf.filter(|leaf| self.known.last() != Some(leaf)));
         let is_first = self.known.is_empty();
         if let Some(parent) = link.parent.filter(|_| !(is_first && self.may_begin_elsewhere)) {
             let parent = self.hasher.hash_one(parent.as_bytes());
@@ -253,10 +255,16 @@ impl<'a> Chain<'a> {
     }
 
     fn finish(mut self) -> Lines {
-        if self.is_complete && !self.waiting.is_empty() {
-            self.known.sort_unstable();
-            self.found.may_branch = true;
-            let lost = self.waiting.iter().filter(|(_, parent)| self.known.binary_search(parent).is_err());
+        if self.waiting.is_empty() && self.leaves.is_empty() {
+            return self.found;
+        }
+        self.known.sort_unstable();
+        let has = |id: &u64| self.known.binary_search(id).is_ok();
+        // `summary` records of older versions name a leaf of another session.
+        let may_branch = !self.waiting.is_empty() || !self.is_complete || self.leaves.iter().any(has);
+        self.found.may_branch |= may_branch;
+        if self.is_complete {
+            let lost = self.waiting.iter().filter(|(_, parent)| !has(parent));
             let lost: Vec<u64> = lost.map(|(number, _)| *number).collect();
             self.found.lost_count = lost.len() as u64;
             self.found.lost = lost.into_iter().take(MAX_NUMBERS).collect();
@@ -308,6 +316,15 @@ mod tests {
         assert_eq!(looked(&text, false, false).lost, [2]);
         let own = record("a", "in the session that made it") + &record("b", "a") + &record("c", "gone");
         assert_eq!(looked(&own, true, false).lost, [3]);
+    }
+
+    #[test]
+    fn a_leaf_before_the_last_record_may_be_a_branch() {
+        let leaf = |id: &str| format!("{{\"type\":\"last-prompt\",\"leafUuid\":\"{id}\"}}\n");
+        let text = "{\"uuid\":\"a\"}\n".to_owned() + &record("b", "a");
+        assert!(looked(&(text.clone() + &leaf("a")), false, false).may_branch);
+        assert!(!looked(&(text.clone() + &leaf("b")), false, false).may_branch, "it is the last one");
+        assert!(!looked(&(text + &leaf("of another session")), false, false).may_branch);
     }
 
     #[test]

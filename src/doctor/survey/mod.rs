@@ -171,7 +171,7 @@ impl Survey {
 
     /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.
     fn look_around(&mut self, wanted: &Wanted, env: &Env) {
-        let (gone, (orphans, (records, resolved))) = {
+        let (gone, (orphans, (unread, (records, resolved)))) = {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
             let existing = LazyLock::new(|| ExistingDirs::of(scan));
@@ -182,12 +182,11 @@ impl Survey {
             };
             let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
             let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-            rayon::join(gone, || rayon::join(orphans, || rayon::join(records, resolved)))
+            let unread = || wanted.has(&[Code::UnreadFile]).then(|| unread::look(scan));
+            rayon::join(gone, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
         };
-        if wanted.has(&[Code::UnreadFile]) {
-            self.unread = unread::look(&self.scan);
-        }
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
+        self.unread = unread.unwrap_or_default();
         let mut problems;
         (self.orphans, problems) = orphans.unwrap_or_default();
         self.scan.problems.append(&mut problems);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use foldhash::HashSet;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::agent::upkeep::is_object;
@@ -17,14 +18,16 @@ const RECORDS: usize = 64;
 
 /// Finds these logs in the directories with transcripts, and in their sibling directories.
 pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
-    let (mut dirs, mut known) = (BTreeSet::new(), BTreeSet::new());
+    // Paths as bytes compare faster.
+    let (mut dirs, mut known) = (HashSet::default(), HashSet::default());
     for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
         let (kind, path) = (copy.place.agent(), &*copy.place.path);
         let Some(agent) = agent::by_kind(kind).filter(|_| is_log(path)) else { continue };
-        known.insert(path.to_owned());
-        known.extend(agent.written(&copy.place));
-        dirs.extend(path.parent().map(|dir| (kind, dir.to_owned())));
+        known.insert(path.as_os_str().to_owned());
+        known.extend(agent.written(&copy.place).into_iter().map(PathBuf::into_os_string));
+        dirs.extend(path.parent().map(|dir| (kind, dir.as_os_str())));
     }
+    let mut dirs: BTreeSet<_> = dirs.into_iter().map(|(kind, dir)| (kind, PathBuf::from(dir))).collect();
     let above: BTreeSet<_> = dirs.iter().filter_map(|(kind, dir)| Some((*kind, dir.parent()?.to_owned()))).collect();
     for (kind, above) in above {
         // A link to a sibling directory is another name for it.
@@ -35,7 +38,8 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     let unread = |(kind, dir): (AgentKind, PathBuf)| {
         let agent = agent::by_kind(kind)?;
         let files = Found::default().entries(&dir).into_iter().filter(|(_, kind)| kind.is_file());
-        let files = files.map(|(entry, _)| entry.path()).filter(|path| is_log(path) && !known.contains(path));
+        let files =
+            files.map(|(entry, _)| entry.path()).filter(|path| is_log(path) && !known.contains(path.as_os_str()));
         let mut files: Vec<PathBuf> = files.filter(|path| may_hold_conversation(agent, path)).collect();
         files.sort();
         (!files.is_empty()).then_some(((kind, dir), files))
