@@ -212,6 +212,27 @@ fn a_session_in_use_is_not_replaced() {
 }
 
 #[test]
+fn a_session_that_a_process_has_open_is_not_replaced() {
+    let machines = Machines::new();
+    let ana = machines.home("ana");
+    let session = || Codex::session(id(5)).in_old_words().in_dir(ana.join("app")).turn("one", "1");
+    let path = session().write_to(&ana);
+    let copy = machines.home("bob").join(path.strip_prefix(&ana).expect("a path in the home"));
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    session().turn("two", "2").write_to(&ana);
+    machines.sync("ana").code(0);
+    let before = std::fs::read(&copy).expect("a rollout");
+    let open = std::fs::File::options().append(true).open(&copy).expect("a writer");
+    let said = machines.sync("bob").code(0).stdout();
+    assert!(said.contains("it is in use by process"), "{said}");
+    assert_eq!(std::fs::read(&copy).expect("a rollout"), before);
+    drop(open);
+    machines.sync("bob").code(0);
+    assert_ne!(std::fs::read(&copy).expect("a rollout"), before);
+}
+
+#[test]
 fn a_partly_copied_archive_changes_nothing_until_it_is_whole() {
     let machines = Machines::new();
     machines.sync("ana").code(0);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::records::LoadError;
-use super::signature::{APP_SALTS, Key, SignatureCheck, check, derive_key};
+use super::signature::{APP_SALTS, Key, SignatureCheck, Unsupported, check, derive_key};
 use super::{machine_secret, short_name};
 use crate::session::{Health, SessionCopy};
 use crate::system::env::Env;
@@ -49,7 +49,8 @@ pub(super) fn all(root: &Path, env: &Env) -> Vec<Key> {
 pub(super) fn check_signature(bytes: &[u8], copy: &mut SessionCopy, env: &Env) {
     let root = copy.place.store.root.clone();
     let mut checked = check(bytes, &[]);
-    for salt in 0..APP_SALTS.len() {
+    let is_signed = checked == Ok(SignatureCheck::Unsupported(Unsupported::NoKey));
+    for salt in (0..APP_SALTS.len()).filter(|_| is_signed) {
         let Some(key) = key(&root, env, salt) else { break };
         checked = check(bytes, &[key]);
         if checked != Ok(SignatureCheck::Wrong) {
