@@ -36,8 +36,7 @@ fn load(env: &Env) -> Result<Accepted, String> {
 
 /// Accepts the findings of a code, in one run that `undo` can reverse.
 pub(super) fn run(code: Code, findings: &[Finding], args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let refuse =
-        |why: String| Refusal::new(Exit::Failure, RefusalCode::BadState, why).hint("fix the file or move it away");
+    let refuse = |why: String| Refusal::new(RefusalCode::BadState, why).hint("fix the file or move it away");
     let mut accepted = load(env).map_err(refuse)?;
     let new = findings.iter().filter(|finding| finding.code == code && accepted.add(finding)).count();
     let mut change = Change::new("doctor --accept", Vec::new());

@@ -133,9 +133,9 @@ pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal>
     }
     if let Err(error) = reach::refuse_silent(root) {
         let message = format!("cannot read the archive in {}: {error}", root.display());
-        return Err(Refusal::new(Exit::Failure, RefusalCode::NoArchive, message));
+        return Err(Refusal { exit: Exit::Failure, ..Refusal::new(RefusalCode::NoArchive, message) });
     }
-    Err(Refusal::new(Exit::NotFound, RefusalCode::NoArchive, format!("there is no archive in {}", root.display())))
+    Err(Refusal::new(RefusalCode::NoArchive, format!("there is no archive in {}", root.display())))
 }
 
 /// Lists what is archived, with the filters and orders of `list`.

@@ -55,8 +55,7 @@ fn setting(key: &Key, env: &Env) -> Setting {
 /// Reads the config file.
 pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     let file = env.config_file();
-    let unsafe_file =
-        |message: String, hint: String| Refusal::new(Exit::Failure, RefusalCode::UnsafeConfig, message).hint(hint);
+    let unsafe_file = |message: String, hint: String| Refusal::new(RefusalCode::UnsafeConfig, message).hint(hint);
     let bytes = match trusted_file::read(&file, MAX_BYTES, env.foreign_home) {
         Ok(None) => return Ok(Config::default()),
         Ok(Some(bytes)) => bytes,
@@ -71,7 +70,7 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     };
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count() - 1;
-        Refusal::new(Exit::Usage, RefusalCode::BadConfig, format!("{}:{line}: this is not UTF-8", file.display()))
+        Refusal::new(RefusalCode::BadConfig, format!("{}:{line}: this is not UTF-8", file.display()))
     })?;
     let config = Config::parse(&text, &file)?;
     Ok(if env.foreign_home { config.of_another_home() } else { config })

@@ -57,7 +57,7 @@ pub(super) fn check_branch(copy: &SessionCopy, branch: BranchFilter) -> anyhow::
     let message = format!("there is no branch {number}; the conversation has {branches}");
     let name = format!("{}:{}", copy.place.agent(), copy.place.id);
     let hint = format!("`rejoin show {} --branches` lists them", shell::word(&name));
-    Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into())
+    Err(Refusal::new(RefusalCode::NotFound, message).hint(hint).into())
 }
 
 /// The reason why some of the messages were left out, if any were.

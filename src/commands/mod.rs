@@ -48,7 +48,7 @@ mod via_agent;
 use crate::change::labels::Labels;
 use crate::change::tags::Tags;
 use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem};
@@ -133,20 +133,19 @@ fn note_recovered(ui: &mut Ui, recovered: &[String]) {
 /// on.
 fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.terminal.can_ask() {
-        let message = "this needs confirmation, but there is no terminal to ask on";
-        return Err(Refusal::new(Exit::Usage, RefusalCode::NeedsYes, message)
+        return Err(Refusal::new(RefusalCode::NeedsYes, "this needs confirmation, but there is no terminal to ask on")
             .hint(format!("run `{}` to confirm", command_line::again(env, &[], &["--yes"])))
             .into());
     }
     if ui.confirm(about, question)? {
         return Ok(());
     }
-    Err(Refusal::new(Exit::Failure, RefusalCode::Declined, "nothing was changed").into())
+    Err(Refusal::new(RefusalCode::Declined, "nothing was changed").into())
 }
 
 /// Parses the words that name one session.
 fn selector(words: &[String]) -> Result<Selector, Refusal> {
-    words.join(" ").parse().map_err(|why: String| Refusal::new(Exit::Usage, RefusalCode::Usage, why))
+    words.join(" ").parse().map_err(|why: String| Refusal::new(RefusalCode::Usage, why))
 }
 
 /// Names the option that starts, or records, in a directory, if `--dir` excluded the named session.
@@ -167,7 +166,7 @@ fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {
             let message = format!("{text} is a number in the list, and the list may change at any moment");
-            Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+            Err(Refusal::new(RefusalCode::Usage, message)
                 .hint("see the ids with `rejoin list`, and use that of the session"))
         }
         _ => Ok(()),

@@ -71,16 +71,14 @@ fn pinned(selector: &Selector, names: &[Name<'_>]) -> Result<(AgentKind, String)
         Resolution::Many(keys) => {
             let keys: Vec<String> = keys.iter().map(|(agent, id)| format!("{agent}:{id}")).collect();
             let message = format!("{text} matches several pinned sessions: {}", keys.join(", "));
-            Err(Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message)
-                .hint("type more of the id, or use AGENT:ID"))
+            Err(Refusal::new(RefusalCode::Ambiguous, message).hint("type more of the id, or use AGENT:ID"))
         }
     }
 }
 
 fn nothing_pinned(text: &str) -> Refusal {
     let message = format!("no pinned session has an id that starts with {text}");
-    Refusal::new(Exit::NotFound, RefusalCode::NotPinned, message)
-        .hint("run `rejoin pin --list` to see the pinned sessions")
+    Refusal::new(RefusalCode::NotPinned, message).hint("run `rejoin pin --list` to see the pinned sessions")
 }
 
 fn print(

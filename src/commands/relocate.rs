@@ -75,7 +75,7 @@ fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
         if without_end(&env.absolute(from)) == without_end(&env.absolute(to)) {
             let message = format!("{} is where the sessions are to go, too", from.display());
             let hint = "name the old directory, then the new one";
-            return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint).into());
+            return Err(Refusal::new(RefusalCode::Usage, message).hint(hint).into());
         }
     }
     Ok(mapping_of(named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))), env))
@@ -93,7 +93,7 @@ pub(super) fn mapping_of<'a>(pairs: impl Iterator<Item = (&'a PathBuf, &'a PathB
 fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
     let refuse = |why: String| {
         let message = format!("{}: {why}", file.display());
-        Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("make the file with `rejoin move --detect`")
+        Refusal::new(RefusalCode::Usage, message).hint("make the file with `rejoin move --detect`")
     };
     let bytes = fsio::read_bounded(file, MAX_FILE)?;
     let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
@@ -187,8 +187,7 @@ fn question(sessions: usize, mapping: &Mapping) -> String {
 fn no_sessions(mapping: &Mapping) -> anyhow::Error {
     let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
     let dirs: Vec<String> = dirs.into_iter().collect();
-    let message = format!("no session was started in {} or below", dirs.join(" or in "));
-    Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
+    Refusal::new(RefusalCode::NotFound, format!("no session was started in {} or below", dirs.join(" or in ")))
         .hint("see the directories of all sessions with `rejoin list --all`")
         .into()
 }

@@ -64,18 +64,14 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
     let titled = entries.iter().filter(has_title).collect();
     match [exact, begins, titled].into_iter().find(|found| !found.is_empty()).unwrap_or_default().as_slice() {
         [only] => Ok(only),
-        [] => Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("the trash has no entry {name}"))
+        [] => Err(Refusal::new(RefusalCode::NotFound, format!("the trash has no entry {name}"))
             .hint("run `rejoin trash list` to see the entries")),
         several => {
             let candidates = several.iter().map(|entry| candidate(entry)).collect();
             let first = render::name(several[0]);
-            Err(Refusal::new(
-                Exit::Ambiguous,
-                RefusalCode::Ambiguous,
-                format!("{name} matches several entries in the trash"),
-            )
-            .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
-            .candidates(candidates))
+            Err(Refusal::new(RefusalCode::Ambiguous, format!("{name} matches several entries in the trash"))
+                .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
+                .candidates(candidates))
         }
     }
 }
@@ -105,7 +101,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if let Purge::Runs(names) = &which
         && let Some(unknown) = names.iter().find(|name| !history.has(name))
     {
-        return Err(Refusal::new(Exit::NotFound, RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
+        return Err(Refusal::new(RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
             .hint("run `rejoin undo --list` to see the runs")
             .into());
     }

@@ -18,7 +18,7 @@ use crate::change::plan::change::{Change, Seen, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
 use crate::change::removal::{Going, Summaries, cwd_records, day};
 use crate::commands::{archive_first, no_match, via_agent};
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
@@ -223,7 +223,7 @@ impl Planned {
         } else {
             format!("see the plan with `{plan}`; to remove them all, run `{all}`")
         };
-        Some(Refusal::new(Exit::Refused, code, message).hint(hint))
+        Some(Refusal::new(code, message).hint(hint))
     }
 
     pub(super) fn report<'a>(

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::archive::{Archive, Snapshot};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::{self, find};
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, SortKey};
 use crate::session::{AgentKind, Session, SessionKind};
@@ -26,7 +26,7 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
     let filter = commands::filter(&args.filter, true, env)?;
     let chosen = if args.archived { of_archive(args, &filter, env)? } else { of_stores(args, &filter, env, ui)? };
     if chosen.is_empty() {
-        let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session passes these filters");
+        let refusal = Refusal::new(RefusalCode::NotFound, "no session passes these filters");
         let all = if args.archived { "rejoin list --archived --all" } else { "rejoin list --all" };
         let error = refusal.hint(format!("run `{all}` to see every session")).into();
         return Err(if args.archived { error } else { commands::no_match::instead(error, &filter, env) });

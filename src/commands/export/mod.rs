@@ -205,11 +205,10 @@ fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -
 fn too_many(count: usize, env: &Env) -> Refusal {
     let again = command_line::again(env, &[], &["--output", "rejoin-export"]);
     let message = format!("{count} sessions do not fit into one output");
-    Refusal::new(Exit::Usage, RefusalCode::Usage, message)
-        .hint(format!("run `{again}` to write them to a directory, one file each"))
+    Refusal::new(RefusalCode::Usage, message).hint(format!("run `{again}` to write them to a directory, one file each"))
 }
 
 fn no_dir(path: &Path, count: usize) -> Refusal {
     let message = format!("{count} sessions do not fit into one file, and {} is not a directory", path.display());
-    Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("name a directory with --output")
+    Refusal::new(RefusalCode::Usage, message).hint("name a directory with --output")
 }

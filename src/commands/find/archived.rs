@@ -78,7 +78,7 @@ pub(crate) fn archived<'h>(
             Selector::Path(path) => format!("no archived session was stored at {}", path.display()),
             Selector::Latest => "no session is archived".to_owned(),
         };
-        Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
+        Refusal::new(RefusalCode::NotFound, message)
             .hint("run `rejoin list --archived --all` to see every archived session")
     })
 }
@@ -93,7 +93,7 @@ pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifes
     found.ok_or_else(|| {
         let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
         let message = format!("the archive does not have that state; it has: {}", known.join(", "));
-        Refusal::new(Exit::NotFound, RefusalCode::NoSuchState, message)
+        Refusal::new(RefusalCode::NoSuchState, message)
     })
 }
 
@@ -112,9 +112,7 @@ fn by_text(
         let found: Vec<_> =
             found.flat_map(|session| candidates(session, names_agent, env).into_iter().take(1)).collect();
         let message = format!("{text} matches {} archived sessions", found.len());
-        Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message)
-            .hint("type more of it, or use AGENT:ID")
-            .candidates(found)
+        Refusal::new(RefusalCode::Ambiguous, message).hint("type more of it, or use AGENT:ID").candidates(found)
     };
     match select::resolve(agent, text, names) {
         Resolution::One(agent, id) => return Ok(Some((agent, id))),

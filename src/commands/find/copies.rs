@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Candidate, CandidateTexts, Exit, Refusal, RefusalCode};
+use crate::error::{Candidate, CandidateTexts, Refusal, RefusalCode};
 use crate::format::copies::described;
 use crate::format::{shell, text};
 use crate::session::select::CopySelector;
@@ -66,9 +66,7 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
             copies => format!("{copies} copies"),
         };
         let message = format!("session {} has no copy {wanted}; it has {count}", session.id());
-        return Err(
-            Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).candidates(candidates(session, false, env))
-        );
+        return Err(Refusal::new(RefusalCode::NotFound, message).candidates(candidates(session, false, env)));
     };
     session.put_first(at);
     session.launch_dir_exists = session.launch_dir().and_then(reach::is_dir);
@@ -99,7 +97,7 @@ pub(crate) fn with_a_chosen_copy(
     let Session { agent, copies, choice, .. } = &session;
     let id = session.id();
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
-    let refusal = Refusal::new(Exit::Ambiguous, RefusalCode::AmbiguousCopy, message);
+    let refusal = Refusal::new(RefusalCode::AmbiguousCopy, message);
     let name = shell::word(&format!("{agent}:{id}")).into_owned();
     let refusal = refusal.hint(format!(
         "look at one with `rejoin show {name} --copy 1`, resume one with `rejoin resume {name} --copy 1`, or keep one \

@@ -57,7 +57,7 @@ impl Target {
             Self::Session(session) => Ok(*session),
             Self::LostApp(pointer) => {
                 let message = format!("cannot find the session that {} points to", pointer.path.display());
-                Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message))
+                Err(Refusal::new(RefusalCode::NotFound, message))
             }
         }
     }
@@ -189,7 +189,7 @@ impl<'a> Finder<'a> {
                 crate::commands::warn_of_problems(self.ui, &scan.problems);
                 let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
                 let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
-                let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, message);
+                let refusal = Refusal::new(RefusalCode::NotFound, message);
                 if let Some(name) = of_nearest_agent(text) {
                     let again = command_line::again(env, &[text], &[&name]);
                     return Err(refusal.hint(format!("if you mean the agent, run `{again}`")).into());
@@ -207,8 +207,7 @@ impl<'a> Finder<'a> {
                 let shown = many.iter().take(MAX_CANDIDATES);
                 let candidates = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
                 let message = format!("{} sessions match {text:?}", many.len());
-                let refusal =
-                    Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).candidates(candidates.collect());
+                let refusal = Refusal::new(RefusalCode::Ambiguous, message).candidates(candidates.collect());
                 let more = many.len().saturating_sub(MAX_CANDIDATES);
                 let hint = "use the id of one of them, or type more words";
                 let hint = if more > 0 { format!("{hint}; {more} more are not shown") } else { hint.to_owned() };
@@ -329,7 +328,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
 fn passes_not(session: &Session, env: &Env) -> Refusal {
     let CandidateTexts { dir, active } = copies::row(session, env);
     let name = format!("{}:{}", session.agent, session.id());
-    let refusal = Refusal::new(Exit::NotFound, RefusalCode::Filtered, format!("{name} does not pass the filters"));
+    let refusal = Refusal::new(RefusalCode::Filtered, format!("{name} does not pass the filters"));
     refusal.hint(format!("it belongs to {dir} and was last active {active}; run it without the filters to use it"))
 }
 
@@ -350,13 +349,13 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
                 || "it is gone".to_owned(),
                 |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
             );
-            Err(Refusal::new(Exit::Failure, RefusalCode::Unreadable, format!("cannot read session {id}: {why}")))
+            Err(Refusal::new(RefusalCode::Unreadable, format!("cannot read session {id}: {why}")))
         }
     }
 }
 
 fn nothing_passes() -> Refusal {
-    let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session passes the filters");
+    let refusal = Refusal::new(RefusalCode::NotFound, "no session passes the filters");
     refusal.hint("run `rejoin list` to see the sessions")
 }
 
@@ -378,5 +377,5 @@ fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) 
     };
     let candidates = scan.sessions.iter().flat_map(|session| candidates(session, by_agent, env));
     let candidates = candidates.collect();
-    Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).hint(hint).candidates(candidates)
+    Refusal::new(RefusalCode::Ambiguous, message).hint(hint).candidates(candidates)
 }

@@ -68,7 +68,7 @@ pub(crate) fn why_nobody_picks(terminal: &Terminal) -> Option<&'static str> {
 /// Refuses with a usage error if the picker cannot be used.
 pub(crate) fn needs_a_picker(terminal: &Terminal) -> Result<(), Refusal> {
     let Some(why) = why_nobody_picks(terminal) else { return Ok(()) };
-    let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, format!("no SESSION was given, and {why}"));
+    let refusal = Refusal::new(RefusalCode::Usage, format!("no SESSION was given, and {why}"));
     Err(refusal.hint("name a session, or use `latest` for the newest; run `rejoin list` to see them"))
 }
 
@@ -130,7 +130,7 @@ impl Finder<'_> {
 }
 
 fn nothing_picked(exit: Exit) -> Refusal {
-    Refusal::new(exit, RefusalCode::NothingPicked, "nothing was picked")
+    Refusal { exit, ..Refusal::new(RefusalCode::NothingPicked, "nothing was picked") }
 }
 
 /// Returns a session with the wanted copy first, or else with the one that evidence ranks first or that the user chooses at

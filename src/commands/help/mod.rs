@@ -27,8 +27,7 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
             Some(command) => command.render_long_help().to_string(),
             None => {
                 let topic = words.join(" ");
-                let refusal =
-                    Refusal::new(Exit::Usage, RefusalCode::Usage, format!("there is no command or topic {topic}"));
+                let refusal = Refusal::new(RefusalCode::Usage, format!("there is no command or topic {topic}"));
                 let commands = command.get_subcommands().filter(|part| !part.is_hide_set());
                 let commands = commands.map(|part| part.get_name().to_owned());
                 let near = cli::nearest(&topic, commands.chain(topics::names().map(str::to_owned)));

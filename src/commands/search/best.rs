@@ -61,7 +61,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         let why = format!("a search takes 1 to {} words, not {}", terms::MOST, words.terms.len());
         let hint =
             if query.is_empty() { "name words that the session has" } else { "`rejoin list` takes filters alone" };
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why).hint(hint).into());
+        return Err(Refusal::new(RefusalCode::Usage, why).hint(hint).into());
     }
     if args.archived {
         super::super::archive::must_be_there(archive, env)?;

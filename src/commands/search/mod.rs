@@ -83,9 +83,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 /// Opens the picker with its search of messages.
 fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if let Some(why) = find::why_nobody_picks(&env.terminal) {
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why)
-            .hint("leave out --pick to print what is found")
-            .into());
+        return Err(Refusal::new(RefusalCode::Usage, why).hint("leave out --pick to print what is found").into());
     }
     let is_phrase = |text: &str| text.contains(char::is_whitespace);
     let typed = |text: &String| if is_phrase(text) { format!("\"{text}\"") } else { text.clone() };
@@ -103,7 +101,7 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     if !args.regex {
         return Ok(Pattern::of_texts(&args.text, case));
     }
-    let usage = |message: String, hint: &str| Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint);
+    let usage = |message: String, hint: &str| Refusal::new(RefusalCode::Usage, message).hint(hint);
     match args.text.as_slice() {
         [regex] => {
             Pattern::of_regex(regex, case).map_err(|why| usage(why, "search for it as it is typed without --regex"))

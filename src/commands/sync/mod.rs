@@ -96,7 +96,7 @@ fn machines_of(
         let dir = archive.root().display();
         let message = format!("the archive in {dir} has no record of this machine, which has synced with it before");
         let again = command_line::again(env, &[], &["--restore-deleted"]);
-        return Err(Refusal::new(Exit::NotFound, RefusalCode::NoArchive, message)
+        return Err(Refusal::new(RefusalCode::NoArchive, message)
             .hint(format!(
                 "mount it if it is on another disk; if it was removed on purpose, begin again with `{again}`"
             ))

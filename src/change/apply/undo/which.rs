@@ -3,7 +3,7 @@
 use crate::change::apply::history::History;
 use crate::change::apply::journal::Run;
 use crate::change::apply::state_dir::{StateDir, order};
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::session::Problem;
 
 /// The run to undo.
@@ -18,8 +18,7 @@ pub(crate) enum Which {
 pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
     let unreadable = |problem: &Problem| {
         let message = format!("cannot read {}: {}", problem.path.display(), problem.reason);
-        Refusal::new(Exit::Refused, RefusalCode::UnreadableRun, message)
-            .hint("`rejoin undo --list` shows the other runs")
+        Refusal::new(RefusalCode::UnreadableRun, message).hint("`rejoin undo --list` shows the other runs")
     };
     match which {
         Which::Newest => {
@@ -30,7 +29,7 @@ pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, R
                 return Err(unreadable(problem));
             }
             newest.ok_or_else(|| {
-                Refusal::new(Exit::NotFound, RefusalCode::NothingToUndo, "there is no run to undo")
+                Refusal::new(RefusalCode::NothingToUndo, "there is no run to undo")
                     .hint("run `rejoin undo --list` to see the runs")
             })
         }
@@ -39,12 +38,12 @@ pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, R
                 return Err(unreadable(problem));
             }
             let run = history.runs.iter().find(|run| run.id == *name).ok_or_else(|| {
-                Refusal::new(Exit::NotFound, RefusalCode::NoSuchRun, format!("there is no run {name}"))
+                Refusal::new(RefusalCode::NoSuchRun, format!("there is no run {name}"))
                     .hint("run `rejoin undo --list` to see the runs")
             })?;
             if run.is_purged {
                 let message = format!("what run {name} removed was purged from the trash");
-                return Err(Refusal::new(Exit::Refused, RefusalCode::Purged, message));
+                return Err(Refusal::new(RefusalCode::Purged, message));
             }
             Ok(run)
         }
