@@ -25,7 +25,7 @@ use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::archive as render;
-use crate::view::render::archive::{ArchivedList, Archiving, Shown, Verified};
+use crate::view::render::archive::{ArchivedList, Archiving, Shown};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;
 use crate::view::ui::Ui;
@@ -121,7 +121,7 @@ fn expires(
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     must_be_there(archive, env)?;
     let verdict = verify::verify(archive);
-    ui.answer(args.format, env, &Verified { archive, verdict: &verdict })?;
+    ui.answer(args.format, env, &verdict)?;
     Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 

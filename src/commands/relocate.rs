@@ -151,7 +151,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
             .collect();
         proposals.push(Proposal { from: dir.to_owned(), to, sessions: sessions.len(), why: why.join("; ") });
     }
-    ui.answer(args.format, env, &MoveMap { proposals: &proposals })?;
+    ui.answer(args.format, env, &MoveMap { directories: proposals })?;
     Ok(Exit::Ok)
 }
 

@@ -20,7 +20,6 @@ use crate::session::stuck::Stuck;
 use crate::system::env::Env;
 use crate::view::render;
 use crate::view::render::answer::{write_line, write_object};
-use crate::view::render::branches::BranchJson;
 use crate::view::render::json::{SessionDetailsJson, SessionJson};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;
@@ -133,7 +132,7 @@ fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) ->
         render::branches::text(ui.data(), env, &styles, branches)?;
     } else {
         let mut rows = Rows::new(ui.data(), format);
-        branches.iter().try_for_each(|branch| write_line(&mut rows, &BranchJson::new(branch)))?;
+        branches.iter().try_for_each(|branch| write_line(&mut rows, branch))?;
         rows.finish()?;
     }
     ui.flush()?;
@@ -171,7 +170,7 @@ pub(super) fn details<'a>(
                 sources: sources(session),
                 evidence: &session.copy().evidence,
                 notes: &session.copy().notes,
-                branches: branches.map(|branches| branches.iter().map(BranchJson::new).collect()),
+                branches: *branches,
                 messages: Stream(session.copy(), wants, left_out),
             };
             answer.serialize(serializer)

@@ -36,24 +36,6 @@ pub(crate) fn head(ui: &mut Ui, host: &str, at: usize) -> io::Result<()> {
     writeln!(ui.data(), "{gap}{header}{}{header:#}", text::one_line(host))
 }
 
-/// The result of one host.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct HostJson<'a> {
-    /// The name of the host.
-    pub host: &'a str,
-    /// The exit status of rejoin there; `null` where there is none.
-    pub status: Option<u8>,
-    /// Why there is no answer, or not a whole one; `null` if there is.
-    pub fault: Option<&'a str>,
-}
-
-impl<'a> From<&'a Report> for HostJson<'a> {
-    fn from(report: &'a Report) -> Self {
-        Self { host: &report.host, status: report.status, fault: report.fault.as_deref() }
-    }
-}
-
 /// A document that is written while the rows arrive: each with its host, and at the end the counts of all hosts.
 pub(crate) struct Document {
     format: Format,
@@ -98,8 +80,7 @@ impl Document {
             let known = fields.get("beyond_limit").and_then(Value::as_u64).unwrap_or_default();
             fields.insert("beyond_limit".to_owned(), known.saturating_add(beyond as u64).into());
         }
-        let hosts: Vec<HostJson<'_>> = reports.iter().map(HostJson::from).collect();
-        fields.insert("hosts".to_owned(), serde_json::to_value(hosts)?);
+        fields.insert("hosts".to_owned(), serde_json::to_value(reports)?);
         if self.format == Format::Ndjson {
             fields.insert(self.list.to_owned(), self.rows.into());
             return write_summary(out, fields);

@@ -33,56 +33,29 @@ pub(crate) struct MoveReport<'a> {
     pub left: &'a [Unplanned],
 }
 
-/// Possible new places of missing directories.
-pub(crate) struct MoveMap<'a> {
-    /// One proposal per missing directory.
-    pub proposals: &'a [Proposal],
-}
-
 /// The answer of `move --detect`.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "MoveMap", deny_unknown_fields)]
-pub(crate) struct MoveMapJson<'a> {
+#[schemars(deny_unknown_fields)]
+pub(crate) struct MoveMap {
     /// The directories that are gone.
-    pub directories: Vec<ProposalJson<'a>>,
+    pub directories: Vec<Proposal>,
 }
 
-/// A directory that is gone.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "GoneDirectory", deny_unknown_fields)]
-pub(crate) struct ProposalJson<'a> {
-    /// The old path of the directory.
-    pub from: String,
-    /// The directory where it may be now; `null` without evidence, or with evidence for several.
-    pub to: Option<String>,
-    /// Number of sessions that were started there or below.
-    pub sessions: usize,
-    /// The evidence for that directory, or the other candidates.
-    pub why: &'a str,
-}
-
-impl Answer for MoveMap<'_> {
+impl Answer for MoveMap {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let directory =
-            |proposal: &Proposal| (text(&proposal.from), proposal.to.as_deref().map(text), proposal.sessions);
-        let directories = self.proposals.iter().map(|proposal| {
-            let (from, to, sessions) = directory(proposal);
-            ProposalJson { from, to, sessions, why: &proposal.why }
-        });
-        ("move-map", MoveMapJson { directories: directories.collect() })
+        ("move-map", self)
     }
 
     /// Writes the file that `move --apply` reads.
     fn table(&self, out: &mut impl Write, _env: &Env, _styles: &Styles) -> io::Result<()> {
-        if self.proposals.is_empty() {
+        if self.directories.is_empty() {
             return writeln!(out, "# The directory of every session exists.");
         }
         writeln!(
             out,
             "# Save this with `rejoin move --detect > moves`, edit it, and run `rejoin move --apply moves`."
         )?;
-        for Proposal { from, to, sessions, why } in self.proposals {
+        for Proposal { from, to, sessions, why } in &self.directories {
             let what = text::count(*sessions, "session");
             let reason = if why.is_empty() { String::new() } else { format!("; {}", text::one_line(why)) };
             let pair = to.as_deref().and_then(|to| Some((quoted(from)?, quoted(to)?)));

@@ -10,6 +10,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{Format, SearchArgs};
+use crate::format::path_json::PathJson;
 use crate::format::text;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
@@ -17,7 +18,6 @@ use crate::session::terms::Words;
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
-use crate::view::render::json::PathJson;
 use crate::view::render::{rows, table};
 use crate::view::ui::Styles;
 

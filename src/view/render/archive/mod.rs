@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::archive::write::{Item, Report, in_use};
 use crate::change::outcome::ItemResult;
+use crate::format::path_json::PathJson;
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::change::not_done;
 use crate::view::render::items::List;
-use crate::view::render::json::PathJson;
 use crate::view::render::json::change::{ChangeJson, ItemJson, Totals, kind};
 use crate::view::render::json::details::{ArchiveDetails, ArchiveItem, Details, ItemDetails};
 use crate::view::render::table;
@@ -23,7 +23,6 @@ use crate::view::ui::Styles;
 
 pub(crate) use list::*;
 pub(crate) use show::*;
-pub(crate) use verify::*;
 
 /// Maximum columns of a title.
 const TITLE: usize = 60;
