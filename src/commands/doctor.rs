@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::apply::history::History;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir;
 use crate::cli::{ChangeArgs, DoctorArgs};
@@ -106,8 +105,7 @@ fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError>
     if state_dir::is_busy(env) {
         return Ok(Vec::new());
     }
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     let cut_off = history.runs.iter().filter(|run| !run.is_purged && (!run.has_ended || run.is_stuck()));
     let cut_off = cut_off
         .map(|run| InterruptedRun {

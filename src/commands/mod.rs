@@ -45,11 +45,13 @@ pub(crate) mod undo;
 pub(crate) mod version;
 mod via_agent;
 
+use crate::change::apply::history::History;
 use crate::change::labels::Labels;
 use crate::change::tags::Tags;
 use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
-use crate::error::{Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
+use crate::scan::{self, Places, Scan};
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem};
 use crate::system::env::Env;
@@ -86,6 +88,22 @@ fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
     let typed = env.absolute(dir);
     let resolved = names::on_disk(&typed);
     [typed].into_iter().chain(resolved).collect()
+}
+
+/// Finds the sessions of agents and reads them with `read` while progress is shown; warns of paths that could not be read.
+fn read(agents: &[AgentKind], env: &Env, ui: &mut Ui, read: impl FnOnce(Places) -> Scan) -> Scan {
+    let showing = ui.watch("Reading");
+    let scan = read(scan::locate(env, agents).watched(showing.watcher()));
+    drop(showing);
+    warn_of_problems(ui, &scan.problems);
+    scan
+}
+
+/// Reads the earlier runs, and warns of unreadable journals.
+fn history(env: &Env, ui: &mut Ui) -> Result<History, PathError> {
+    let history = History::read(env)?;
+    warn_of_problems(ui, &history.problems);
+    Ok(history)
 }
 
 /// Warns of paths that could not be read, one line each.

@@ -27,7 +27,7 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     }
     let filter = super::place_filter(&args.place, env)?;
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("pin", &args.sessions)?;
-    let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id().to_owned())).collect();
+    let named: Vec<_> = named.into_iter().map(|session| session.key()).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.clock.now)).collect::<Vec<_>>()
     })?;

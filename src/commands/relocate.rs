@@ -15,7 +15,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
-use crate::scan::{self, Wanted, processes};
+use crate::scan::{Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::select::Filter;
@@ -106,10 +106,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
 
 /// Proposes new places of missing directories.
 fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let showing = ui.watch("Reading");
-    let scan = scan::locate(env, &[]).watched(showing.watcher()).read_all(env, WANTED);
-    drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
+    let scan = super::read(&[], env, ui, |places| places.read_all(env, WANTED));
     let known = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
     let checkouts = Checkouts::of(
         known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
@@ -163,13 +160,9 @@ fn without_end(path: &Path) -> PathBuf {
 fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let filter = Filter::of_agents(&args.agents.agent);
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
-    let only: BTreeSet<(AgentKind, String)> =
-        named.iter().map(|session| (session.agent, session.id().to_owned())).collect();
-    let showing = ui.watch("Reading");
-    let mut scan = scan::locate(env, &args.agents.agent).watched(showing.watcher()).read_all(env, WANTED);
+    let only: BTreeSet<(AgentKind, String)> = named.iter().map(|session| session.key()).collect();
+    let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
     processes::verify(&mut scan.sessions, env);
-    drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
     let wish = Wish { mapping, only: &only, all_references: args.all_references };
     relocation::plan(&scan.sessions, wish, env)
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::agent::command::Request;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
-use crate::commands::find::{self, Answer, CopyCommand, Target, Wish};
+use crate::commands::find::{self, Answer, CopyCommand, SessionBackend, Target};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch;
@@ -63,17 +63,17 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     let target = match found {
         Ok(target) => target,
         Err(words) => {
-            let wish = Wish {
-                filter: &filter,
-                purpose: Purpose { verb: "resume", takes_several: false, is_checked: true },
-                words: &words,
-                options: &options,
-                request: &request,
-                copy: copy.as_ref(),
+            let backend = SessionBackend {
+                env: env.clone(),
+                filter: filter.clone(),
+                options: options.clone(),
+                request: request.clone(),
+                copy: copy.clone(),
                 with,
                 is_started: !args.print && !args.json,
             };
-            match find::picked(wish, env, ui)? {
+            let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
+            match find::picked(backend, purpose, &words, ui)? {
                 Answer::Sessions(sessions, how) => {
                     copy = how.copy.map(CopySelector::Number).or(copy);
                     with = how.with.or(with);

@@ -20,5 +20,5 @@ pub(super) fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
     let paths: HashSet<PathBuf> = belongings.flatten().collect();
     let is_inner = |path: &Path| path.ancestors().any(|path| paths.contains(path));
     let inner = subagents.into_iter().filter(|session| session.copies.iter().all(|copy| is_inner(&copy.place.path)));
-    inner.map(|session| (session.agent, session.id().to_owned())).collect()
+    inner.map(|session| session.key()).collect()
 }

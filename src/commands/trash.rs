@@ -1,9 +1,8 @@
 //! `rejoin trash`
 
-use crate::change::apply::history::History;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Entry, Purge};
-use crate::change::apply::undo::{self, Which};
+use crate::change::apply::undo::Which;
 use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::system::env::Env;
@@ -20,8 +19,7 @@ pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 }
 
 fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
     if entries.is_empty() && args.format.is_table() {
         ui.note("The trash is empty.");
@@ -31,21 +29,11 @@ fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
     let entry = find(&args.entry, &entries)?;
     let which = Which::Named(entry.run.id.clone());
-    if args.dry_run {
-        let report = undo::preview(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
-        ui.answer(args.format, env, &report)?;
-        return Ok(super::undo::exit(&report));
-    }
-    let mut report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
-    super::note_recovered(ui, &report.recovered);
-    super::undo::warn_of_sweeps(&mut report, env, ui);
-    ui.answer(args.format, env, &report)?;
-    Ok(super::undo::exit(&report))
+    super::undo::carry_out(&which, |record| record.item == entry.item, (args.dry_run, args.lock, args.format), env, ui)
 }
 
 /// Finds the entry of a name: RUN/NUMBER, the beginning of a session's id, or a part of its title.
@@ -96,8 +84,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         None if args.every => Purge::All,
         None => Purge::Runs(args.runs.clone()),
     };
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     if let Purge::Runs(names) = &which
         && let Some(unknown) = names.iter().find(|name| !history.has(name))
     {

@@ -229,6 +229,11 @@ impl Session {
         &self.copy().place.id
     }
 
+    /// Returns the agent and the full id.
+    pub(crate) fn key(&self) -> (AgentKind, String) {
+        (self.agent, self.id().to_owned())
+    }
+
     /// Returns the machine that stores it; `None` for this one.
     pub(crate) fn host(&self) -> Option<&str> {
         self.copy().place.store.host.as_deref()

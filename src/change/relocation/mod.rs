@@ -144,7 +144,7 @@ fn name(session: &Session) -> String {
 
 /// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved, and it cannot.
 fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<MovingSession<'s>>, String> {
-    let is_asked_for = wish.only.is_empty() || wish.only.contains(&(session.agent, session.id().to_owned()));
+    let is_asked_for = wish.only.is_empty() || wish.only.contains(&session.key());
     // A session in its parent's directory moves with that.
     if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);

@@ -9,7 +9,6 @@ use jiff::civil::Date;
 
 use super::settings::Settings;
 use crate::archive::Archive;
-use crate::change::apply::history::History;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
@@ -88,8 +87,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
 fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
     let trash_keep = settings.trash_keep;
     let before = env.clock.before(trash_keep);
-    let history = History::read(env)?;
-    crate::commands::warn_of_problems(ui, &history.problems);
+    let history = crate::commands::history(env, ui)?;
     let due = Purge::Before(before);
     let due: Vec<String> = history.runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
     // If a clock jumped ahead, everything looks old, and a purge cannot be undone.

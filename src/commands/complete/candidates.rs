@@ -41,8 +41,7 @@ pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
 /// Like [`sessions`], for the sessions in the archive.
 pub(super) fn archived(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     let holdings = Archive::of(env, None).holdings();
-    let newest = holdings.sessions.values().filter_map(|states| states.last());
-    let mut sessions: Vec<Session> = newest.map(|state| state.manifest.session()).collect();
+    let mut sessions = holdings.newest_sessions();
     select::sort(&mut sessions, SortKey::Active, false);
     of_sessions(&sessions, typed)
 }

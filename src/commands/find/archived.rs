@@ -51,21 +51,17 @@ pub(crate) fn archived<'h>(
     holdings: &'h Holdings,
     env: &Env,
 ) -> Result<&'h [Snapshot], Refusal> {
-    let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let mut sessions = holdings.newest_sessions();
     sessions.retain(|session| filter.matches(session));
     let found = match selector {
         Selector::Latest => {
             sessions.retain(|session| session.copy().kind.is_listed());
-            sessions
-                .iter()
-                .max_by_key(|session| session.recency())
-                .map(|session| (session.agent, session.id().to_owned()))
+            sessions.iter().max_by_key(|session| session.recency()).map(|session| session.key())
         }
         Selector::Path(path) => {
             let path = env.absolute(path);
             let is_at = |session: &&Session| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
-            sessions.iter().find(is_at).map(|session| (session.agent, session.id().to_owned()))
+            sessions.iter().find(is_at).map(|session| session.key())
         }
         Selector::Id { agent, text } => by_text(*agent, text, &sessions, env)?,
     };

@@ -134,7 +134,7 @@ impl Backend for HostBackend {
         sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
         // If a session is on several hosts, the newest is offered; HOST:ID names the others.
         let mut known = HashSet::new();
-        sessions.retain(|session| known.insert((session.agent, session.id().to_owned())));
+        sessions.retain(|session| known.insert(session.key()));
         hand_over(sessions, Some(problems));
     }
 

@@ -87,10 +87,9 @@ fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
 /// Returns the newest states of a session's sub-agents, and of theirs.
 fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest> {
     let mut found: Vec<&Manifest> = Vec::new();
-    let newest = || holdings.sessions.values().filter_map(|snapshots| Some(&snapshots.last()?.manifest));
     let mut parents = vec![manifest.id.as_str()];
     while let Some(parent) = parents.pop() {
-        for made in newest() {
+        for made in holdings.each_newest().map(|newest| &newest.manifest) {
             let is_made = made.agent == manifest.agent
                 && made.facts.kind == SessionKind::Subagent
                 && made.facts.parent_id.as_deref() == Some(parent);

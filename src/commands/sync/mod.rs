@@ -49,7 +49,7 @@ pub(super) fn sync(
     let known = Known { archive: &archive, holdings: &holdings, own, has_record, others, mapping };
     let (sessions, plan) = plan::plan(args, &known, env, ui)?;
     super::change::check_fingerprint(&plan.restore.change, &args.change, env)?;
-    let is_sent = |session: &Session| plan.sent.contains_key(&(session.agent, session.id().to_owned()));
+    let is_sent = |session: &Session| plan.sent.contains_key(&session.key());
     let sent: Vec<Session> = sessions.into_iter().filter(is_sent).collect();
     let done = match &state_dir {
         None => carry::planned(&sent, &archive, env)?,

@@ -280,7 +280,7 @@ impl Picker<'_> {
                 self.state.busy = None;
                 match checked {
                     Ok(()) => return Some(Picked::Sessions(vec![session], how)),
-                    Err(refused) => self.state.offer((session.agent, session.id().to_owned()), refused),
+                    Err(refused) => self.state.offer(session.key(), refused),
                 }
             }
             News::Command(session, command) => {
@@ -291,7 +291,7 @@ impl Picker<'_> {
                             self.state.note = Some(crate::error::reason(&error));
                         }
                     }
-                    Err(refused) => self.state.offer((session.agent, session.id().to_owned()), refused),
+                    Err(refused) => self.state.offer(session.key(), refused),
                 }
             }
             News::Agents(key, agents) => {
@@ -326,7 +326,7 @@ impl Picker<'_> {
                 self.state.note = Some(match outcome {
                     Ok(is_pinned) => {
                         for session in &mut self.sessions {
-                            if keys.contains(&(session.agent, session.id().to_owned())) {
+                            if keys.contains(&session.key()) {
                                 Arc::make_mut(session).is_pinned = is_pinned;
                             }
                         }

@@ -80,11 +80,8 @@ impl Answer for Report<'_> {
         Ok(())
     }
 
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+    fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
         let is_news = |result: &ItemResult| !matches!(result, ItemResult::Unchanged | ItemResult::Refused(_));
-        if self.is_dry_run {
-            return self.table(out, env, styles);
-        }
         if !self.outcome.done.iter().any(is_news) {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use crate::format::json_writer::Harmless;
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, begin_list, write_header, write_summary};
+use crate::view::render::list;
 use crate::view::ui::{Styles, Ui};
 
 /// A line for a shell.
@@ -131,21 +132,17 @@ fn of_host(value: &Value, host: &str) -> Value {
 
 /// Returns the notes on a terminal about rows that a table leaves out.
 pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<String> {
-    let sum = |name: &str| reports.iter().filter_map(|it| it.summary.get(name)?.as_u64()).sum::<u64>();
+    let sum = |name: &str| {
+        let sum: u64 = reports.iter().filter_map(|it| it.summary.get(name)?.as_u64()).sum();
+        usize::try_from(sum).unwrap_or(usize::MAX)
+    };
     let answered = reports.iter().filter(|report| report.fault.is_none()).count();
     let mut notes = Vec::new();
     if shown == 0 && answered > 0 {
         notes.push(format!("No sessions found on {}.", text::count(answered, "host")));
     }
-    match sum("beyond_limit") + beyond as u64 {
-        0 => {}
-        more => notes.push(format!("{more} more; --limit 0 shows all.")),
-    }
-    match sum("hidden") {
-        0 => {}
-        1 => notes.push("1 sub-agent, empty or archived session not shown; --all shows it.".to_owned()),
-        hidden => notes.push(format!("{hidden} sub-agents, empty and archived sessions not shown; --all shows them.")),
-    }
+    notes.extend(list::beyond(sum("beyond_limit") + beyond, true));
+    notes.extend(list::not_done_without_all(sum("hidden"), "shown", "shows"));
     notes
 }
 

@@ -11,12 +11,12 @@ use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Change, Item, Unplanned};
 use crate::change::relocation::MOVED;
 use crate::change::relocation::map_file::{Proposal, quoted};
-use crate::format::{command_line, text};
+use crate::format::text;
 use crate::session::AgentKind;
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{item_text, not_planned, steps_text};
+use crate::view::render::change::{apply_hint, item_text, not_planned, steps_text};
 use crate::view::render::doctor::FEW;
 use crate::view::render::json::change::{ChangeJson, Report};
 use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
@@ -82,7 +82,6 @@ impl Answer for MoveReport<'_> {
 
     /// Writes the sessions by directory and agent, in a plan with their paths, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { faint, .. } = styles;
         let is_plan = self.report.outcome.is_none();
         let mut groups = Groups::default();
         for (item, done) in self.report.items() {
@@ -102,8 +101,7 @@ impl Answer for MoveReport<'_> {
         }
         if is_plan {
             writeln!(out, "{} would move{}. Nothing was changed.", self.moving(), self.staying())?;
-            let command = command_line::apply(env, &self.report.change.fingerprint());
-            return writeln!(out, "{faint}`{command}` does exactly this.{faint:#}");
+            return apply_hint(out, env, styles, self.report.change);
         }
         writeln!(out, "{} moved{}.", self.moving(), self.staying())?;
         if let Some(run) = self.report.run() {
@@ -113,12 +111,8 @@ impl Answer for MoveReport<'_> {
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.report.outcome.is_none() {
-            return self.table(out, env, styles);
-        }
         not_planned(out, styles, self.left)?;
-        let mut undone = self.report.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
-        undone.try_for_each(|(item, done)| item_text(out, env, styles, item, done, "move"))?;
+        self.report.undone_text(out, env, styles)?;
         let undo = undo_hint::in_line(self.report.run(), env);
         writeln!(out, "rejoin move: {} moved{}.{undo}", self.moving(), self.staying())
     }

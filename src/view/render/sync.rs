@@ -158,9 +158,6 @@ impl Answer for Syncing<'_> {
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.report.outcome.is_none() {
-            return self.table(out, env, styles);
-        }
         let faults = self.left.iter().any(|row| !row.is_usual());
         let is_news =
             self.sent.iter().any(|item| item.done != ItemResult::Unchanged) || !self.brought.is_empty() || faults;

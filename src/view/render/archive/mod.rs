@@ -58,8 +58,11 @@ impl Answer for Archiving<'_> {
         text(out, env, styles, self.report, self.is_dry_run)
     }
 
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.is_dry_run { self.table(out, env, styles) } else { line(out, env, self.report) }
+    /// Writes one line for a run that no one is watching, if something happened.
+    fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
+        let is_news = |item: &Item<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
+        let has_news = self.report.items.iter().any(is_news);
+        if has_news { writeln!(out, "rejoin archive: {}", sentence(env, self.report, false)) } else { Ok(()) }
     }
 }
 
@@ -118,10 +121,4 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
         bytes => text::size(bytes),
     };
     format!("{line}. {new} new in {}.", text::one_line(&dir))
-}
-
-/// Writes one line for a run that no one is watching, if something happened.
-fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
-    let has_news = report.items.iter().any(|item| matches!(item.done, ItemResult::Done | ItemResult::Failed(_)));
-    if has_news { writeln!(out, "rejoin archive: {}", sentence(env, report, false)) } else { Ok(()) }
 }
