@@ -25,7 +25,7 @@ use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::archive as render;
-use crate::view::render::archive::{ArchivedList, Archiving, Shown};
+use crate::view::render::archive::{ArchivedList, Shown};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;
 use crate::view::ui::Ui;
@@ -46,8 +46,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    let answer = Archiving { report: &report, is_dry_run: args.dry_run };
-    ui.answer(args.format, env, &answer)?;
+    ui.answer(args.format, env, &report)?;
     Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
 }
 

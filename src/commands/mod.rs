@@ -1,11 +1,9 @@
 //! One file or folder per command: collect input, call the core, render.
 
-mod accept;
 pub(crate) mod agents;
 pub(crate) mod archive;
 mod archive_first;
 pub(crate) mod backfill;
-mod branches;
 mod briefing;
 mod change;
 pub(crate) mod cleanup;

@@ -3,7 +3,7 @@
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Entry, Purge};
 use crate::change::apply::undo::Which;
-use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
+use crate::cli::{FormatArgs, TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::system::env::Env;
 use crate::view::render::confirm;
@@ -12,19 +12,19 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match &args.command {
-        TrashCommand::List(args) => list(args, env, ui),
+        TrashCommand::List(format) => list(*format, env, ui),
         TrashCommand::Restore(args) => restore(args, env, ui),
         TrashCommand::Purge(args) => purge(args, env, ui),
     }
 }
 
-fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+fn list(format: FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let history = super::history(env, ui)?;
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
-    if entries.is_empty() && args.format.is_table() {
+    if entries.is_empty() && format.is_table() {
         ui.note("The trash is empty.");
     }
-    ui.answer(args.format, env, entries.as_slice())?;
+    ui.answer(format, env, entries.as_slice())?;
     Ok(Exit::Ok)
 }
 

@@ -11,8 +11,9 @@ use serde::{Serialize, Serializer};
 use crate::session::usage::{Cost, Tokens, Usage};
 
 /// The key that sessions are counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, Serialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum StatsKey {
     /// By agent.
     Agent,
@@ -29,12 +30,7 @@ impl StatsKey {
 
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Project => "project",
-            Self::Model => "model",
-            Self::Week => "week",
-        }
+        self.into()
     }
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Report<'a> {
     pub removed_bytes: u64,
     /// Other failures, one line each.
     pub warnings: Vec<String>,
+    /// Set if nothing was written.
+    pub is_dry_run: bool,
 }
 
 impl Report<'_> {
@@ -100,8 +102,8 @@ pub(crate) fn archive<'a>(
     watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Report<'a>> {
     let ArchiveOptions { is_dry_run, patience, .. } = options;
-    let mut report =
-        Report { dir: archive.root().to_owned(), items: Vec::new(), removed_bytes: 0, warnings: Vec::new() };
+    let dir = archive.root().to_owned();
+    let mut report = Report { dir, items: Vec::new(), removed_bytes: 0, warnings: Vec::new(), is_dry_run };
     if sessions.is_empty() {
         return Ok(report);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::settings::Settings;
+use super::Settings;
 use crate::archive::Archive;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{Purge, Purged};

@@ -12,7 +12,7 @@ use crate::change::apply::trash;
 use crate::change::pins::Pins;
 use crate::change::tags::Tags;
 use crate::cli::Cli;
-use crate::commands::help::topics::names;
+use crate::commands::help::names;
 use crate::format::text;
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, SortKey};

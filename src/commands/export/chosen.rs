@@ -41,7 +41,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     let named = find::Finder::new(filter, wanted, env, ui).all("export", &args.sessions)?;
     // JSON only names the sub-agents, so only these are searched for.
     if is_json && !named.is_empty() {
-        let made = named.iter().flat_map(|session| find::made_by(session, env)).collect();
+        let made = named.iter().flat_map(|session| commands::subagents::made_by(session, env)).collect();
         return Ok(with_subagents(named, made));
     }
     let agents: Vec<AgentKind> = match named.as_slice() {

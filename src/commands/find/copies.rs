@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use crate::agent::command::{Plan, Request};
 use crate::error::{Candidate, CandidateTexts, Refusal, RefusalCode};
 use crate::format::copies::described;
 use crate::format::{shell, text};
+use crate::launch::resume::{Options, Resume};
 use crate::session::select::CopySelector;
 use crate::session::{Located, Session, SessionCopy};
 use crate::system::env::Env;
@@ -104,4 +106,16 @@ pub(crate) fn with_a_chosen_copy(
          alone with `rejoin dedupe {name} --keep 1`; the other numbers mean the other copies"
     ));
     Err(refusal.candidates(candidates(&session, false, env)))
+}
+
+/// Runs every check of `resume` at a terminal; returns the plan, or the refusal with its remedy.
+pub(crate) fn ready(session: &Session, request: &Request, env: &Env) -> Result<Plan, Refusal> {
+    // The limit on recent resumes is not a property of the session.
+    let options = Options { no_limit: true, has_terminal: true, ..Options::default() };
+    let session = with_a_chosen_copy(session.clone(), None, env)?;
+    let mut resume = Resume::of_session(session, &options, request, env)?;
+    match resume.check(&options, env).into_iter().next() {
+        Some(refusal) => Err(resume.explain(refusal, env)),
+        None => Ok(resume.plan),
+    }
 }

@@ -3,24 +3,20 @@
 mod archived;
 mod backend;
 mod copies;
-mod made;
 mod nearest;
 mod path;
 mod pick;
-mod ready;
-mod trashed;
 
 use std::cmp::Reverse;
 use std::path::Path;
 
 pub(crate) use archived::{archived, state};
 pub(crate) use backend::{SessionBackend, options_with};
+pub(crate) use copies::ready;
 pub(crate) use copies::{candidates, description, take_copy, with_a_chosen_copy};
-pub(crate) use made::{made_by, note_made};
 use nearest::{nearest, of_nearest_agent};
 pub(crate) use pick::{Answer, CopyCommand, can_pick, choose_a_copy, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
-pub(crate) use ready::ready;
 
 use crate::agent::Depth;
 use crate::commands::listing;

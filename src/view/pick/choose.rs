@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::backend::{How, Purpose, Refused};
 use super::footer;
+use super::keys::Typing;
 use super::layout::{Area, Layout};
 use super::painter::Painter;
 use super::press::Step;
 use super::state::{Mode, State};
-use super::typing::Typing;
 use crate::error::Exit;
 use crate::session::Session;
 use crate::system::signals;

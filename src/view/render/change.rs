@@ -8,17 +8,16 @@ use serde::Serialize;
 
 use crate::agent;
 use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::Handed;
-use crate::change::plan::change::{Change, Contents, Item, Step, Unplanned};
+use crate::change::plan::change::{Change, Contents, Handed, Item, Step, Unplanned};
 use crate::doctor::check::Finding;
-use crate::format::{command_line, text};
+use crate::format::command_line::{self, in_home};
+use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::doctor::{self, Detail, FEW};
 use crate::view::render::json::change::{ChangeJson, Report, Totals};
 use crate::view::render::json::details::{Details, FixDetails};
 use crate::view::render::json::doctor::FindingJson;
-use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 impl Answer for Report<'_> {
@@ -46,7 +45,7 @@ impl Report<'_> {
             return Ok(());
         }
         let verb = self.change.verb;
-        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_hint::in_line(self.run(), env))
+        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_in_line(self.run(), env))
     }
 
     /// Writes the items that were not done.
@@ -234,7 +233,7 @@ pub(super) fn end_text(out: &mut impl Write, env: &Env, styles: &Styles, outcome
     if let Some(doubt) = &outcome.doubt {
         writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
     }
-    outcome.run.as_ref().map_or(Ok(()), |run| undo_hint::write(out, run, env, styles))
+    outcome.run.as_ref().map_or(Ok(()), |run| undo_hint(out, run, env, styles))
 }
 
 /// Describes the freed bytes; empty for a change that removes nothing.
@@ -309,4 +308,26 @@ impl Answer for Fix<'_> {
         not_planned(out, styles, self.unplanned)?;
         self.report.in_brief(out, env, styles)
     }
+}
+
+/// Writes the command that undoes a run.
+pub(crate) fn undo_hint(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+    let Styles { faint, .. } = styles;
+    writeln!(out, "{faint}{}{faint:#}", undo_sentence(run, env))
+}
+
+/// Writes the commands that undo two runs, the later one first.
+pub(crate) fn undo_hints(out: &mut impl Write, later: &str, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+    let Styles { faint, .. } = styles;
+    let command = |run| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
+    writeln!(out, "{faint}`{}` and then `{}` undo this.{faint:#}", command(later), command(run))
+}
+
+/// Returns the sentence after a blank, or nothing without a run.
+pub(crate) fn undo_in_line(run: Option<&str>, env: &Env) -> String {
+    run.map(|run| format!(" {}", undo_sentence(run, env))).unwrap_or_default()
+}
+
+fn undo_sentence(run: &str, env: &Env) -> String {
+    format!("`{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere))
 }

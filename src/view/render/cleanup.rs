@@ -18,10 +18,9 @@ use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{apply_hint, end_text, handed_text, not_done, not_planned};
+use crate::view::render::change::{apply_hint, end_text, handed_text, not_done, not_planned, undo_in_line};
 use crate::view::render::json::change::{ChangeJson, Report as ChangeReport};
 use crate::view::render::json::details::{CleanupDetails, Details, KeptJson, LeftToAgent};
-use crate::view::render::undo_hint;
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
 
@@ -124,7 +123,7 @@ impl Answer for Report<'_> {
     /// Writes one line for a run that no one is watching, if something happened.
     fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
         let Some(sentence) = sentence(self).filter(|_| !self.is_locked) else { return Ok(()) };
-        writeln!(out, "rejoin cleanup: {sentence}{}", undo_hint::in_line(self.change.run(), env))
+        writeln!(out, "rejoin cleanup: {sentence}{}", undo_in_line(self.change.run(), env))
     }
 }
 

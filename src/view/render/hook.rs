@@ -14,10 +14,10 @@ use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
+use crate::view::render::change::undo_hint;
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
 use crate::view::render::json::details::{Details, HookDetails};
-use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 /// A change of a settings.json.
@@ -125,7 +125,7 @@ impl Answer for Change<'_> {
         };
         writeln!(out, "{sentence} {path}")?;
         match self.run {
-            Some(run) => undo_hint::write(out, run, env, styles),
+            Some(run) => undo_hint(out, run, env, styles),
             None => Ok(()),
         }
     }

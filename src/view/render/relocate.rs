@@ -16,11 +16,10 @@ use crate::session::AgentKind;
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{apply_hint, item_text, not_planned, steps_text};
+use crate::view::render::change::{apply_hint, item_text, not_planned, steps_text, undo_hint, undo_in_line};
 use crate::view::render::doctor::FEW;
 use crate::view::render::json::change::{ChangeJson, Report};
 use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
-use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 /// A move, and its outcome.
@@ -105,7 +104,7 @@ impl Answer for MoveReport<'_> {
         }
         writeln!(out, "{} moved{}.", self.moving(), self.staying())?;
         if let Some(run) = self.report.run() {
-            undo_hint::write(out, run, env, styles)?;
+            undo_hint(out, run, env, styles)?;
         }
         Ok(())
     }
@@ -113,7 +112,7 @@ impl Answer for MoveReport<'_> {
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         not_planned(out, styles, self.left)?;
         self.report.undone_text(out, env, styles)?;
-        let undo = undo_hint::in_line(self.report.run(), env);
+        let undo = undo_in_line(self.report.run(), env);
         writeln!(out, "rejoin move: {} moved{}.{undo}", self.moving(), self.staying())
     }
 }
