@@ -192,7 +192,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Undo(args) => commands::undo::run(args, env, ui),
         Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
-        Command::Config(args) => commands::config::run(args, env, ui),
+        Command::Config(args) => commands::config::run(*args, env, ui),
         Command::Completions(args) => commands::complete::run(args, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, env, ui),

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::format::path_json::{self, PathJson};
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -46,13 +50,16 @@ enum Base {
 }
 
 /// A store of an agent that rejoin does not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "NotRead", deny_unknown_fields)]
 pub(crate) struct UnreadStore {
-    /// The agent's name.
+    /// The name of that agent as its makers write it.
     pub name: &'static str,
-    /// The file or the directory.
+    /// The directory, or the database.
+    #[serde(serialize_with = "path_json::serialize")]
+    #[schemars(with = "PathJson<'_>")]
     pub root: PathBuf,
-    /// The command that lists or resumes its sessions.
+    /// The command of that agent that lists or resumes its sessions, in Markdown.
     pub instead: &'static str,
 }
 

@@ -21,7 +21,7 @@ use crate::system::fsio;
 pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
     let holdings = archive.holdings();
     let is_held = |session: &&&Session| is_held(session, &holdings, archive);
-    sessions.par_iter().filter(is_held).map(|session| (session.agent, session.id().to_owned())).collect()
+    sessions.par_iter().filter(is_held).map(|session| session.key()).collect()
 }
 
 /// Like [`held`], for one session: reads only the manifests of that session.

@@ -16,7 +16,7 @@ use crate::change::apply::run;
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::{About, Change, Item, Seen, Step};
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::session::Store;
 use crate::system::disk::{self, Access, Disk, For};
 use crate::system::env::{Clock, Env};
@@ -257,7 +257,7 @@ pub(crate) fn check_places(
     let refuse = |path: &Path| {
         let message = format!("{} does not belong to {} session {}", path.display(), manifest.agent, manifest.id);
         let hint = "its manifest is not one that rejoin wrote; restore an earlier state with --state N";
-        anyhow::Error::from(Refusal::new(Exit::Refused, RefusalCode::NotOfTheSession, message).hint(hint))
+        anyhow::Error::from(Refusal::new(RefusalCode::NotOfTheSession, message).hint(hint))
     };
     for at in 0..manifest.stores.len() {
         let copies: Vec<&Path> =

@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use super::chunks::{MAX_BLOB_BYTES, digest, is_digest, unpack};
 use super::manifest::Manifest;
 use crate::error::reason;
-use crate::session::{AgentKind, Problem};
+use crate::session::{AgentKind, Problem, Session};
 use crate::system::disk::{self, Disk, System};
 use crate::system::env::Env;
 use crate::system::fsio::{Kind, Look};
@@ -262,6 +262,16 @@ impl Holdings {
     /// Returns every state of every session.
     pub(crate) fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
         self.sessions.values().flatten()
+    }
+
+    /// Returns the newest state of each session.
+    pub(crate) fn each_newest(&self) -> impl Iterator<Item = &Snapshot> {
+        self.sessions.values().filter_map(|states| states.last())
+    }
+
+    /// Returns each session as it was when its newest state was archived.
+    pub(crate) fn newest_sessions(&self) -> Vec<Session> {
+        self.each_newest().map(|snapshot| snapshot.manifest.session()).collect()
     }
 
     /// Returns the newest state of a session.

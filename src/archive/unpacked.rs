@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, Manifest, rows};
 use crate::change::apply::private_dir::PrivateDir;
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::sqlite::rows::rebuild;
 use crate::format::text::hex;
 use crate::system::disk::{self, Access, Disk, For, Handle, Sparse};
@@ -127,6 +127,5 @@ pub(super) fn unpack(
 pub(crate) fn damaged(manifest: &Manifest, why: &str) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} is damaged in the archive: {why}");
-    Refusal::new(Exit::Failure, RefusalCode::ArchiveDamaged, message)
-        .hint("run `rejoin archive --verify` to see what is damaged")
+    Refusal::new(RefusalCode::ArchiveDamaged, message).hint("run `rejoin archive --verify` to see what is damaged")
 }

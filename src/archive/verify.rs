@@ -4,49 +4,65 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::store::{Archive, BlobFault, Snapshot};
+use crate::format::path_json::{self, PathJson};
 use crate::session::AgentKind;
 use crate::system::fsio::Kind;
 
-/// Result of checking a whole archive.
-#[derive(Debug, Default)]
+/// The answer of `archive --verify`.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ArchiveVerify", deny_unknown_fields)]
 pub(crate) struct Verdict {
+    /// The archive's directory.
+    #[serde(serialize_with = "path_json::serialize")]
+    #[schemars(with = "PathJson<'_>")]
+    pub archive: PathBuf,
+    /// Damage that was found.
+    pub faults: Vec<Fault>,
     /// Number of sessions.
     pub sessions: usize,
-    /// Number of states of the sessions.
+    /// Number of states.
+    #[serde(rename = "states")]
     pub snapshots: usize,
     /// Number of blobs that the states need.
     pub blobs: usize,
-    /// Size of these blobs and the manifests on the disk, in bytes.
+    /// Bytes on the disk of the intact blobs and the manifests.
     pub stored_bytes: u64,
-    /// Faults found.
-    pub faults: Vec<Fault>,
-    /// Number of blobs and temporary files that no manifest needs: leftovers of interrupted runs, which the next run
-    /// removes.
+    /// Number of files that nothing needs, which an interrupted run left and the next one removes.
+    #[serde(rename = "unneeded_files")]
     pub unneeded: usize,
 }
 
-/// A damaged or missing part of the archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Something in the archive that has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ArchiveFault", deny_unknown_fields)]
 pub(crate) struct Fault {
-    /// Kind of fault.
+    /// `damaged-manifest`, `damaged-blob` or `missing-blob`.
+    #[serde(rename = "code")]
+    #[schemars(with = "String")]
     pub kind: FaultKind,
     /// The file in the archive.
+    #[serde(serialize_with = "path_json::serialize")]
+    #[schemars(with = "PathJson<'_>")]
     pub path: PathBuf,
-    /// Reason, as text.
+    /// The reason.
     pub reason: String,
-    /// The files lost by it.
+    /// Files of sessions that cannot be restored because of it.
     pub hurt: Vec<Hurt>,
 }
 
 /// Kinds of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum FaultKind {
     /// A manifest is damaged or cannot be read.
-    Manifest,
+    DamagedManifest,
     /// A blob is damaged or cannot be read.
-    Blob,
+    DamagedBlob,
     /// A blob is missing.
     MissingBlob,
 }
@@ -54,35 +70,39 @@ pub(crate) enum FaultKind {
 impl FaultKind {
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Manifest => "damaged-manifest",
-            Self::Blob => "damaged-blob",
-            Self::MissingBlob => "missing-blob",
-        }
+        self.into()
     }
 }
 
 /// A file of a session that cannot be restored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Hurt {
-    /// The agent of the session.
+    /// The agent that the session belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: String,
-    /// Number of the state.
+    /// The number of the state.
+    #[serde(rename = "state")]
     pub number: u64,
-    /// Path of the file when it was archived.
+    /// The original path of the file.
+    #[serde(serialize_with = "path_json::serialize")]
+    #[schemars(with = "PathJson<'_>")]
     pub path: PathBuf,
 }
 
 /// Reads every manifest and every blob; a fault in one does not stop the check of the others.
 pub(crate) fn verify(archive: &Archive) -> Verdict {
     let holdings = archive.holdings();
-    let mut verdict =
-        Verdict { sessions: holdings.sessions.len(), snapshots: holdings.snapshots().count(), ..Verdict::default() };
+    let mut verdict = Verdict {
+        archive: archive.root().to_owned(),
+        sessions: holdings.sessions.len(),
+        snapshots: holdings.snapshots().count(),
+        ..Verdict::default()
+    };
     for problem in &holdings.problems {
         verdict.faults.push(Fault {
-            kind: FaultKind::Manifest,
+            kind: FaultKind::DamagedManifest,
             path: problem.path.clone(),
             reason: problem.reason.clone(),
             hurt: Vec::new(),
@@ -119,7 +139,7 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
         if users.is_empty() {
             continue;
         }
-        let kind = if fault == BlobFault::Missing { FaultKind::MissingBlob } else { FaultKind::Blob };
+        let kind = if fault == BlobFault::Missing { FaultKind::MissingBlob } else { FaultKind::DamagedBlob };
         let hurt = users.into_iter().flat_map(|snapshot| hurt_by(name, snapshot)).collect();
         verdict.faults.push(Fault { kind, path: archive.blob(name), reason: fault.to_string(), hurt });
     }

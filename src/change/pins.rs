@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::change::state_file;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::system::disk::{Disk, SYSTEM};
 use crate::system::env::Env;
@@ -54,7 +54,7 @@ impl Pins {
     pub(crate) fn read_on(disk: &dyn Disk, path: &Path) -> Result<Self, Refusal> {
         state_file::read(disk, path).map_err(|why| {
             let message = format!("the pins are unknown: {why}");
-            Refusal::new(Exit::Failure, RefusalCode::BadState, message).hint("fix the file or move it away")
+            Refusal::new(RefusalCode::BadState, message).hint("fix the file or move it away")
         })
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::change::state_file;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::session::tag::Tag;
 use crate::system::disk::SYSTEM;
@@ -48,7 +48,7 @@ impl Tags {
     pub(crate) fn read(env: &Env) -> Result<Self, Refusal> {
         state_file::read(&SYSTEM, &env.state_dir().join(FILE_NAME)).map_err(|why| {
             let message = format!("the tags are unknown: {why}");
-            Refusal::new(Exit::Failure, RefusalCode::BadState, message).hint("fix the file or move it away")
+            Refusal::new(RefusalCode::BadState, message).hint("fix the file or move it away")
         })
     }
 

@@ -2,8 +2,6 @@
 
 mod archive;
 mod browse;
-pub(crate) mod colors;
-mod config;
 mod export;
 mod groups;
 mod hook;
@@ -14,11 +12,10 @@ mod remove;
 mod repair;
 mod resume;
 mod save;
-mod sync;
 mod tags;
 mod tips;
 mod undo;
-mod values;
+pub(crate) mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,8 +24,8 @@ use clap::builder::ValueHint;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs};
+pub(crate) use archive::{Serve, SyncArgs};
 pub(crate) use browse::{SearchArgs, SearchOrder, ShowArgs};
-pub(crate) use config::ConfigArgs;
 pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
 pub(crate) use groups::{command, global_options};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
@@ -39,10 +36,9 @@ pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
-pub(crate) use sync::{Serve, SyncArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
 pub(crate) use tips::{add_tips, nearest, suggest_nearest};
-pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
+pub(crate) use undo::{TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///
@@ -52,7 +48,7 @@ pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, Tr
 #[command(
     name = "rejoin",
     version,
-    styles = colors::of_help(),
+    styles = values::of_help(),
     max_term_width = 100,
     disable_help_subcommand = true,
     after_help = "Topics: rejoin help sessions|filters|words|marks|options|config|exit-codes",
@@ -245,7 +241,7 @@ pub(crate) enum Command {
     ///
     /// The file is ~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME. `rejoin help config` names its
     /// keys. rejoin never writes it.
-    Config(ConfigArgs),
+    Config(FormatArgs),
     /// Print the completion script of a shell
     ///
     /// It completes commands, options and their values, and the ids of your sessions with their titles.

@@ -44,20 +44,13 @@ pub(crate) struct TrashArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrashCommand {
     /// List what is in the trash, newest first
-    List(TrashListArgs),
+    List(FormatArgs),
     /// Put one entry back where it was
     Restore(TrashRestoreArgs),
     /// Delete entries permanently
     ///
     /// A purge cannot be undone.
     Purge(TrashPurgeArgs),
-}
-
-/// Arguments of `trash list`.
-#[derive(Args, Debug)]
-pub(crate) struct TrashListArgs {
-    #[command(flatten)]
-    pub format: FormatArgs,
 }
 
 /// Arguments of `trash restore`.

@@ -1,11 +1,11 @@
 //! `rejoin agents`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::{self, unread};
 use crate::cli::AgentsArgs;
 use crate::error::Exit;
-use crate::scan::{self, Wanted, stores};
+use crate::scan::{Wanted, stores};
 use crate::session::AgentKind;
 use crate::session::select::Filter;
 use crate::system::env::Env;
@@ -14,12 +14,11 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = Filter::of_agents(&args.agents.agent);
-    let showing = ui.watch("Reading");
-    let mut places = scan::locate(env, &args.agents.agent).watched(showing.watcher());
-    let shared = std::mem::take(&mut places.shared);
-    let scan = places.read_with_pointers(env, &filter, Wanted::GLANCE);
-    drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
+    let mut shared = BTreeSet::new();
+    let scan = super::read(&args.agents.agent, env, ui, |mut places| {
+        shared = std::mem::take(&mut places.shared);
+        places.read_with_pointers(env, &filter, Wanted::GLANCE)
+    });
     let owners: Vec<_> = args.agents.agent.iter().map(|agent| agent.session_owner()).collect();
     let mut tied: BTreeMap<AgentKind, usize> = BTreeMap::new();
     for pointer in scan.sessions.iter().flat_map(|session| &session.pointers) {

@@ -18,14 +18,14 @@ use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::subagents::inner;
 use crate::commands::{find, no_match, query};
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::scan::{self, Wanted};
+use crate::scan::{self, Places, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::archive as render;
-use crate::view::render::archive::{ArchivedList, Archiving, Shown, Verified};
+use crate::view::render::archive::{ArchivedList, Shown};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;
 use crate::view::ui::Ui;
@@ -46,8 +46,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    let answer = Archiving { report: &report, is_dry_run: args.dry_run };
-    ui.answer(args.format, env, &answer)?;
+    ui.answer(args.format, env, &report)?;
     Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
 }
 
@@ -56,16 +55,13 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     let named = FilterArgs { place: args.place.clone(), older_than: args.older_than, ..FilterArgs::default() };
     let filter = super::filter(&named, true, env)?;
     if args.sessions.is_empty() {
-        let showing = ui.watch("Reading");
-        let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-        let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
-        drop(showing);
-        super::warn_of_problems(ui, &scan.problems);
+        let read = |places: Places| places.read_with_dirs(env, &filter, Wanted::GLANCE);
+        let mut scan = super::read(&filter.agents, env, ui, read);
         let inner = inner(&scan.sessions);
         let mut retentions = HashMap::new();
         let until = args.expiring.map(|time| env.clock.later(time));
         scan.sessions.retain(|session| {
-            !inner.contains(&(session.agent, session.id().to_owned()))
+            !inner.contains(&session.key())
                 && session.copy().kind != SessionKind::Empty
                 && filter.matches(session)
                 && until.is_none_or(|until| expires(session, until, &mut retentions, env))
@@ -75,28 +71,24 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         }
         return Ok(scan.sessions);
     }
-    args.sessions.iter().try_for_each(super::refuse_number)?;
-    let mut sessions: Vec<Session> = Vec::new();
-    for selector in &args.sessions {
-        sessions.push(find::Finder::new(&filter, Wanted::RESUME, env, ui).one("archive", selector)?.session()?);
-    }
+    let mut sessions = find::Finder::new(&filter, Wanted::RESUME, env, ui).all("archive", &args.sessions)?;
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let showing = ui.watch("Reading");
     let others = scan::locate(env, &agents).watched(showing.watcher()).read_all(env, Wanted::GLANCE).sessions;
     drop(showing);
     let inner = inner(&others);
     let mut known: HashSet<(AgentKind, String)> = HashSet::new();
-    sessions.retain(|session| known.insert((session.agent, session.id().to_owned())));
+    sessions.retain(|session| known.insert(session.key()));
     // The agent looks for them by their parent's name.
     let mut rest: Vec<Session> =
         others.into_iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
-    rest.retain(|session| !inner.contains(&(session.agent, session.id().to_owned())));
+    rest.retain(|session| !inner.contains(&session.key()));
     while let Some(at) = rest.iter().position(|session| {
         let parent = session.copy().parent_id.clone();
         parent.is_some_and(|parent| known.contains(&(session.agent, parent)))
     }) {
         let session = rest.swap_remove(at);
-        if known.insert((session.agent, session.id().to_owned())) {
+        if known.insert(session.key()) {
             sessions.push(session);
         }
     }
@@ -121,7 +113,7 @@ fn expires(
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     must_be_there(archive, env)?;
     let verdict = verify::verify(archive);
-    ui.answer(args.format, env, &Verified { archive, verdict: &verdict })?;
+    ui.answer(args.format, env, &verdict)?;
     Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 
@@ -133,9 +125,9 @@ pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal>
     }
     if let Err(error) = reach::refuse_silent(root) {
         let message = format!("cannot read the archive in {}: {error}", root.display());
-        return Err(Refusal::new(Exit::Failure, RefusalCode::NoArchive, message));
+        return Err(Refusal { exit: Exit::Failure, ..Refusal::new(RefusalCode::NoArchive, message) });
     }
-    Err(Refusal::new(Exit::NotFound, RefusalCode::NoArchive, format!("there is no archive in {}", root.display())))
+    Err(Refusal::new(RefusalCode::NoArchive, format!("there is no archive in {}", root.display())))
 }
 
 /// Lists what is archived, with the filters and orders of `list`.
@@ -144,15 +136,14 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     must_be_there(&archive, env)?;
     let holdings = archive.holdings();
     super::warn_of_problems(ui, &holdings.problems);
-    let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let mut sessions = holdings.newest_sessions();
     let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
     super::labels(env, ui).mark(&mut sessions);
     sessions.retain(|session| args.words.is_empty() || query::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
     let beyond_limit = listing::cut(&mut sessions, args);
     let states = sessions.iter().filter_map(|session| {
-        let states = holdings.sessions.get(&(session.agent, session.id().to_owned()))?;
+        let states = holdings.sessions.get(&session.key())?;
         Some((states.as_slice(), &states.last()?.manifest))
     });
     let states = states.collect();

@@ -30,7 +30,7 @@ pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Arc
     let scan = read(places.map(|copy| Located::clone(&copy.place)).collect(), env);
     let sessions = outer(&scan.sessions);
     let known = coverage::held(&sessions, archive);
-    let missing: BTreeSet<Key> = sessions.into_iter().map(key).filter(|key| !known.contains(key)).collect();
+    let missing: BTreeSet<Key> = sessions.into_iter().map(Session::key).filter(|key| !known.contains(key)).collect();
     let is_whole = |family: &&Family| !family.members.iter().any(|at| missing.contains(&summaries.owned_key(*at)));
     let whole = going().filter(is_whole).map(|family| summaries.owned_key(family.root()));
     whole.filter(|key| known.contains(key)).collect()
@@ -49,7 +49,7 @@ pub(super) fn archive(
     let seen = items.iter().copied().flatten();
     let mut scan = read(seen.map(|seen| Located::clone(&seen.place)).collect(), env);
     let inner = inner(&scan.sessions);
-    scan.sessions.retain(|session| !inner.contains(&key(session)));
+    scan.sessions.retain(|session| !inner.contains(&session.key()));
     // Nothing is left of a session to compare with later, so no time is trusted.
     let options = ArchiveOptions { is_dry_run: false, is_full: true, patience: lock.lock_timeout };
     let mut progress = ui.progress("Archiving", scan.sessions.len());
@@ -61,7 +61,7 @@ pub(super) fn archive(
         archived.stored_bytes += item.stored_bytes;
         let why = item.done.why().map(str::to_owned);
         archived.sessions += usize::from(why.is_none());
-        done.insert(key(item.session), why);
+        done.insert(item.session.key(), why);
     }
     for warning in &report.warnings {
         ui.warn(warning);
@@ -83,9 +83,5 @@ fn read(places: Vec<Located>, env: &Env) -> Scan {
 /// Drops the sub-agents that are in the belongings of another session.
 fn outer(sessions: &[Session]) -> Vec<&Session> {
     let inner = inner(sessions);
-    sessions.iter().filter(|session| !inner.contains(&key(session))).collect()
-}
-
-fn key(session: &Session) -> Key {
-    (session.agent, session.id().to_owned())
+    sessions.iter().filter(|session| !inner.contains(&session.key())).collect()
 }

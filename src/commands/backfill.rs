@@ -21,7 +21,7 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.in_dir.is_some() && args.sessions.len() > 1 {
         let message = "--in applies to one session only";
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("run it once for each session").into());
+        return Err(Refusal::new(RefusalCode::Usage, message).hint("run it once for each session").into());
     }
     if !args.dry_run {
         super::recover_first("backfill", args.lock, env, ui)?;
@@ -89,10 +89,7 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
                 .map_err(|error| super::or_in(error, &args.place, env))?
             {
                 Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
-                _ => {
-                    let message = "only Amplifier sessions have a session-info.json";
-                    Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).into())
-                }
+                _ => Err(Refusal::new(RefusalCode::Usage, "only Amplifier sessions have a session-info.json").into()),
             }
         })
         .collect()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::change::links::{self, Link};
 use crate::commands::messages::{self, LeftOut, Messages};
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::launch::briefings;
 use crate::launch::resume::Resume;
 use crate::session::Session;
@@ -35,8 +35,7 @@ pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mu
         whole.clone_from(&short);
     }
     if whole.len() >= MAX_ARGUMENT {
-        let message = "the prompt is too long for a command line";
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).into());
+        return Err(Refusal::new(RefusalCode::Usage, "the prompt is too long for a command line").into());
     }
     resume.give(whole, short, file);
     Ok(())

@@ -62,8 +62,7 @@ pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs, env: &Env) -
         Some(expected) if *expected != found => {
             let message = format!("the plan has changed since it was shown; its fingerprint is now {found}");
             let plan = command_line::again(env, &["--apply=", "--yes", "-y"], &["--dry-run"]);
-            Err(Refusal::new(Exit::Refused, RefusalCode::PlanChanged, message)
-                .hint(format!("see the new plan with `{plan}`")))
+            Err(Refusal::new(RefusalCode::PlanChanged, message).hint(format!("see the new plan with `{plan}`")))
         }
         _ => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! `rejoin config`, and the config file for other commands.
 
 use crate::archive::Archive;
-use crate::cli::{ConfigArgs, Format, ListArgs};
+use crate::cli::{Format, FormatArgs, ListArgs};
 use crate::config::{Config, KEYS, Key, Said, in_words};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
@@ -15,7 +15,7 @@ use crate::view::ui::Ui;
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// Shows the settings, and the source of each.
-pub(crate) fn run(args: &ConfigArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(crate) fn run(format: FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut settings = Vec::new();
     for key in KEYS.iter().filter(|key| !key.is_for_many()) {
         settings.push(setting(key, env));
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ConfigArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     settings.extend(many.map(from_file));
     let file = env.config_file();
     let exists = env.config.file.is_some();
-    ui.answer(args.format, env, &Holding { exists, file, settings, briefings: briefings::dir(env) })?;
+    ui.answer(format, env, &Holding { exists, file, settings, briefings: briefings::dir(env) })?;
     Ok(Exit::Ok)
 }
 
@@ -55,8 +55,7 @@ fn setting(key: &Key, env: &Env) -> Setting {
 /// Reads the config file.
 pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     let file = env.config_file();
-    let unsafe_file =
-        |message: String, hint: String| Refusal::new(Exit::Failure, RefusalCode::UnsafeConfig, message).hint(hint);
+    let unsafe_file = |message: String, hint: String| Refusal::new(RefusalCode::UnsafeConfig, message).hint(hint);
     let bytes = match trusted_file::read(&file, MAX_BYTES, env.foreign_home) {
         Ok(None) => return Ok(Config::default()),
         Ok(Some(bytes)) => bytes,
@@ -71,7 +70,7 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     };
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count() - 1;
-        Refusal::new(Exit::Usage, RefusalCode::BadConfig, format!("{}:{line}: this is not UTF-8", file.display()))
+        Refusal::new(RefusalCode::BadConfig, format!("{}:{line}: this is not UTF-8", file.display()))
     })?;
     let config = Config::parse(&text, &file)?;
     Ok(if env.foreign_home { config.of_another_home() } else { config })

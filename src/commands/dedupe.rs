@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let session = with_the_kept_copy(session, args, env, ui)?;
     let change = repair::keep_first(&session).map_err(|unable| {
         let message = format!("{} session {} cannot be reduced to one copy: {unable}", session.agent, session.id());
-        Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::NotRemovable, message) }
+        Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotRemovable, message) }
     })?;
     if !args.yes && !args.change.dry_run && args.change.apply.is_none() {
         ask(&session, &described, env, ui)?;
@@ -63,8 +63,7 @@ fn with_the_kept_copy(mut session: Session, args: &DedupeArgs, env: &Env, ui: &m
             find::choose_a_copy(session, why, CopyCommand { verb: "dedupe", option: "--keep" }, env, ui)
         }
         None => {
-            let refusal =
-                Refusal::new(Exit::Usage, RefusalCode::Usage, "no copy was named, and there is no terminal to ask on");
+            let refusal = Refusal::new(RefusalCode::Usage, "no copy was named, and there is no terminal to ask on");
             let command = command_line::again(env, &[], &["--keep", "1"]);
             let hint = format!("keep the first copy with `{command}`; the other numbers mean the other copies");
             Err(named(refusal.hint(hint).candidates(find::candidates(&session, false, env))).into())

@@ -1,20 +1,26 @@
 //! `rejoin doctor`
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use crate::change::apply::history::History;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir;
+use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::state_file;
 use crate::cli::{ChangeArgs, DoctorArgs};
-use crate::commands::{accept, find, no_match};
+use crate::commands::{find, no_match};
+use crate::doctor::accepted::{Accepted, FILE_NAME};
 use crate::doctor::check::{self, Finding};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
 use crate::doctor::survey::{self, InterruptedRun, Survey, Wanted};
-use crate::error::{Exit, PathError};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
+use crate::format::text;
 use crate::scan;
+use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
+use crate::system::stamp;
 use crate::view::render::change::Fix;
 use crate::view::render::doctor::{Checks, Detail, Report};
 use crate::view::render::json::change::Report as ChangeReport;
@@ -48,9 +54,9 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
     if let Some(code) = args.accept {
-        return accept::run(code, &findings, args, env, ui);
+        return accept(code, &findings, args, env, ui);
     }
-    let known = accept::read(env, ui);
+    let known = accepted(env, ui);
     let before = findings.len();
     findings.retain(|finding| known.has(finding) == args.accepted);
     let accepted = if args.accepted { 0 } else { before - findings.len() };
@@ -106,8 +112,7 @@ fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError>
     if state_dir::is_busy(env) {
         return Ok(Vec::new());
     }
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     let cut_off = history.runs.iter().filter(|run| !run.is_purged && (!run.has_ended || run.is_stuck()));
     let cut_off = cut_off
         .map(|run| InterruptedRun {
@@ -119,4 +124,46 @@ fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError>
         })
         .collect();
     Ok(cut_off)
+}
+
+fn file(env: &Env) -> PathBuf {
+    env.state_dir().join(FILE_NAME)
+}
+
+/// Reads the accepted findings. A file that cannot be understood is a warning, and then every finding is shown.
+pub(super) fn accepted(env: &Env, ui: &mut Ui) -> Accepted {
+    match load(env) {
+        Ok(accepted) => accepted,
+        Err(why) => {
+            ui.warn(&why);
+            Accepted::default()
+        }
+    }
+}
+
+fn load(env: &Env) -> Result<Accepted, String> {
+    state_file::read(&SYSTEM, &file(env)).map_err(|why| format!("no finding counts as accepted: {why}"))
+}
+
+/// Accepts the findings of a code, in one run that `undo` can reverse.
+pub(super) fn accept(
+    code: Code,
+    findings: &[Finding],
+    args: &DoctorArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let refuse = |why: String| Refusal::new(RefusalCode::BadState, why).hint("fix the file or move it away");
+    let mut accepted = load(env).map_err(refuse)?;
+    let new = findings.iter().filter(|finding| finding.code == code && accepted.add(finding)).count();
+    let mut change = Change::new("doctor --accept", Vec::new());
+    if new > 0 {
+        let path = file(env);
+        let stamp = stamp::take_if_present(&path)?.map(Box::new);
+        let step = Step::Write { path, contents: Contents::Bytes(state_file::to_json(&accepted)?), stamp };
+        let what = format!("{} of {}", text::count(new, "finding"), code.name());
+        change.items.push(Item::new(About::Other(what.into()), code.name(), "doctor keeps them quiet", vec![step]));
+    }
+    let args_of_change = ChangeArgs { dry_run: args.dry_run, apply: None, lock: args.lock };
+    super::change::carry_out(&change, &args_of_change, args.format, env, ui)
 }

@@ -120,12 +120,8 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
     refuse_link(args.scope, &path, env)?;
     let command = is_install.then(|| command(args.scope, env));
     let refuse = |why: settings::Refused| {
-        Refusal::new(
-            Exit::Refused,
-            RefusalCode::SettingsNotUnderstood,
-            format!("cannot change {}: {why}", path.display()),
-        )
-        .hint("fix the file first; it was not changed")
+        Refusal::new(RefusalCode::SettingsNotUnderstood, format!("cannot change {}: {why}", path.display()))
+            .hint("fix the file first; it was not changed")
     };
     let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
     let end = deadline::after(args.lock.lock_timeout);
@@ -196,7 +192,7 @@ fn look_at(scope: HookScope, env: &Env) -> Result<HookScopeJson, Refusal> {
 /// Returns the settings of a scope; those of a project are in the caller's directory.
 fn settings_file(scope: HookScope, env: &Env) -> Result<PathBuf, Refusal> {
     let project = || {
-        let gone = || Refusal::new(Exit::Failure, RefusalCode::NoDirectory, "the current directory is gone");
+        let gone = || Refusal::new(RefusalCode::NoDirectory, "the current directory is gone");
         env.cwd.as_ref().map(|cwd| cwd.join(".claude")).ok_or_else(gone)
     };
     Ok(match scope {
@@ -215,7 +211,6 @@ fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> 
     match project.and_then(|project| links::out_of(project, path)) {
         None => Ok(()),
         Some(link) => Err(Refusal::new(
-            Exit::Refused,
             RefusalCode::SettingsElsewhere,
             format!("{} is a link that leads out of the project, so nothing was changed", link.display()),
         )

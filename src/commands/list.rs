@@ -8,7 +8,7 @@ use crate::commands::{no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{self, Scan, Wanted, processes};
+use crate::scan::{Scan, Wanted, processes};
 use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Kin, Session};
 use crate::system::env::{Env, Terminal};
@@ -25,14 +25,13 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     }
     filter.kin = kin(&filter.dirs, env);
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
-    let showing = ui.watch("Reading");
     let is_meant = |session: &Session| args.words.is_empty() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
-    let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-    let first = count_of_first(args, &env.terminal).and_then(|count| places.first(env, &filter, wanted, count, passes));
-    let scan = first.unwrap_or_else(|| places.read_with_pointers(env, &filter, wanted));
-    drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
+    let count = count_of_first(args, &env.terminal);
+    let scan = super::read(&filter.agents, env, ui, |places| {
+        let first = count.and_then(|count| places.first(env, &filter, wanted, count, passes));
+        first.unwrap_or_else(|| places.read_with_pointers(env, &filter, wanted))
+    });
 
     let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
     let labels = super::labels(env, ui);

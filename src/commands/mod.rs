@@ -1,11 +1,9 @@
 //! One file or folder per command: collect input, call the core, render.
 
-mod accept;
 pub(crate) mod agents;
 pub(crate) mod archive;
 mod archive_first;
 pub(crate) mod backfill;
-mod branches;
 mod briefing;
 mod change;
 pub(crate) mod cleanup;
@@ -45,11 +43,13 @@ pub(crate) mod undo;
 pub(crate) mod version;
 mod via_agent;
 
+use crate::change::apply::history::History;
 use crate::change::labels::Labels;
 use crate::change::tags::Tags;
 use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
+use crate::scan::{self, Places, Scan};
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem};
 use crate::system::env::Env;
@@ -86,6 +86,22 @@ fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
     let typed = env.absolute(dir);
     let resolved = names::on_disk(&typed);
     [typed].into_iter().chain(resolved).collect()
+}
+
+/// Finds the sessions of agents and reads them with `read` while progress is shown; warns of paths that could not be read.
+fn read(agents: &[AgentKind], env: &Env, ui: &mut Ui, read: impl FnOnce(Places) -> Scan) -> Scan {
+    let showing = ui.watch("Reading");
+    let scan = read(scan::locate(env, agents).watched(showing.watcher()));
+    drop(showing);
+    warn_of_problems(ui, &scan.problems);
+    scan
+}
+
+/// Reads the earlier runs, and warns of unreadable journals.
+fn history(env: &Env, ui: &mut Ui) -> Result<History, PathError> {
+    let history = History::read(env)?;
+    warn_of_problems(ui, &history.problems);
+    Ok(history)
 }
 
 /// Warns of paths that could not be read, one line each.
@@ -133,20 +149,19 @@ fn note_recovered(ui: &mut Ui, recovered: &[String]) {
 /// on.
 fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.terminal.can_ask() {
-        let message = "this needs confirmation, but there is no terminal to ask on";
-        return Err(Refusal::new(Exit::Usage, RefusalCode::NeedsYes, message)
+        return Err(Refusal::new(RefusalCode::NeedsYes, "this needs confirmation, but there is no terminal to ask on")
             .hint(format!("run `{}` to confirm", command_line::again(env, &[], &["--yes"])))
             .into());
     }
     if ui.confirm(about, question)? {
         return Ok(());
     }
-    Err(Refusal::new(Exit::Failure, RefusalCode::Declined, "nothing was changed").into())
+    Err(Refusal::new(RefusalCode::Declined, "nothing was changed").into())
 }
 
 /// Parses the words that name one session.
 fn selector(words: &[String]) -> Result<Selector, Refusal> {
-    words.join(" ").parse().map_err(|why: String| Refusal::new(Exit::Usage, RefusalCode::Usage, why))
+    words.join(" ").parse().map_err(|why: String| Refusal::new(RefusalCode::Usage, why))
 }
 
 /// Names the option that starts, or records, in a directory, if `--dir` excluded the named session.
@@ -167,7 +182,7 @@ fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {
             let message = format!("{text} is a number in the list, and the list may change at any moment");
-            Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+            Err(Refusal::new(RefusalCode::Usage, message)
                 .hint("see the ids with `rejoin list`, and use that of the session"))
         }
         _ => Ok(()),

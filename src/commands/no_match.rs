@@ -83,7 +83,7 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
     }
     if is_empty_home(env) {
         let message = broken_link(env).unwrap_or_else(|| "no agent has sessions here".to_owned());
-        let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, message);
+        let refusal = Refusal::new(RefusalCode::NotFound, message);
         return refusal.hint("run `rejoin agents` to see where rejoin looked").into();
     }
     let Some((dir, near)) = nowhere(filter, env) else { return error };
@@ -93,7 +93,7 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
     } else {
         format!("these directories come nearest:\n      {}", near.join("\n      "))
     };
-    Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).hint(hint).into()
+    Refusal::new(RefusalCode::NotFound, message).hint(hint).into()
 }
 
 /// Returns the requested directory and commands for the nearest ones; `None` if a session worked in it.

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {
         let message =
             format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));
-        Refusal::new(Exit::Failure, RefusalCode::PathNotText, message)
+        Refusal::new(RefusalCode::PathNotText, message)
     })?;
     writeln!(ui.data(), "{line}")?;
     ui.flush()?;

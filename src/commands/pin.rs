@@ -27,7 +27,7 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     }
     let filter = super::place_filter(&args.place, env)?;
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("pin", &args.sessions)?;
-    let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id().to_owned())).collect();
+    let named: Vec<_> = named.into_iter().map(|session| session.key()).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.clock.now)).collect::<Vec<_>>()
     })?;
@@ -71,16 +71,14 @@ fn pinned(selector: &Selector, names: &[Name<'_>]) -> Result<(AgentKind, String)
         Resolution::Many(keys) => {
             let keys: Vec<String> = keys.iter().map(|(agent, id)| format!("{agent}:{id}")).collect();
             let message = format!("{text} matches several pinned sessions: {}", keys.join(", "));
-            Err(Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message)
-                .hint("type more of the id, or use AGENT:ID"))
+            Err(Refusal::new(RefusalCode::Ambiguous, message).hint("type more of the id, or use AGENT:ID"))
         }
     }
 }
 
 fn nothing_pinned(text: &str) -> Refusal {
     let message = format!("no pinned session has an id that starts with {text}");
-    Refusal::new(Exit::NotFound, RefusalCode::NotPinned, message)
-        .hint("run `rejoin pin --list` to see the pinned sessions")
+    Refusal::new(RefusalCode::NotPinned, message).hint("run `rejoin pin --list` to see the pinned sessions")
 }
 
 fn print(

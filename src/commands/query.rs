@@ -4,7 +4,7 @@ use clap::ValueEnum as _;
 use jiff::Timestamp;
 
 use crate::cli::nearest;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::session::marks::Mark;
 use crate::session::matching::{Query, Subject};
 use crate::session::when::When;
@@ -29,7 +29,7 @@ pub(super) fn filters(words: &[String], clock: &Clock) -> Result<(Query, Vec<Str
 
 fn sound(query: Query, words: &[String]) -> Result<Query, Refusal> {
     let Some(problem) = &query.problem else { return Ok(query) };
-    let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, problem.clone());
+    let refusal = Refusal::new(RefusalCode::Usage, problem.clone());
     let near = words.iter().find_map(|word| nearest_filter(word));
     Err(near.iter().fold(refusal, |refusal, near| refusal.hint(format!("use `{near}` instead"))))
 }

@@ -15,7 +15,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
-use crate::scan::{self, Wanted, processes};
+use crate::scan::{Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::select::Filter;
@@ -75,7 +75,7 @@ fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
         if without_end(&env.absolute(from)) == without_end(&env.absolute(to)) {
             let message = format!("{} is where the sessions are to go, too", from.display());
             let hint = "name the old directory, then the new one";
-            return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint).into());
+            return Err(Refusal::new(RefusalCode::Usage, message).hint(hint).into());
         }
     }
     Ok(mapping_of(named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))), env))
@@ -93,7 +93,7 @@ pub(super) fn mapping_of<'a>(pairs: impl Iterator<Item = (&'a PathBuf, &'a PathB
 fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
     let refuse = |why: String| {
         let message = format!("{}: {why}", file.display());
-        Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("make the file with `rejoin move --detect`")
+        Refusal::new(RefusalCode::Usage, message).hint("make the file with `rejoin move --detect`")
     };
     let bytes = fsio::read_bounded(file, MAX_FILE)?;
     let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
@@ -106,10 +106,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
 
 /// Proposes new places of missing directories.
 fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let showing = ui.watch("Reading");
-    let scan = scan::locate(env, &[]).watched(showing.watcher()).read_all(env, WANTED);
-    drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
+    let scan = super::read(&[], env, ui, |places| places.read_all(env, WANTED));
     let known = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
     let checkouts = Checkouts::of(
         known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
@@ -151,7 +148,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
             .collect();
         proposals.push(Proposal { from: dir.to_owned(), to, sessions: sessions.len(), why: why.join("; ") });
     }
-    ui.answer(args.format, env, &MoveMap { proposals: &proposals })?;
+    ui.answer(args.format, env, &MoveMap { directories: proposals })?;
     Ok(Exit::Ok)
 }
 
@@ -163,13 +160,9 @@ fn without_end(path: &Path) -> PathBuf {
 fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let filter = Filter::of_agents(&args.agents.agent);
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
-    let only: BTreeSet<(AgentKind, String)> =
-        named.iter().map(|session| (session.agent, session.id().to_owned())).collect();
-    let showing = ui.watch("Reading");
-    let mut scan = scan::locate(env, &args.agents.agent).watched(showing.watcher()).read_all(env, WANTED);
+    let only: BTreeSet<(AgentKind, String)> = named.iter().map(|session| session.key()).collect();
+    let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
     processes::verify(&mut scan.sessions, env);
-    drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
     let wish = Wish { mapping, only: &only, all_references: args.all_references };
     relocation::plan(&scan.sessions, wish, env)
 }
@@ -187,8 +180,7 @@ fn question(sessions: usize, mapping: &Mapping) -> String {
 fn no_sessions(mapping: &Mapping) -> anyhow::Error {
     let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
     let dirs: Vec<String> = dirs.into_iter().collect();
-    let message = format!("no session was started in {} or below", dirs.join(" or in "));
-    Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
+    Refusal::new(RefusalCode::NotFound, format!("no session was started in {} or below", dirs.join(" or in ")))
         .hint("see the directories of all sessions with `rejoin list --all`")
         .into()
 }

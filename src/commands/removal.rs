@@ -12,7 +12,7 @@ use crate::change::plan::change::{About, Change};
 use crate::change::removal::{Going, Summaries};
 use crate::cli::RemovalArgs;
 use crate::commands::via_agent;
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::scan::{Places, Wanted};
 use crate::session::select::{Filter, Selector};
@@ -28,8 +28,7 @@ pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = "`latest` may mean another session at any moment, so no session is removed by that name";
-    Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
-        .hint("see which it is with `rejoin show latest`, and use its id"))
+    Err(Refusal::new(RefusalCode::Usage, message).hint("see which it is with `rejoin show latest`, and use its id"))
 }
 
 /// Refuses at once if a confirmation will be needed and there is no terminal: a cron job should fail on its first day.
@@ -41,8 +40,7 @@ pub(super) fn needs_confirmation(args: &RemovalArgs, env: &Env) -> Result<(), Re
     let message = "removing sessions needs confirmation, but there is no terminal to ask on";
     let plan = command_line::again(env, &[], &["--dry-run"]);
     let agreed = command_line::again(env, &[], &["--yes"]);
-    Err(Refusal::new(Exit::Usage, RefusalCode::NeedsYes, message)
-        .hint(format!("see the plan with `{plan}`, then run `{agreed}`")))
+    Err(Refusal::new(RefusalCode::NeedsYes, message).hint(format!("see the plan with `{plan}`, then run `{agreed}`")))
 }
 
 /// Shows the sessions to be removed and asks, unless the user has already agreed.
@@ -120,7 +118,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
     let mut summaries =
         Summaries::read(env, &agents, &Filter::default(), &[], false, in_projects(named), Watcher::default());
     summaries.via_agent = via_agent;
-    let refuse = |why: String| Refusal::new(Exit::Refused, RefusalCode::NotRemovable, why);
+    let refuse = |why: String| Refusal::new(RefusalCode::NotRemovable, why);
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {
         let session: &Session = session;

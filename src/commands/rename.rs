@@ -17,7 +17,7 @@ pub(crate) fn run(args: &RenameArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one("rename", &args.session)?.session()?;
     let change = retitle::plan(&session, &args.title).map_err(|unable| {
         let message = format!("{} session {} cannot be renamed: {unable}", session.agent, session.id());
-        Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::NotRenamable, message) }
+        Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotRenamable, message) }
     })?;
     super::change::carry_out(&change, &args.change, args.format, env, ui)
 }

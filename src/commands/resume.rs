@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::agent::command::Request;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
-use crate::commands::find::{self, Answer, CopyCommand, Target, Wish};
+use crate::commands::find::{self, Answer, CopyCommand, SessionBackend, Target};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch;
@@ -63,17 +63,17 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     let target = match found {
         Ok(target) => target,
         Err(words) => {
-            let wish = Wish {
-                filter: &filter,
-                purpose: Purpose { verb: "resume", takes_several: false, is_checked: true },
-                words: &words,
-                options: &options,
-                request: &request,
-                copy: copy.as_ref(),
+            let backend = SessionBackend {
+                env: env.clone(),
+                filter: filter.clone(),
+                options: options.clone(),
+                request: request.clone(),
+                copy: copy.clone(),
                 with,
                 is_started: !args.print && !args.json,
             };
-            match find::picked(wish, env, ui)? {
+            let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
+            match find::picked(backend, purpose, &words, ui)? {
                 Answer::Sessions(sessions, how) => {
                     copy = how.copy.map(CopySelector::Number).or(copy);
                     with = how.with.or(with);
@@ -96,7 +96,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
         Target::LostApp(pointer) => {
             let message = format!("cannot find the session that {} points to", pointer.path.display());
-            return Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
+            return Err(Refusal::new(RefusalCode::NotFound, message)
                 .hint(format!("start a new session there with `{}`", command_line::again(env, &[], &["--fresh"])))
                 .into());
         }
@@ -121,7 +121,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     if args.print {
         if render::shell_line(&resume, env).is_none() {
             let message = "the command cannot be printed: a part of it holds control characters or is not UTF-8";
-            return Err(Refusal::new(Exit::Refused, RefusalCode::NotPrintable, message)
+            return Err(Refusal::new(RefusalCode::NotPrintable, message)
                 .hint(format!(
                     "run it with `{}`, or read it with `{}`",
                     command_line::again(env, &["--print", "-p"], &[]),
@@ -179,11 +179,10 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
         prompt => prompt.map(str::to_owned),
     };
     if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, "the prompt is empty").into());
+        return Err(Refusal::new(RefusalCode::Usage, "the prompt is empty").into());
     }
     if prompt.as_ref().is_some_and(|prompt| prompt.contains('\0')) {
         return Err(Refusal::new(
-            Exit::Usage,
             RefusalCode::Usage,
             "the prompt contains a NUL character, which a command line cannot hold",
         )
@@ -213,7 +212,7 @@ fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui)
             "check what it is with `{} --version`",
             shell::printable_word(program.as_os_str()).unwrap_or_else(|| resume.plan.argv[0].clone().into())
         );
-        return Err(Refusal::new(Exit::Failure, RefusalCode::NothingSaid, message).hint(hint).into());
+        return Err(Refusal::new(RefusalCode::NothingSaid, message).hint(hint).into());
     }
     Ok(Exit::Agent(ended.status()))
 }
@@ -221,7 +220,7 @@ fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui)
 /// Shows the last command that was launched.
 fn last_launch(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let Some(launch) = log::read(&log::file(env))?.into_iter().next() else {
-        return Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, "nothing has been launched yet").into());
+        return Err(Refusal::new(RefusalCode::NotFound, "nothing has been launched yet").into());
     };
     ui.answer(Format::json_if(args.json), env, &launch)?;
     Ok(Exit::Ok)

@@ -33,14 +33,13 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let Some(rewind) = agent::about(session.agent).rewind else { return Err(cannot(&session).into()) };
     let (number, total) = cut(copy, branch, args.to)?;
     let Some(number) = number else {
-        let message = "the session has no good reply to go back to";
-        return Err(Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message)
+        return Err(Refusal::new(RefusalCode::NotRewindable, "the session has no good reply to go back to")
             .hint(format!("run `rejoin show {} --transcript` to read it", selector(session.id(), &session)))
             .into());
     };
     if number == total && branch == BranchFilter::Active {
         let message = "the session ends there, so the new one would be a mere copy";
-        return Err(Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message)
+        return Err(Refusal::new(RefusalCode::NotRewindable, message)
             .hint("name an earlier message with --to, or another branch with --branch")
             .into());
     }
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if reach::exists(&path) != Some(false) {
         let message = format!("the session was rewound to this point before, as {}:{id}", session.agent);
         let hint = format!("run `rejoin resume {}`", selector(&id, &session));
-        return Err(Refusal::new(Exit::Refused, RefusalCode::Exists, message).hint(hint).into());
+        return Err(Refusal::new(RefusalCode::Exists, message).hint(hint).into());
     }
     let reason = format!("the first {} of {} of {}", number, text::count(total, "message"), session.id());
     let step = Step::Write { path, contents: Contents::Bytes(bytes), stamp: None };
@@ -85,7 +84,7 @@ fn cut(copy: &SessionCopy, branch: BranchFilter, to: Option<u64>) -> anyhow::Res
     match to {
         Some(to) if to > total => {
             let message = format!("there is no message {to}; the branch has {}", text::count(total, "message"));
-            Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).into())
+            Err(Refusal::new(RefusalCode::NotFound, message).into())
         }
         Some(to) => Ok((Some(to), total)),
         None => Ok((last_reply, total)),
@@ -94,8 +93,7 @@ fn cut(copy: &SessionCopy, branch: BranchFilter, to: Option<u64>) -> anyhow::Res
 
 fn cannot(session: &Session) -> Refusal {
     let title = agent::by_kind(session.agent).map_or("", |agent| agent.about().title);
-    let message = format!("rejoin cannot write a rewound session of {title}");
-    Refusal::new(Exit::Refused, RefusalCode::NotRewindable, message).hint(format!(
+    Refusal::new(RefusalCode::NotRewindable, format!("rejoin cannot write a rewound session of {title}")).hint(format!(
         "run `rejoin resume {}`, and go back in the conversation with the agent's own command",
         selector(session.id(), session)
     ))

@@ -107,5 +107,5 @@ fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
 }
 
 fn refused(message: impl Into<String>) -> Refusal {
-    Refusal::new(Exit::Failure, RefusalCode::CannotSave, message)
+    Refusal::new(RefusalCode::CannotSave, message)
 }

@@ -9,7 +9,7 @@ use crate::agent;
 use crate::agent::command::Request;
 use crate::cli::{Format, ShowArgs};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
-use crate::commands::{branches, find};
+use crate::commands::{find, subagents};
 use crate::error::{Exit, Refusal};
 use crate::format::command_line::in_home;
 use crate::launch;
@@ -18,9 +18,7 @@ use crate::session::Session;
 use crate::session::branches::Branch;
 use crate::session::stuck::Stuck;
 use crate::system::env::Env;
-use crate::view::render;
 use crate::view::render::answer::{write_line, write_object};
-use crate::view::render::branches::BranchJson;
 use crate::view::render::json::{SessionDetailsJson, SessionJson};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;
@@ -57,8 +55,8 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         session.assess();
     }
     if !wants_all_only {
-        let made = find::made_by(&session, env);
-        find::note_made(&mut session, &made);
+        let made = subagents::made_by(&session, env);
+        subagents::note_made(&mut session, &made);
     }
     if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {
         session.copies[0].notes.push(note_of(&stuck, env));
@@ -67,7 +65,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     processes::note(std::slice::from_mut(&mut session));
     let left_out = LeftOut::default();
     wants.check(session.copy())?;
-    let branches = if args.lists_branches { Some(branches::all(session.copy())?) } else { None };
+    let branches = if args.lists_branches { Some(messages::branches(session.copy())?) } else { None };
     if let Some(branches) = branches.as_deref().filter(|_| !args.format.for_text().is_json()) {
         return list_branches(branches, args.format.for_text(), env, ui);
     }
@@ -84,7 +82,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     ui.flush()?;
     if wants_all_only && env.terminal.stdout {
-        branches::note(session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
+        messages::branch_note(session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
     }
     Ok(left_out.exit(ui))
 }
@@ -130,10 +128,10 @@ fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) ->
     let styles = ui.styles;
     if format == Format::Table {
         ui.page(env);
-        render::branches::text(ui.data(), env, &styles, branches)?;
+        show::branches(ui.data(), env, &styles, branches)?;
     } else {
         let mut rows = Rows::new(ui.data(), format);
-        branches.iter().try_for_each(|branch| write_line(&mut rows, &BranchJson::new(branch)))?;
+        branches.iter().try_for_each(|branch| write_line(&mut rows, branch))?;
         rows.finish()?;
     }
     ui.flush()?;
@@ -171,7 +169,7 @@ pub(super) fn details<'a>(
                 sources: sources(session),
                 evidence: &session.copy().evidence,
                 notes: &session.copy().notes,
-                branches: branches.map(|branches| branches.iter().map(BranchJson::new).collect()),
+                branches: *branches,
                 messages: Stream(session.copy(), wants, left_out),
             };
             answer.serialize(serializer)

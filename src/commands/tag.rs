@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
             TagArgument::Remove(tag) => removed.push(tag),
         }
     }
-    let refuse = |message: &str| Refusal::new(Exit::Usage, RefusalCode::Usage, message);
+    let refuse = |message: &str| Refusal::new(RefusalCode::Usage, message);
     let example = "for example, run `rejoin tag SESSION +WORD -WORD`";
     if selectors.is_empty() {
         return Err(refuse("no session is named").hint(example).into());

@@ -1,10 +1,9 @@
 //! `rejoin trash`
 
-use crate::change::apply::history::History;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Entry, Purge};
-use crate::change::apply::undo::{self, Which};
-use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
+use crate::change::apply::undo::Which;
+use crate::cli::{FormatArgs, TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::system::env::Env;
 use crate::view::render::confirm;
@@ -13,39 +12,28 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match &args.command {
-        TrashCommand::List(args) => list(args, env, ui),
+        TrashCommand::List(format) => list(*format, env, ui),
         TrashCommand::Restore(args) => restore(args, env, ui),
         TrashCommand::Purge(args) => purge(args, env, ui),
     }
 }
 
-fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+fn list(format: FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let history = super::history(env, ui)?;
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
-    if entries.is_empty() && args.format.is_table() {
+    if entries.is_empty() && format.is_table() {
         ui.note("The trash is empty.");
     }
-    ui.answer(args.format, env, entries.as_slice())?;
+    ui.answer(format, env, entries.as_slice())?;
     Ok(Exit::Ok)
 }
 
 fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
     let entry = find(&args.entry, &entries)?;
     let which = Which::Named(entry.run.id.clone());
-    if args.dry_run {
-        let report = undo::preview(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
-        ui.answer(args.format, env, &report)?;
-        return Ok(super::undo::exit(&report));
-    }
-    let mut report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
-    super::note_recovered(ui, &report.recovered);
-    super::undo::warn_of_sweeps(&mut report, env, ui);
-    ui.answer(args.format, env, &report)?;
-    Ok(super::undo::exit(&report))
+    super::undo::carry_out(&which, |record| record.item == entry.item, (args.dry_run, args.lock, args.format), env, ui)
 }
 
 /// Finds the entry of a name: RUN/NUMBER, the beginning of a session's id, or a part of its title.
@@ -64,18 +52,14 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
     let titled = entries.iter().filter(has_title).collect();
     match [exact, begins, titled].into_iter().find(|found| !found.is_empty()).unwrap_or_default().as_slice() {
         [only] => Ok(only),
-        [] => Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, format!("the trash has no entry {name}"))
+        [] => Err(Refusal::new(RefusalCode::NotFound, format!("the trash has no entry {name}"))
             .hint("run `rejoin trash list` to see the entries")),
         several => {
             let candidates = several.iter().map(|entry| candidate(entry)).collect();
             let first = render::name(several[0]);
-            Err(Refusal::new(
-                Exit::Ambiguous,
-                RefusalCode::Ambiguous,
-                format!("{name} matches several entries in the trash"),
-            )
-            .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
-            .candidates(candidates))
+            Err(Refusal::new(RefusalCode::Ambiguous, format!("{name} matches several entries in the trash"))
+                .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
+                .candidates(candidates))
         }
     }
 }
@@ -100,12 +84,11 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         None if args.every => Purge::All,
         None => Purge::Runs(args.runs.clone()),
     };
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     if let Purge::Runs(names) = &which
         && let Some(unknown) = names.iter().find(|name| !history.has(name))
     {
-        return Err(Refusal::new(Exit::NotFound, RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
+        return Err(Refusal::new(RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
             .hint("run `rejoin undo --list` to see the runs")
             .into());
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::change::apply::history::History;
+use crate::change::apply::journal::ItemRecord;
 use crate::change::apply::state_dir::is_busy;
 use crate::change::apply::undo::{self, Which};
 use crate::change::outcome::ItemResult;
-use crate::cli::UndoArgs;
+use crate::cli::{FormatArgs, LockArgs, UndoArgs};
 use crate::doctor::survey::sweeps;
 use crate::error::Exit;
 use crate::system::env::Env;
@@ -22,15 +23,26 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         Some(run) => Which::Named(run.clone()),
         None => newest(args, env, ui)?,
     };
-    if args.dry_run {
-        let report = undo::preview(&which, |_| true, env, args.lock.lock_timeout)?;
-        ui.answer(args.format, env, &report)?;
-        return Ok(exit(&report));
-    }
-    let mut report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
-    super::note_recovered(ui, &report.recovered);
-    warn_of_sweeps(&mut report, env, ui);
-    ui.answer(args.format, env, &report)?;
+    carry_out(&which, |_| true, (args.dry_run, args.lock, args.format), env, ui)
+}
+
+/// Undoes the wanted items of a run, or only shows what that would do.
+pub(super) fn carry_out(
+    which: &Which,
+    wanted: impl Fn(&ItemRecord) -> bool,
+    (is_dry_run, lock, format): (bool, LockArgs, FormatArgs),
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let report = if is_dry_run {
+        undo::preview(which, wanted, env, lock.lock_timeout)?
+    } else {
+        let mut report = undo::undo(which, wanted, env, lock.lock_timeout)?;
+        super::note_recovered(ui, &report.recovered);
+        warn_of_sweeps(&mut report, env, ui);
+        report
+    };
+    ui.answer(format, env, &report)?;
     Ok(exit(&report))
 }
 
@@ -45,7 +57,7 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
 }
 
 /// Warns about restored sessions that their agent would delete at once.
-pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
+fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
     let restored: BTreeSet<_> = records.filter_map(|((record, _), _)| record.agent.zip(record.id.clone())).collect();
     report.warnings = sweeps::of(&restored, env);
@@ -53,7 +65,7 @@ pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) 
 }
 
 /// Returns the exit status of an undo.
-pub(super) fn exit(report: &undo::Report) -> Exit {
+fn exit(report: &undo::Report) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
     match (count(|item| matches!(item, ItemResult::Refused(_))), count(|item| *item == ItemResult::Done)) {
         (0, _) => Exit::Ok,
@@ -63,8 +75,7 @@ pub(super) fn exit(report: &undo::Report) -> Exit {
 }
 
 fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = super::history(env, ui)?;
     if history.runs.is_empty() && args.format.is_table() {
         ui.note("No run has changed anything yet.");
     }

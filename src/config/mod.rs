@@ -9,7 +9,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::session::fields::Field;
 use crate::session::select::SortKey;
@@ -93,7 +93,7 @@ impl Config {
             let message = format!("{}:{line}: {}", file.display(), mistake.message);
             let hint = mistake.hint.map(|hint| format!("{hint}; ")).unwrap_or_default();
             let hint = format!("{hint}run `rejoin help config` to see every key, or use --no-config this time");
-            Refusal::new(Exit::Usage, RefusalCode::BadConfig, message).hint(hint)
+            Refusal::new(RefusalCode::BadConfig, message).hint(hint)
         })?;
         Ok(Self { file: Some(file.to_owned()), ..config })
     }

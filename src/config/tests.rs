@@ -1,6 +1,7 @@
 //! Tests of valid config files, and of the errors for invalid ones.
 
 use super::*;
+use crate::error::Exit;
 
 fn parse(text: &str) -> Result<Config, Refusal> {
     Config::parse(text, Path::new("/c.toml"))

@@ -1,5 +1,7 @@
 //! Stable names for the reasons of a refusal.
 
+use super::Exit;
+
 /// The reason of a refusal. The name is part of the interface; docs/json.md explains each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -79,6 +81,25 @@ impl RefusalCode {
     /// Returns the name in JSON, such as `not-found`.
     pub(crate) fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Returns the usual exit code of a run that ends for this reason.
+    pub(super) fn exit(self) -> Exit {
+        match self {
+            Self::Usage | Self::BadConfig | Self::BadClock | Self::BadZone | Self::NeedsYes => Exit::Usage,
+            Self::ArchiveInStore | Self::OutputInStore => Exit::Usage,
+            Self::NotFound | Self::Filtered | Self::NotPinned | Self::NothingToUndo => Exit::NotFound,
+            Self::NoArchive | Self::NoSuchRun | Self::NoSuchState => Exit::NotFound,
+            Self::Ambiguous | Self::AmbiguousCopy => Exit::Ambiguous,
+            Self::HostFailed => Exit::Partial,
+            Self::CannotRun => Exit::CannotRun,
+            Self::ProgramNotFound => Exit::ProgramNotFound,
+            Self::NothingPicked => Exit::Interrupted,
+            Self::ArchiveDamaged | Self::BadHome | Self::BadState | Self::CannotSave | Self::Declined => Exit::Failure,
+            Self::Failed | Self::NoDirectory | Self::NoHome | Self::NoRoom | Self::NothingSaid => Exit::Failure,
+            Self::PathNotText | Self::Unreadable | Self::UnsafeConfig => Exit::Failure,
+            _ => Exit::Refused,
+        }
     }
 }
 

@@ -188,9 +188,9 @@ pub(crate) struct CandidateTexts {
 }
 
 impl Refusal {
-    /// Creates an error that ends the run with `exit`.
-    pub(crate) fn new(exit: Exit, code: RefusalCode, message: impl Into<String>) -> Self {
-        Self { exit, code, message: message.into(), hint: None, candidates: Vec::new() }
+    /// Creates an error that ends the run with the usual exit code of its reason.
+    pub(crate) fn new(code: RefusalCode, message: impl Into<String>) -> Self {
+        Self { exit: code.exit(), code, message: message.into(), hint: None, candidates: Vec::new() }
     }
 
     /// Adds a hint.

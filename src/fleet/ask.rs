@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::error::{Exit, Refusal, RefusalCode, reason};
+use crate::error::{Refusal, RefusalCode, reason};
 use crate::fleet::Host;
 use crate::fleet::command::{self, Manner};
 use crate::fleet::gate::{Gate, Until};
@@ -158,11 +158,7 @@ pub(crate) fn ask_with(
         let (mut command, greets) = command_for(host, ssh.as_deref(), words, manner)?;
         if let Some(input) = input {
             let input = input.try_clone().map_err(|error| {
-                Refusal::new(
-                    Exit::Failure,
-                    RefusalCode::Failed,
-                    format!("cannot ask {}: {}", host.name, reason(&error)),
-                )
+                Refusal::new(RefusalCode::Failed, format!("cannot ask {}: {}", host.name, reason(&error)))
             })?;
             command.stdin(input);
         }
@@ -170,7 +166,7 @@ pub(crate) fn ask_with(
         let answering = Answering { host: host.clone(), parts, until: until.clone(), rest: Vec::new(), ended: None };
         let talk = move || talk::converse(command, greets, patience, &gate, &until, &to);
         thread::Builder::new().spawn(talk).map_err(|error| {
-            Refusal::new(Exit::Failure, RefusalCode::Failed, format!("cannot ask {}: {}", host.name, reason(&error)))
+            Refusal::new(RefusalCode::Failed, format!("cannot ask {}: {}", host.name, reason(&error)))
         })?;
         Ok(answering)
     };
@@ -181,14 +177,14 @@ pub(crate) fn ask_with(
 pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
     match env.find_program("ssh") {
         Program::Found(program) => Ok(program),
-        _ => Err(Refusal::new(Exit::ProgramNotFound, RefusalCode::ProgramNotFound, "cannot find the program ssh")
+        _ => Err(Refusal::new(RefusalCode::ProgramNotFound, "cannot find the program ssh")
             .hint("install OpenSSH's client, or add its directory to PATH")),
     }
 }
 
 /// Finds the running program itself, for this machine among the hosts.
 pub(crate) fn ourselves() -> Result<PathBuf, Refusal> {
-    own_program().ok_or_else(|| Refusal::new(Exit::Failure, RefusalCode::Failed, "the path of rejoin is unknown"))
+    own_program().ok_or_else(|| Refusal::new(RefusalCode::Failed, "the path of rejoin is unknown"))
 }
 
 /// Returns the command that asks a host; the flag is set if it sends a greeting before its answer.

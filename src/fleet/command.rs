@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::format::shell;
+use crate::format::{command_line, shell};
 use crate::system::env::{ASKED, COLUMNS, FORCE_COLORS, HOST};
 
 /// The first line that the other host writes, so that output of its login is not taken for an answer.
@@ -65,6 +65,17 @@ fn remote(destination: &str, first: &str, words: &[String]) -> Vec<String> {
     fixed.iter().chain(words).map(|word| shell::word(word).into_owned()).collect()
 }
 
+/// Options that this machine handles: the hosts to ask, and the form of the answer.
+const OURS: &[&str] = &["--host=", "--hosts=", "--connect-timeout=", "--answer-timeout=", "--color="];
+/// Options for the form of an answer that is built from the hosts' answers.
+pub(crate) const FORM: &[&str] = &["--format=", "--json"];
+
+/// Returns the words for another host: the typed ones without those that this machine handles, and some more.
+pub(crate) fn of_others(typed: &[String], without: &[&str], with: &[String]) -> Vec<String> {
+    let left_out: Vec<&str> = OURS.iter().chain(without).copied().collect();
+    command_line::without(typed, &left_out, with)
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -99,5 +110,14 @@ mod tests {
         let line = line(manner);
         assert!(line.starts_with("ssh -T -o BatchMode=yes -o ConnectTimeout=7 "), "{line}");
         assert!(line.contains(" -- ana@box exec sh -c ") && line.ends_with(" rejoin list"), "{line}");
+    }
+
+    #[test]
+    fn hosts_and_form_are_not_passed_to_the_other_host() {
+        let typed = ["list", "--host", "a", "--hosts=b,c", "--json", "-r", "--since", "7d", "--", "--host"];
+        let typed: Vec<String> = typed.map(str::to_owned).to_vec();
+        let with = ["--format=ndjson".to_owned()];
+        let there = ["list", "-r", "--since", "7d", "--format=ndjson", "--", "--host"];
+        assert_eq!(of_others(&typed, FORM, &with), there);
     }
 }

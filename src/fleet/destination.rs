@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 pub(crate) use crate::config::is_destination;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 
 /// The hosts of all groups together.
 const ALL: &str = "all";
@@ -28,8 +28,7 @@ impl Host {
     /// Parses a destination of ssh: `host`, `user@host`, an alias of the user's configuration or `ssh://…`.
     pub(crate) fn there(word: &str) -> Result<Self, Refusal> {
         if !is_destination(word) {
-            let message = format!("{word:?} is not a host that ssh could connect to");
-            return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+            return Err(Refusal::new(RefusalCode::Usage, format!("{word:?} is not a host that ssh could connect to"))
                 .hint("name a host as `ssh` takes it, such as `box`, `ana@box` or `ssh://ana@box:2222`"));
         }
         Ok(Self { name: word.to_owned(), destination: Some(word.to_owned()) })
@@ -56,13 +55,13 @@ pub(crate) fn resolve(words: &[String], groups: &BTreeMap<String, Vec<String>>) 
     }
     if hosts.is_empty() {
         let message = format!("there are no hosts in {}", words.join(", "));
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("name some in the config file"));
+        return Err(Refusal::new(RefusalCode::Usage, message).hint("name some in the config file"));
     }
     Ok(hosts)
 }
 
 fn no_groups() -> Refusal {
-    Refusal::new(Exit::Usage, RefusalCode::Usage, "the config file names no hosts, so `all` stands for none")
+    Refusal::new(RefusalCode::Usage, "the config file names no hosts, so `all` stands for none")
         .hint("name them in the config file, as `rejoin help config` says, or here: --host NAME")
 }
 

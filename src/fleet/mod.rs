@@ -1,6 +1,5 @@
 //! Sessions on other hosts: `ssh` is the transport, the `rejoin` there is the only agent, and its JSON is the answer.
 
-mod arguments;
 mod ask;
 pub(crate) mod command;
 pub(crate) mod destination;
@@ -10,6 +9,6 @@ pub(crate) mod row;
 pub(crate) mod rows;
 mod talk;
 
-pub(crate) use arguments::{FORM, of_others};
 pub(crate) use ask::{Answering, NO_ANSWER, ask, ask_with, ourselves, ssh};
+pub(crate) use command::{FORM, of_others};
 pub(crate) use destination::Host;

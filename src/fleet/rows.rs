@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fleet::{Answering, NO_ANSWER};
@@ -30,19 +30,22 @@ pub(crate) struct Rows {
 }
 
 /// The result of asking a host.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Report {
-    /// The host.
+    /// The name of the host.
     pub host: String,
-    /// The status of the program there; `None` if there is none.
+    /// The exit status of rejoin there; `null` if there is none.
     pub status: Option<u8>,
-    /// The reason if the answer is missing or incomplete.
+    /// The reason why there is no answer, or only a part; `null` if there is.
     pub fault: Option<String>,
     /// A hint for that, if the host gave one.
+    #[serde(skip)]
     pub hint: Option<String>,
     /// Its standard error, next to a complete answer.
+    #[serde(skip)]
     pub said: String,
     /// The last line of its answer, without its kind.
+    #[serde(skip)]
     pub summary: Map<String, Value>,
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod json_writer;
 pub(crate) mod jsonl;
 pub(crate) mod nearly;
 pub(crate) mod parts;
+pub(crate) mod path_json;
 pub(crate) mod path_text;
 pub(crate) mod shell;
 pub(crate) mod shown;

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::agent;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::format::shell;
 use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session};
@@ -28,7 +28,7 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
         Liveness::Maybe { why } => Ok(Some(format!("the session may be in use: {why}"))),
         Liveness::Live { pid } => {
             let message = format!("{} session {} is in use by process {pid}", session.agent, session.id());
-            Err(Refusal::new(Exit::Refused, RefusalCode::Live, message)
+            Err(Refusal::new(RefusalCode::Live, message)
                 .hint(format!("end it there first, or resume it anyway with `{} --force`", resume(session))))
         }
     }
@@ -51,7 +51,7 @@ pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<Strin
     let Some(agent) = agent::by_kind(session.agent) else { return Ok(None) };
     agent.check_program(session.copy(), env).map_err(|unable| {
         let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
-        Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::WrongProgram, message) }
+        Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::WrongProgram, message) }
     })
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let hint = format!(
         "read it with `rejoin show {name} --transcript`; if you know where it comes from, run `rejoin resume {name} --trust`"
     );
-    Err(Refusal::new(Exit::Refused, RefusalCode::Planted, message).hint(hint))
+    Err(Refusal::new(RefusalCode::Planted, message).hint(hint))
 }
 
 /// Refuses to enter a directory that a session claims against its own place in the store.
@@ -91,7 +91,7 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
         "check it with `rejoin show {name}`; start there with `rejoin resume {name} --trust`, or in the directory that you \
          are in with `rejoin resume {name} --in .`"
     );
-    Err(Refusal::new(Exit::Refused, RefusalCode::UntrustedDirectory, message).hint(hint))
+    Err(Refusal::new(RefusalCode::UntrustedDirectory, message).hint(hint))
 }
 
 /// Refuses to start an agent that would ask a question without a terminal; at a terminal, returns a note that it will
@@ -112,8 +112,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
         return Ok(Some(message));
     }
     let hint = format!("run it in a terminal; see the command with `{} --print`", resume(session));
-    Err(Refusal::new(Exit::Refused, RefusalCode::NeedsTerminal, format!("{message}, and there is no terminal"))
-        .hint(hint))
+    Err(Refusal::new(RefusalCode::NeedsTerminal, format!("{message}, and there is no terminal")).hint(hint))
 }
 
 /// Refuses if a session, or all together, were resumed too often in the last minute.
@@ -124,7 +123,7 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
     let message = format!("{what} resumed {count} times in the last minute");
     let wait = humantime::format_duration(wait);
     let hint = format!("wait {wait}, or run `{} --no-limit`; something may be resuming in a loop", resume(session));
-    Err(Refusal::new(Exit::Refused, RefusalCode::TooManyResumes, message).hint(hint))
+    Err(Refusal::new(RefusalCode::TooManyResumes, message).hint(hint))
 }
 
 /// Checks that the launch directory can be entered.
@@ -133,8 +132,7 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Ref
         Some(session) => format!("{hint} `{} --in .`", resume(session)),
         None => "make the directory, then try again".to_owned(),
     };
-    let refuse =
-        |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
+    let refuse = |code, why: &str| Refusal::new(code, format!("the launch directory {} {why}", dir.display()));
     match reach::metadata(dir) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(refuse(RefusalCode::NotADirectory, "is not a directory")

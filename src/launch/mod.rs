@@ -64,8 +64,9 @@ pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Res
             _ => ("", ""),
         };
         let message = format!("rejoin cannot start {agent} with a briefing{how}");
-        return Err(Refusal::new(Exit::Refused, RefusalCode::NotResumable, message)
-            .hint(format!("use one of {}{way}", text::list(&able))));
+        return Err(
+            Refusal::new(RefusalCode::NotResumable, message).hint(format!("use one of {}{way}", text::list(&able)))
+        );
     };
     let mut argv: Vec<String> = first.argv.iter().map(|&word| word.to_owned()).collect();
     argv.extend(request.args.iter().cloned());
@@ -95,8 +96,7 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
     match env.find_program(name) {
         Program::Found(path) => Ok(path),
         Program::NotExecutable(path) => {
-            let message = format!("cannot run {}: it is not executable", path.display());
-            Err(Refusal::new(Exit::CannotRun, RefusalCode::CannotRun, message)
+            Err(Refusal::new(RefusalCode::CannotRun, format!("cannot run {}: it is not executable", path.display()))
                 .hint(format!("make it executable with `chmod +x {}`", shell::word(&path.to_string_lossy()))))
         }
         Program::Missing => {
@@ -109,7 +109,7 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
                     crate::format::command_line::again(env, &["--wait"], &["--print"])
                 ),
             };
-            Err(Refusal::new(Exit::ProgramNotFound, RefusalCode::ProgramNotFound, message).hint(hint))
+            Err(Refusal::new(RefusalCode::ProgramNotFound, message).hint(hint))
         }
     }
 }
@@ -157,9 +157,7 @@ impl Plan {
         let found = found.map_err(|error| PathError::new("enter", dir, error))?;
         if expected.is_some_and(|expected| expected != Identity::from(&found)) {
             let message = format!("the launch directory {} was changed just now", dir.display());
-            return Err(Refusal::new(Exit::Refused, RefusalCode::DirectoryChanged, message)
-                .hint("check it and try again")
-                .into());
+            return Err(Refusal::new(RefusalCode::DirectoryChanged, message).hint("check it and try again").into());
         }
         // Links are not resolved: a launcher may read the name that it was called by.
         let program = std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
@@ -180,7 +178,7 @@ impl Plan {
 pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
     let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
     let message = format!("cannot run {}: {}", program.display(), crate::error::reason(error));
-    Refusal::new(exit, RefusalCode::CannotRun, message)
+    Refusal { exit, ..Refusal::new(RefusalCode::CannotRun, message) }
 }
 
 #[cfg(test)]

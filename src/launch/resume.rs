@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Plan, Request};
 use crate::agent::{self, Agent, Unable};
 use crate::change::plan::backfill::{self, Action, Item};
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch::checks::{self, Identity};
 use crate::launch::log::append::Held;
@@ -93,11 +93,7 @@ impl Resume {
         env: &Env,
     ) -> Result<Self, Refusal> {
         let Some(agent) = agent::by_kind(session.agent) else {
-            return Err(Refusal::new(
-                Exit::Refused,
-                RefusalCode::NotResumable,
-                format!("no agent resumes {}", session.id()),
-            ));
+            return Err(Refusal::new(RefusalCode::NotResumable, format!("no agent resumes {}", session.id())));
         };
         let mut warnings = Vec::new();
         find_dir(&mut session, agent, env);
@@ -105,7 +101,7 @@ impl Resume {
         let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
         let mut plan = super::plan(&session, request, env).map_err(|unable| {
             let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
-            Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, RefusalCode::NotResumable, message) }
+            Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotResumable, message) }
         })?;
         let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
         let mut backfill = None;
@@ -159,7 +155,7 @@ impl Resume {
         if other == session.agent {
             let message = format!("session {} is a {other} session already", session.id());
             let hint = format!("resume it with `{}`; {other} itself may be able to fork it", checks::resume(&session));
-            return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint));
+            return Err(Refusal::new(RefusalCode::Usage, message).hint(hint));
         }
         let mut plan = super::new_session(other, request, env)?;
         if let Some(agent) = agent::by_kind(session.agent) {
@@ -198,11 +194,7 @@ impl Resume {
     pub(crate) fn fresh(pointer: &Pointer, options: &Options, request: &Request, env: &Env) -> Result<Self, Refusal> {
         let agent = pointer.agent.session_owner();
         let Some(writer) = agent::writer_of(pointer) else {
-            return Err(Refusal::new(
-                Exit::Refused,
-                RefusalCode::NotResumable,
-                format!("{} starts no session", pointer.agent),
-            ));
+            return Err(Refusal::new(RefusalCode::NotResumable, format!("{} starts no session", pointer.agent)));
         };
         let dir = options.dir.as_deref().map_or_else(|| pointer.dir.clone(), |dir| env.resolve(dir));
         let plan = writer.start_new(dir, request, env);
@@ -259,7 +251,7 @@ impl Resume {
             let message = format!("you resume the session by typing {words} to the agent, but there is no terminal");
             let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
             let hint = format!("run it in a terminal; see the command with `{command} --print`");
-            refusals.push(Refusal::new(Exit::Refused, RefusalCode::NeedsTerminal, message).hint(hint));
+            refusals.push(Refusal::new(RefusalCode::NeedsTerminal, message).hint(hint));
         }
         if let (Some(session), Some(dir), None) = (&self.session, &self.plan.dir, &self.briefed) {
             match checks::check_elsewhere(session, dir, options.has_terminal) {
@@ -279,7 +271,7 @@ impl Resume {
                 let message = format!("the directory of session {id} is unknown");
                 let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
                 let hint = format!("go to the directory where it belongs and run `{command} --in .`");
-                refusals.push(Refusal::new(Exit::Refused, RefusalCode::UnknownDirectory, message).hint(hint));
+                refusals.push(Refusal::new(RefusalCode::UnknownDirectory, message).hint(hint));
             }
         }
         refusals.into_iter().map(|refusal| self.naming_agent(refusal)).collect()
@@ -305,7 +297,7 @@ impl Resume {
     /// Plans to recreate the git worktree that the launch directory was.
     fn plan_worktree(&mut self, options: &Options, env: &Env) -> Result<(), Refusal> {
         let dir = self.plan.dir.as_deref().unwrap_or_else(|| Path::new("")).display();
-        let refuse = |message: String| Refusal::new(Exit::Refused, RefusalCode::NoWorktree, message);
+        let refuse = |message: String| Refusal::new(RefusalCode::NoWorktree, message);
         let (checkouts, remote) = self.checkouts(env);
         let lost = match self.lost_worktree(&checkouts, remote.as_deref()) {
             Ok(Some(lost)) => lost,
@@ -356,7 +348,7 @@ impl Resume {
         let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
         let refuse = |code, unable: Unable| {
             let message = format!("session {} cannot be resumed in {}: {unable}", session.id(), dir.display());
-            Refusal { hint: unable.hint, ..Refusal::new(Exit::Refused, code, message) }
+            Refusal { hint: unable.hint, ..Refusal::new(code, message) }
         };
         agent.check_start(session.copy(), dir).map_err(|unable| refuse(RefusalCode::WouldStartAnew, unable))?;
         let answers = if self.plan.has_prompt { (agent.about().check_prompt)(session.copy(), dir) } else { Ok(()) };

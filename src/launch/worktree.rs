@@ -62,7 +62,7 @@ impl Recreation {
         let look = ["git".into(), "-C".into(), self.lost.main.clone().into(), "config".into(), "--get-all".into()];
         let look = printable(look.into_iter().chain([key.into()])).unwrap_or_else(|| "git config --list".to_owned());
         let hint = format!("look at it with `{look}`; if you trust the repository, run `{}`", trusting(env));
-        Err(Refusal::new(Exit::Refused, RefusalCode::UntrustedRepository, message).hint(hint))
+        Err(Refusal::new(RefusalCode::UntrustedRepository, message).hint(hint))
     }
 
     /// Runs git to recreate the worktree.
@@ -106,7 +106,7 @@ impl Recreation {
 
     fn failure(&self, why: &str) -> Refusal {
         let message = format!("git did not make the worktree {}: {why}", self.lost.dir.display());
-        Refusal::new(Exit::Failure, RefusalCode::NoWorktree, message)
+        Refusal { exit: Exit::Failure, ..Refusal::new(RefusalCode::NoWorktree, message) }
     }
 }
 
@@ -114,16 +114,14 @@ impl Recreation {
 fn git(args: Vec<OsString>, env: &Env) -> Result<Output, Refusal> {
     let Program::Found(program) = env.find_program("git") else {
         let message = "cannot find the program git on PATH";
-        return Err(Refusal::new(Exit::ProgramNotFound, RefusalCode::ProgramNotFound, message)
-            .hint("install git, then try again"));
+        return Err(Refusal::new(RefusalCode::ProgramNotFound, message).hint("install git, then try again"));
     };
     let mut git = Command::new(program);
     git.args(args).stdin(Stdio::null());
     REPOSITORY.iter().for_each(|name| {
         git.env_remove(name);
     });
-    let fail =
-        |error| Refusal::new(Exit::CannotRun, RefusalCode::CannotRun, format!("cannot run git: {}", reason(&error)));
+    let fail = |error| Refusal::new(RefusalCode::CannotRun, format!("cannot run git: {}", reason(&error)));
     git.output().map_err(fail)
 }
 

@@ -6,41 +6,50 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::agent::{self, Agent, version};
+use crate::format::path_json::{self, PathJson};
 use crate::scan::aliases::Shared;
 use crate::session::{AgentKind, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
-/// Facts about a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One store of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Store", deny_unknown_fields)]
 pub(crate) struct StoreFacts {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// The agent's name as its makers write it.
+    /// The agent's name for itself.
     pub name: &'static str,
     /// The directory, or the database.
+    #[serde(serialize_with = "path_json::serialize")]
+    #[schemars(with = "PathJson<'_>")]
     pub root: PathBuf,
     /// The directory below which a program creates such stores, one for each of its tasks.
+    #[serde(skip)]
     pub made_below: Option<PathBuf>,
-    /// Set if it exists.
+    /// True if the store exists.
     pub exists: bool,
-    /// Set if the agent uses it by default.
+    /// True if the agent uses it by default.
     pub is_default: bool,
-    /// Number of its sessions that `list` shows.
+    /// Number of sessions that `list` shows.
     pub sessions: usize,
-    /// Number of its sub-agents, archived and empty sessions.
+    /// Number of sub-agents, archived and empty sessions.
     pub others: usize,
-    /// Total size of all of them in bytes; a database counts with all its contents.
+    /// Their bytes; a database counts whole.
     pub size_bytes: u64,
-    /// Time of the last activity in any of them.
+    /// When one of them was last active.
     pub active_at: Option<Timestamp>,
-    /// The version of the agent that wrote the newest of them, if its records have one.
+    /// The version of the agent that wrote the newest of them; `null` when its records do not say.
     pub version: Option<String>,
-    /// The roots of other stores to whose sessions links of this one lead; they count there.
+    /// Other stores in which links of this one lead to sessions, which count there.
+    #[serde(serialize_with = "path_json::serialize_all")]
+    #[schemars(with = "Vec<PathJson<'_>>")]
     pub shared_with: Vec<PathBuf>,
-    /// The newest version of the agent that rejoin was tested with, if the agent has versions.
+    /// The newest version of the agent that rejoin was tested with; `null` for one that was read as source code only.
     pub tested_version: Option<&'static str>,
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::session::Message;
 
@@ -66,23 +68,29 @@ const REPLACED: u16 = 0;
 /// The largest number of nodes that are distinguished. In a file with more, every line is on the active branch.
 pub(crate) const MAX_NODES: usize = 512 * 1024;
 
-/// A branch in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A branch of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Branch {
+    /// Its number, for `--branch`.
     pub number: u16,
-    /// Number of messages after the fork.
+    /// Set if a resume continues it.
+    #[serde(rename = "active")]
+    pub is_active: bool,
+    /// Number of messages after its fork.
     pub messages: u64,
+    /// When the first and the last of them were written.
     pub begun_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// The first of these messages.
+    /// The first of them.
     pub first: Option<String>,
-    /// The message before its fork.
+    /// The message before its fork; `null` for the active branch, and for a branch with a separate root.
     pub after: Option<String>,
 }
 
 impl Branch {
     pub(crate) fn new(number: u16) -> Self {
-        Self { number, ..Self::default() }
+        Self { number, is_active: number == ACTIVE, ..Self::default() }
     }
 
     /// Adds a message.

@@ -13,7 +13,6 @@ pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
 mod message;
-mod origin;
 mod place;
 pub(crate) mod process;
 pub(crate) mod recorded;
@@ -39,7 +38,7 @@ pub(crate) use choice::{Choice, Comparison};
 pub(crate) use copy::{FILE_TIME_STEP, SessionCopy};
 pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role, Visitor};
-pub(crate) use origin::Origin;
+pub(crate) use place::Origin;
 pub(crate) use place::{Located, Store};
 use process::Process;
 use tag::Tag;
@@ -229,6 +228,11 @@ impl Session {
         &self.copy().place.id
     }
 
+    /// Returns the agent and the full id.
+    pub(crate) fn key(&self) -> (AgentKind, String) {
+        (self.agent, self.id().to_owned())
+    }
+
     /// Returns the machine that stores it; `None` for this one.
     pub(crate) fn host(&self) -> Option<&str> {
         self.copy().place.store.host.as_deref()
@@ -300,7 +304,8 @@ pub(crate) struct Problem {
 }
 
 /// Serializes a path; bytes that are not UTF-8 are replaced.
-fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+/// Serializes a path as text, with replacement characters where it is not UTF-8.
+pub(crate) fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
 

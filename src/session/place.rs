@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::session::AgentKind;
 
 /// One root directory of one agent's sessions.
@@ -83,4 +85,12 @@ impl Located {
     pub(crate) fn agent(&self) -> AgentKind {
         self.store.agent
     }
+}
+
+/// The session that another one continues, because another agent started it with a briefing on this one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Origin {
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: String,
 }

@@ -59,13 +59,14 @@ impl State {
 }
 
 /// A process that uses a session, or may use it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Process {
-    /// Its id, if it is known.
+    /// Its id; `null` if it is not known.
     pub pid: Option<u32>,
-    /// The time of its start, if the system provides it.
+    /// When it started, to the second; `null` if the system does not say.
     pub started_at: Option<Timestamp>,
-    /// Its activity.
+    /// `working`, `waiting` for the user, or `unknown`.
     pub state: State,
 }
 

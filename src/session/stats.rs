@@ -5,12 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use crate::session::usage::{Cost, Tokens, Usage};
 
 /// The key that sessions are counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, Serialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum StatsKey {
     /// By agent.
     Agent,
@@ -27,12 +30,7 @@ impl StatsKey {
 
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Project => "project",
-            Self::Model => "model",
-            Self::Week => "week",
-        }
+        self.into()
     }
 }
 
@@ -103,19 +101,32 @@ fn monday(day: Date) -> Option<Date> {
 }
 
 /// Several sessions in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Tally {
+    /// Number of sessions without sub-agents.
     pub sessions: u64,
+    /// Number of prompts.
     pub prompts: u64,
+    /// Number of replies.
     pub replies: u64,
+    /// Everything that belongs to them, in bytes; a session in a database has no size.
     pub size_bytes: u64,
+    /// On how many days something was said.
+    #[serde(rename = "active_days", serialize_with = "count")]
+    #[schemars(with = "usize")]
     pub days: BTreeSet<Date>,
-    /// `None` if no agent of the sessions records tokens.
+    /// The tokens of their replies and those of their sub-agents, as far as their agents record them; `null` if none does.
     pub tokens: Option<Tokens>,
-    /// `None` if no agent of the sessions records costs.
+    /// The cost of their replies and those of their sub-agents in US dollars, as far as their agents record it; `null` if none does.
+    #[serde(rename = "cost_usd")]
+    #[schemars(with = "Option<f64>")]
     pub cost: Option<Cost>,
     /// The number of sessions with a recorded cost.
     pub cost_sessions: u64,
+}
+
+fn count<S: Serializer>(days: &BTreeSet<Date>, to: S) -> Result<S::Ok, S::Error> {
+    days.len().serialize(to)
 }
 
 impl Tally {

@@ -36,8 +36,15 @@ impl Tokens {
 }
 
 /// Money in US dollars, in whole billionths of a dollar, so that a sum of many small costs does not drift.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "f64")]
 pub(crate) struct Cost(u64);
+
+impl From<Cost> for f64 {
+    fn from(cost: Cost) -> Self {
+        cost.dollars()
+    }
+}
 
 impl Cost {
     /// A record of this many dollars or more is damaged. Claude Code 2.1.332 has the same limit.

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::decision::{Brought, DIVERGED, Decision, IN_DATABASE, IN_USE, INCOMPLETE, Left, REFUSED};
 use super::machines::{Held, Machine};
 use super::relation::{Behind, Relate, Relation};
 use super::state::{Here, Layout, State};
+use super::{Brought, DIVERGED, Decision, IN_DATABASE, IN_USE, INCOMPLETE, Left, REFUSED};
 use crate::agent::{Agent, FindBelongings};
 use crate::archive::manifest::Node;
 use crate::archive::store::Holdings;

@@ -24,7 +24,7 @@ use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::change::outcome::ItemResult;
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::session::{Belongings, Liveness, Located, Problem, Session};
 use crate::system::disk::{self, Access, For};
 use crate::system::env::Env;
@@ -68,6 +68,8 @@ pub(crate) struct Report<'a> {
     pub removed_bytes: u64,
     /// Other failures, one line each.
     pub warnings: Vec<String>,
+    /// Set if nothing was written.
+    pub is_dry_run: bool,
 }
 
 impl Report<'_> {
@@ -100,8 +102,8 @@ pub(crate) fn archive<'a>(
     watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Report<'a>> {
     let ArchiveOptions { is_dry_run, patience, .. } = options;
-    let mut report =
-        Report { dir: archive.root().to_owned(), items: Vec::new(), removed_bytes: 0, warnings: Vec::new() };
+    let dir = archive.root().to_owned();
+    let mut report = Report { dir, items: Vec::new(), removed_bytes: 0, warnings: Vec::new(), is_dry_run };
     if sessions.is_empty() {
         return Ok(report);
     }
@@ -163,15 +165,11 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
         .map(Path::new)
         .find(|store| reach::canonicalize(store).is_ok_and(|store| root.starts_with(store)))
     {
-        Some(store) => {
-            let message = format!(
-                "{} is inside {}, where an agent stores its sessions",
-                archive.root().display(),
-                store.display()
-            );
-            Err(Refusal::new(Exit::Usage, RefusalCode::ArchiveInStore, message)
-                .hint("choose a directory elsewhere with --archive-dir DIR"))
-        }
+        Some(store) => Err(Refusal::new(
+            RefusalCode::ArchiveInStore,
+            format!("{} is inside {}, where an agent stores its sessions", archive.root().display(), store.display()),
+        )
+        .hint("choose a directory elsewhere with --archive-dir DIR")),
         None => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::system::deadline;
 use crate::system::disk::{Disk, For, Handle};
 
@@ -75,6 +75,6 @@ fn busy(disk: &dyn Disk, file: &Handle, patience: Duration) -> Refusal {
     };
     let waited =
         if patience.is_zero() { String::new() } else { format!("; waited {}", humantime::format_duration(patience)) };
-    Refusal::new(Exit::Refused, RefusalCode::Locked, format!("{who} is changing sessions right now{waited}"))
+    Refusal::new(RefusalCode::Locked, format!("{who} is changing sessions right now{waited}"))
         .hint("try again when it has finished, or wait longer with --lock-timeout")
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::change::apply::tree;
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::system::disk::{self, Access, At, Disk, For, Handle, System, look_if_present};
 use crate::system::env::Env;
 use crate::system::fsio::Kind;
@@ -40,8 +40,7 @@ impl PrivateDir {
         in_state.or_else(|in_state| {
             Self::make_in(&env.temp_dir(), env).map_err(|error| {
                 let message = format!("there is no room to unpack the session: {in_state}; {error}");
-                Refusal::new(Exit::Failure, RefusalCode::NoRoom, message)
-                    .hint("set TMPDIR to a directory with more space")
+                Refusal::new(RefusalCode::NoRoom, message).hint("set TMPDIR to a directory with more space")
             })
         })
     }

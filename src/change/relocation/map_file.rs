@@ -2,19 +2,31 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::session::recorded;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
-/// A missing directory, and a possible new place for its sessions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::session::{lossy, recorded};
+
+/// A directory that is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "GoneDirectory", deny_unknown_fields)]
 pub(crate) struct Proposal {
-    /// The missing directory.
+    /// The old path of the directory.
+    #[serde(serialize_with = "lossy")]
+    #[schemars(with = "String")]
     pub from: PathBuf,
-    /// Its possible new path; `None` if there is no evidence, or several are possible.
+    /// The directory where it may be now; `null` without evidence, or with evidence for several.
+    #[serde(serialize_with = "lossy_option")]
+    #[schemars(with = "Option<String>")]
     pub to: Option<PathBuf>,
-    /// Number of sessions started there or below.
+    /// Number of sessions that were started there or below.
     pub sessions: usize,
-    /// Evidence for the path, or the alternatives.
+    /// The evidence for that directory, or the other candidates.
     pub why: String,
+}
+
+fn lossy_option<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }
 
 /// Quotes a path for the file; `None` if it is not UTF-8.

@@ -4,7 +4,6 @@
 //! moved are included, so another project that shares their place in the store stays.
 
 pub(crate) mod map_file;
-mod records;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +106,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
             part.once = None;
         }
     }
-    let references = records::of(&parts, wish, env);
+    let references = steps::of(&parts, wish, env);
     if parts.iter().all(|part| part.items.is_empty()) && references.is_empty() {
         return Ok(planned);
     }
@@ -115,7 +114,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
         relocated.add_dir(from, to, env.clock.now);
     }
     let items = &mut planned.change.items;
-    items.push(records::own(&relocated, env)?);
+    items.push(steps::own(&relocated, env)?);
     for part in parts {
         let base = items.len();
         items.extend(part.once);
@@ -144,7 +143,7 @@ fn name(session: &Session) -> String {
 
 /// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved, and it cannot.
 fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<MovingSession<'s>>, String> {
-    let is_asked_for = wish.only.is_empty() || wish.only.contains(&(session.agent, session.id().to_owned()));
+    let is_asked_for = wish.only.is_empty() || wish.only.contains(&session.key());
     // A session in its parent's directory moves with that.
     if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);

@@ -5,7 +5,6 @@
 
 mod inspection;
 mod items;
-mod records;
 mod summary;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -29,7 +28,7 @@ use crate::system::watch::Watcher;
 use inspection::{Inspection, Resolved};
 
 pub(crate) use items::Going;
-pub(crate) use records::{CWD_RECORD, cwd_records};
+pub(crate) use items::{CWD_RECORD, cwd_records};
 pub(crate) use summary::Summary;
 
 /// Summaries of all sessions.

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::settings::Settings;
+use super::Settings;
 use crate::archive::Archive;
-use crate::change::apply::history::History;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
@@ -18,7 +17,7 @@ use crate::change::plan::change::{Change, Seen, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
 use crate::change::removal::{Going, Summaries, cwd_records, day};
 use crate::commands::{archive_first, no_match, via_agent};
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
@@ -88,8 +87,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
 fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
     let trash_keep = settings.trash_keep;
     let before = env.clock.before(trash_keep);
-    let history = History::read(env)?;
-    crate::commands::warn_of_problems(ui, &history.problems);
+    let history = crate::commands::history(env, ui)?;
     let due = Purge::Before(before);
     let due: Vec<String> = history.runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
     // If a clock jumped ahead, everything looks old, and a purge cannot be undone.
@@ -223,7 +221,7 @@ impl Planned {
         } else {
             format!("see the plan with `{plan}`; to remove them all, run `{all}`")
         };
-        Some(Refusal::new(Exit::Refused, code, message).hint(hint))
+        Some(Refusal::new(code, message).hint(hint))
     }
 
     pub(super) fn report<'a>(

@@ -12,7 +12,7 @@ use crate::change::apply::trash;
 use crate::change::pins::Pins;
 use crate::change::tags::Tags;
 use crate::cli::Cli;
-use crate::commands::help::topics::names;
+use crate::commands::help::names;
 use crate::format::text;
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, SortKey};
@@ -41,8 +41,7 @@ pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
 /// Like [`sessions`], for the sessions in the archive.
 pub(super) fn archived(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     let holdings = Archive::of(env, None).holdings();
-    let newest = holdings.sessions.values().filter_map(|states| states.last());
-    let mut sessions: Vec<Session> = newest.map(|state| state.manifest.session()).collect();
+    let mut sessions = holdings.newest_sessions();
     select::sort(&mut sessions, SortKey::Active, false);
     of_sessions(&sessions, typed)
 }

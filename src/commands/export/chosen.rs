@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::archive::{Archive, Snapshot};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::{self, find};
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, SortKey};
 use crate::session::{AgentKind, Session, SessionKind};
@@ -26,7 +26,7 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
     let filter = commands::filter(&args.filter, true, env)?;
     let chosen = if args.archived { of_archive(args, &filter, env)? } else { of_stores(args, &filter, env, ui)? };
     if chosen.is_empty() {
-        let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session passes these filters");
+        let refusal = Refusal::new(RefusalCode::NotFound, "no session passes these filters");
         let all = if args.archived { "rejoin list --archived --all" } else { "rejoin list --all" };
         let error = refusal.hint(format!("run `{all}` to see every session")).into();
         return Err(if args.archived { error } else { commands::no_match::instead(error, &filter, env) });
@@ -38,18 +38,10 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     // JSON has the counts that `show` has.
     let is_json = args.asked_format() == Some(ExportFormat::Json);
     let wanted = if is_json { Wanted::THOROUGH } else { Wanted::GLANCE };
-    let named = match args.sessions.as_slice() {
-        [] => Vec::new(),
-        selectors => {
-            selectors.iter().try_for_each(commands::refuse_number)?;
-            let mut one =
-                |selector| anyhow::Ok(find::Finder::new(filter, wanted, env, ui).one("export", selector)?.session()?);
-            selectors.iter().map(&mut one).collect::<anyhow::Result<Vec<_>>>()?
-        }
-    };
+    let named = find::Finder::new(filter, wanted, env, ui).all("export", &args.sessions)?;
     // JSON only names the sub-agents, so only these are searched for.
     if is_json && !named.is_empty() {
-        let made = named.iter().flat_map(|session| find::made_by(session, env)).collect();
+        let made = named.iter().flat_map(|session| commands::subagents::made_by(session, env)).collect();
         return Ok(with_subagents(named, made));
     }
     let agents: Vec<AgentKind> = match named.as_slice() {
@@ -87,15 +79,15 @@ fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen
     let mut known = HashSet::new();
     let mut chosen = Vec::new();
     for session in sessions {
-        if !known.insert((session.agent, session.id().to_owned())) {
+        if !known.insert(session.key()) {
             continue;
         }
-        let mut below = of_parent.get(&(session.agent, session.id().to_owned())).cloned().unwrap_or_default();
+        let mut below = of_parent.get(&session.key()).cloned().unwrap_or_default();
         let mut at = 0;
         // A session that names itself as its parent is added once.
         let mut seen: HashSet<String> = below.iter().map(|session| session.id().to_owned()).collect();
         while let Some(session) = below.get(at) {
-            let made = of_parent.get(&(session.agent, session.id().to_owned())).into_iter().flatten();
+            let made = of_parent.get(&session.key()).into_iter().flatten();
             let new: Vec<Session> = made.filter(|session| seen.insert(session.id().to_owned())).cloned().collect();
             below.extend(new);
             at += 1;
@@ -110,10 +102,7 @@ fn of_archive(args: &ExportArgs, filter: &Filter, env: &Env) -> Result<Vec<Chose
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
     let newest: Vec<&Snapshot> = match args.sessions.as_slice() {
-        [] => {
-            let newest = holdings.sessions.values().filter_map(|states| states.last());
-            newest.filter(|snapshot| filter.matches(&snapshot.manifest.session())).collect()
-        }
+        [] => holdings.each_newest().filter(|snapshot| filter.matches(&snapshot.manifest.session())).collect(),
         selectors => {
             let one = |selector| Ok::<_, Refusal>(find::archived(selector, filter, &holdings, env)?.last());
             let found = selectors.iter().map(one).collect::<Result<Vec<_>, _>>()?;

@@ -10,9 +10,8 @@ use std::path::Path;
 use crate::archive::Archive;
 use crate::archive::unpacked::Unpacked;
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::commands::branches;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
-use crate::commands::{find, show};
+use crate::commands::{show, subagents};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::session::branches::BranchFilter;
@@ -39,13 +38,13 @@ pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             let [one] = chosen.as_slice() else { return Err(too_many(chosen.len(), env).into()) };
             exporter.write(ui.data(), one, &left_out)?;
             ui.flush()?;
-            branches::note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
+            messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
         }
         Target::File(path) => {
             let [one] = chosen.as_slice() else { return Err(no_dir(path, chosen.len()).into()) };
             save(path, |out| exporter.write(out, one, &left_out).map(drop))?;
             ui.note(&format!("Exported 1 session to {}.", path.display()));
-            branches::note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
+            messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
         }
         Target::Dir(dir) => return directory(dir, &chosen, &exporter, args.overwrite, ui),
     }
@@ -137,7 +136,7 @@ impl Exporter<'_> {
             }
             (ExportFormat::Json, None) => {
                 let mut session = one.session.clone();
-                find::note_made(&mut session, &one.subagents);
+                subagents::note_made(&mut session, &one.subagents);
                 let details = show::details(&session, None, messages, left_out, self.env);
                 write_object(&mut out, "session", details)?;
                 Ok(0)
@@ -205,11 +204,10 @@ fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -
 fn too_many(count: usize, env: &Env) -> Refusal {
     let again = command_line::again(env, &[], &["--output", "rejoin-export"]);
     let message = format!("{count} sessions do not fit into one output");
-    Refusal::new(Exit::Usage, RefusalCode::Usage, message)
-        .hint(format!("run `{again}` to write them to a directory, one file each"))
+    Refusal::new(RefusalCode::Usage, message).hint(format!("run `{again}` to write them to a directory, one file each"))
 }
 
 fn no_dir(path: &Path, count: usize) -> Refusal {
     let message = format!("{count} sessions do not fit into one file, and {} is not a directory", path.display());
-    Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("name a directory with --output")
+    Refusal::new(RefusalCode::Usage, message).hint("name a directory with --output")
 }

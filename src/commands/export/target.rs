@@ -60,7 +60,7 @@ fn unknown_ending(path: &Path, env: &Env) -> Refusal {
         None => format!("the name {} has no ending that names a form of export", path.display()),
     };
     let again = command_line::again(env, &[], &["--format=markdown"]);
-    Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+    Refusal::new(RefusalCode::Usage, message)
         .hint(format!("end the name in .md, .html or .json, or in / for a directory, or run `{again}`"))
 }
 
@@ -70,8 +70,9 @@ pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
         return Ok(());
     }
     let again = command_line::again(env, &[], &["--overwrite"]);
-    Err(Refusal::new(Exit::Failure, RefusalCode::Exists, format!("{} exists; nothing was written", path.display()))
-        .hint(format!("run `{again}` to replace it")))
+    let message = format!("{} exists; nothing was written", path.display());
+    let refusal = Refusal::new(RefusalCode::Exists, message).hint(format!("run `{again}` to replace it"));
+    Err(Refusal { exit: Exit::Failure, ..refusal })
 }
 
 /// Refuses directories whose files other programs would take for theirs: the stores of all agents, the archive, the
@@ -89,8 +90,7 @@ fn refuse_stores(path: &Path, chosen: &[Chosen], env: &Env) -> Result<(), Refusa
     match stores.chain(archives).chain(state).find(|(root, _)| is_in(root)) {
         Some((root, what)) => {
             let message = format!("{} is inside {}, where {what}", path.display(), root.display());
-            Err(Refusal::new(Exit::Usage, RefusalCode::OutputInStore, message)
-                .hint("choose a place elsewhere with --output"))
+            Err(Refusal::new(RefusalCode::OutputInStore, message).hint("choose a place elsewhere with --output"))
         }
         None => Ok(()),
     }

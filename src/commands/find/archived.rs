@@ -1,9 +1,13 @@
 //! Resolves typed text to one session of the archive.
 
+use std::collections::BTreeSet;
+
 use super::copies::candidates;
-use super::trashed;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
+use crate::change::apply::history::History;
+use crate::change::apply::journal::ItemRecord;
+use crate::change::apply::trash;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
@@ -26,7 +30,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     };
     // A session that was found elsewhere makes the nearest ones in the stores pointless.
     let found = |hint: String| Refusal { candidates: Vec::new(), ..refusal.clone() }.hint(hint).into();
-    if let Some(hint) = trashed::hint(selector, filter, env) {
+    if let Some(hint) = hint_of_trash(selector, filter, env) {
         return found(hint);
     }
     let holdings = Archive::of(env, None).holdings();
@@ -51,21 +55,17 @@ pub(crate) fn archived<'h>(
     holdings: &'h Holdings,
     env: &Env,
 ) -> Result<&'h [Snapshot], Refusal> {
-    let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let mut sessions = holdings.newest_sessions();
     sessions.retain(|session| filter.matches(session));
     let found = match selector {
         Selector::Latest => {
             sessions.retain(|session| session.copy().kind.is_listed());
-            sessions
-                .iter()
-                .max_by_key(|session| session.recency())
-                .map(|session| (session.agent, session.id().to_owned()))
+            sessions.iter().max_by_key(|session| session.recency()).map(|session| session.key())
         }
         Selector::Path(path) => {
             let path = env.absolute(path);
             let is_at = |session: &&Session| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
-            sessions.iter().find(is_at).map(|session| (session.agent, session.id().to_owned()))
+            sessions.iter().find(is_at).map(|session| session.key())
         }
         Selector::Id { agent, text } => by_text(*agent, text, &sessions, env)?,
     };
@@ -78,7 +78,7 @@ pub(crate) fn archived<'h>(
             Selector::Path(path) => format!("no archived session was stored at {}", path.display()),
             Selector::Latest => "no session is archived".to_owned(),
         };
-        Refusal::new(Exit::NotFound, RefusalCode::NotFound, message)
+        Refusal::new(RefusalCode::NotFound, message)
             .hint("run `rejoin list --archived --all` to see every archived session")
     })
 }
@@ -93,7 +93,7 @@ pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifes
     found.ok_or_else(|| {
         let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
         let message = format!("the archive does not have that state; it has: {}", known.join(", "));
-        Refusal::new(Exit::NotFound, RefusalCode::NoSuchState, message)
+        Refusal::new(RefusalCode::NoSuchState, message)
     })
 }
 
@@ -112,9 +112,7 @@ fn by_text(
         let found: Vec<_> =
             found.flat_map(|session| candidates(session, names_agent, env).into_iter().take(1)).collect();
         let message = format!("{text} matches {} archived sessions", found.len());
-        Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message)
-            .hint("type more of it, or use AGENT:ID")
-            .candidates(found)
+        Refusal::new(RefusalCode::Ambiguous, message).hint("type more of it, or use AGENT:ID").candidates(found)
     };
     match select::resolve(agent, text, names) {
         Resolution::One(agent, id) => return Ok(Some((agent, id))),
@@ -132,4 +130,35 @@ fn by_text(
         [only] => Ok(Some((sessions[*only].agent, sessions[*only].id().to_owned()))),
         many => Err(several(&mut many.iter().map(|at| &sessions[*at]), true)),
     }
+}
+
+/// Returns a hint with the command that restores the session of a selector, if it is in the trash.
+pub(super) fn hint_of_trash(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {
+    let Selector::Id { agent, text } = selector else { return None };
+    // `undo` and `doctor` report an unreadable journal.
+    let history = History::read(env).ok()?;
+    let entries: Vec<_> = trash::entries(&history).map(|entry| (entry.run, &entry.run.items[entry.item].0)).collect();
+    let is_meant = |record: &ItemRecord| {
+        record.is_whole_session()
+            && agent.is_none_or(|agent| record.agent == Some(agent))
+            && record.agent.is_some_and(|agent| filter.has_agent(agent))
+    };
+    let text = text.to_lowercase();
+    let found = |fits: &dyn Fn(&ItemRecord) -> bool| {
+        // The newest run is first. It has the newest state of a session that was removed twice.
+        let mut known = BTreeSet::new();
+        let fitting = entries.iter().filter(|(_, record)| is_meant(record) && fits(record));
+        fitting.filter(|(_, record)| known.insert((record.agent, record.id.clone()))).collect::<Vec<_>>()
+    };
+    let has_id = |record: &ItemRecord| record.id.as_ref().is_some_and(|id| id.to_lowercase().starts_with(&text));
+    let has_title =
+        |record: &ItemRecord| record.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&text));
+    let by_id = found(&has_id);
+    let command = match if by_id.is_empty() { found(&has_title) } else { by_id }.as_slice() {
+        [] => return None,
+        [(run, _)] if run.items.len() == 1 => format!("rejoin undo {}", run.id),
+        [(run, record)] => format!("rejoin trash restore {}/{}", run.id, record.item),
+        _ => return Some("several sessions in the trash match; run `rejoin trash list` to see them".to_owned()),
+    };
+    Some(format!("it is in the trash; run `{command}` to put it back"))
 }

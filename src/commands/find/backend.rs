@@ -39,16 +39,17 @@ const FIRST: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The data that the picker needs for its actions.
-pub(super) struct SessionBackend {
-    pub(super) env: Env,
-    pub(super) filter: Filter,
-    pub(super) options: Options,
-    pub(super) request: Request,
-    pub(super) copy: Option<CopySelector>,
+pub(crate) struct SessionBackend {
+    pub env: Env,
+    pub filter: Filter,
+    /// The options of a resume.
+    pub options: Options,
+    pub request: Request,
+    pub copy: Option<CopySelector>,
     /// The agent that is started in place of a session's own.
-    pub(super) with: Option<AgentKind>,
+    pub with: Option<AgentKind>,
     /// Set if the agent's program is started here, so that it must be installed.
-    pub(super) is_started: bool,
+    pub is_started: bool,
 }
 
 impl Backend for SessionBackend {
@@ -145,6 +146,13 @@ impl Backend for SessionBackend {
 }
 
 impl SessionBackend {
+    /// Creates a backend for a command that only reads the picked sessions.
+    pub(super) fn new(filter: &Filter, env: &Env) -> Self {
+        let (options, request) = (Options::default(), Request::default());
+        let (env, filter) = (env.clone(), filter.clone());
+        Self { env, filter, options, request, copy: None, with: None, is_started: false }
+    }
+
     /// Keeps the sessions that pass the filters, newest activity first, and marks pinned ones.
     fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
         sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use crate::error::{Candidate, CandidateTexts, Exit, Refusal, RefusalCode};
+use crate::agent::command::{Plan, Request};
+use crate::error::{Candidate, CandidateTexts, Refusal, RefusalCode};
 use crate::format::copies::described;
 use crate::format::{shell, text};
+use crate::launch::resume::{Options, Resume};
 use crate::session::select::CopySelector;
 use crate::session::{Located, Session, SessionCopy};
 use crate::system::env::Env;
@@ -66,9 +68,7 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
             copies => format!("{copies} copies"),
         };
         let message = format!("session {} has no copy {wanted}; it has {count}", session.id());
-        return Err(
-            Refusal::new(Exit::NotFound, RefusalCode::NotFound, message).candidates(candidates(session, false, env))
-        );
+        return Err(Refusal::new(RefusalCode::NotFound, message).candidates(candidates(session, false, env)));
     };
     session.put_first(at);
     session.launch_dir_exists = session.launch_dir().and_then(reach::is_dir);
@@ -99,11 +99,23 @@ pub(crate) fn with_a_chosen_copy(
     let Session { agent, copies, choice, .. } = &session;
     let id = session.id();
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
-    let refusal = Refusal::new(Exit::Ambiguous, RefusalCode::AmbiguousCopy, message);
+    let refusal = Refusal::new(RefusalCode::AmbiguousCopy, message);
     let name = shell::word(&format!("{agent}:{id}")).into_owned();
     let refusal = refusal.hint(format!(
         "look at one with `rejoin show {name} --copy 1`, resume one with `rejoin resume {name} --copy 1`, or keep one \
          alone with `rejoin dedupe {name} --keep 1`; the other numbers mean the other copies"
     ));
     Err(refusal.candidates(candidates(&session, false, env)))
+}
+
+/// Runs every check of `resume` at a terminal; returns the plan, or the refusal with its remedy.
+pub(crate) fn ready(session: &Session, request: &Request, env: &Env) -> Result<Plan, Refusal> {
+    // The limit on recent resumes is not a property of the session.
+    let options = Options { no_limit: true, has_terminal: true, ..Options::default() };
+    let session = with_a_chosen_copy(session.clone(), None, env)?;
+    let mut resume = Resume::of_session(session, &options, request, env)?;
+    match resume.check(&options, env).into_iter().next() {
+        Some(refusal) => Err(resume.explain(refusal, env)),
+        None => Ok(resume.plan),
+    }
 }

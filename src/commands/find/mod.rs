@@ -3,24 +3,20 @@
 mod archived;
 mod backend;
 mod copies;
-mod made;
 mod nearest;
 mod path;
 mod pick;
-mod ready;
-mod trashed;
 
 use std::cmp::Reverse;
 use std::path::Path;
 
 pub(crate) use archived::{archived, state};
-pub(crate) use backend::options_with;
+pub(crate) use backend::{SessionBackend, options_with};
+pub(crate) use copies::ready;
 pub(crate) use copies::{candidates, description, take_copy, with_a_chosen_copy};
-pub(crate) use made::{made_by, note_made};
 use nearest::{nearest, of_nearest_agent};
-pub(crate) use pick::{Answer, CopyCommand, Wish, can_pick, choose_a_copy, needs_a_picker, picked, why_nobody_picks};
+pub(crate) use pick::{Answer, CopyCommand, can_pick, choose_a_copy, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
-pub(crate) use ready::ready;
 
 use crate::agent::Depth;
 use crate::commands::listing;
@@ -57,7 +53,7 @@ impl Target {
             Self::Session(session) => Ok(*session),
             Self::LostApp(pointer) => {
                 let message = format!("cannot find the session that {} points to", pointer.path.display());
-                Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, message))
+                Err(Refusal::new(RefusalCode::NotFound, message))
             }
         }
     }
@@ -189,7 +185,7 @@ impl<'a> Finder<'a> {
                 crate::commands::warn_of_problems(self.ui, &scan.problems);
                 let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
                 let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
-                let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, message);
+                let refusal = Refusal::new(RefusalCode::NotFound, message);
                 if let Some(name) = of_nearest_agent(text) {
                     let again = command_line::again(env, &[text], &[&name]);
                     return Err(refusal.hint(format!("if you mean the agent, run `{again}`")).into());
@@ -207,8 +203,7 @@ impl<'a> Finder<'a> {
                 let shown = many.iter().take(MAX_CANDIDATES);
                 let candidates = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
                 let message = format!("{} sessions match {text:?}", many.len());
-                let refusal =
-                    Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).candidates(candidates.collect());
+                let refusal = Refusal::new(RefusalCode::Ambiguous, message).candidates(candidates.collect());
                 let more = many.len().saturating_sub(MAX_CANDIDATES);
                 let hint = "use the id of one of them, or type more words";
                 let hint = if more > 0 { format!("{hint}; {more} more are not shown") } else { hint.to_owned() };
@@ -329,7 +324,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
 fn passes_not(session: &Session, env: &Env) -> Refusal {
     let CandidateTexts { dir, active } = copies::row(session, env);
     let name = format!("{}:{}", session.agent, session.id());
-    let refusal = Refusal::new(Exit::NotFound, RefusalCode::Filtered, format!("{name} does not pass the filters"));
+    let refusal = Refusal::new(RefusalCode::Filtered, format!("{name} does not pass the filters"));
     refusal.hint(format!("it belongs to {dir} and was last active {active}; run it without the filters to use it"))
 }
 
@@ -350,13 +345,13 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
                 || "it is gone".to_owned(),
                 |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
             );
-            Err(Refusal::new(Exit::Failure, RefusalCode::Unreadable, format!("cannot read session {id}: {why}")))
+            Err(Refusal::new(RefusalCode::Unreadable, format!("cannot read session {id}: {why}")))
         }
     }
 }
 
 fn nothing_passes() -> Refusal {
-    let refusal = Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session passes the filters");
+    let refusal = Refusal::new(RefusalCode::NotFound, "no session passes the filters");
     refusal.hint("run `rejoin list` to see the sessions")
 }
 
@@ -378,5 +373,5 @@ fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) 
     };
     let candidates = scan.sessions.iter().flat_map(|session| candidates(session, by_agent, env));
     let candidates = candidates.collect();
-    Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).hint(hint).candidates(candidates)
+    Refusal::new(RefusalCode::Ambiguous, message).hint(hint).candidates(candidates)
 }

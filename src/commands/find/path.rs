@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::copies::{holds, take_copy};
 use super::{Finder, Target};
 use crate::agent::{self, PointerWriter};
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::scan;
 use crate::session::select::{self, CopySelector, SortKey};
 use crate::session::{Located, Pointer, SessionKind};
@@ -25,12 +25,7 @@ impl Finder<'_> {
             }
         }
         let Ok(path) = reach::canonicalize(path) else {
-            return Err(Refusal::new(
-                Exit::NotFound,
-                RefusalCode::NotFound,
-                format!("{} does not exist", path.display()),
-            )
-            .into());
+            return Err(Refusal::new(RefusalCode::NotFound, format!("{} does not exist", path.display())).into());
         };
         let mut places = scan::locate(env, &filter.agents);
         if !places.places.iter().any(|place| holds(place, &path)) {
@@ -41,11 +36,7 @@ impl Finder<'_> {
         let holding = places.places.iter().filter(|place| holds(place, &path));
         let named = holding.max_by_key(|place| place.path.components().count()).cloned();
         let Some(named) = named else {
-            let refusal = Refusal::new(
-                Exit::NotFound,
-                RefusalCode::NotFound,
-                format!("no session is stored at {}", path.display()),
-            );
+            let refusal = Refusal::new(RefusalCode::NotFound, format!("no session is stored at {}", path.display()));
             let hint = if reach::is_dir(&path) == Some(true) {
                 format!(
                     "run `rejoin list --dir {}` to see the sessions that were started there",
@@ -60,7 +51,7 @@ impl Finder<'_> {
         if in_it > 1 {
             let message = format!("{} holds {in_it} sessions", named.path.display());
             let hint = format!("use the id of one; run `rejoin list --agent {}` to see them", named.agent());
-            return Err(Refusal::new(Exit::Ambiguous, RefusalCode::Ambiguous, message).hint(hint).into());
+            return Err(Refusal::new(RefusalCode::Ambiguous, message).hint(hint).into());
         }
         let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
         let mut session = super::the_only(scan, &named.id)?;

@@ -7,34 +7,15 @@ use anyhow::Context as _;
 use super::backend::SessionBackend;
 use super::copies::{candidates, description, take_copy, with_a_chosen_copy};
 use super::{Finder, Target, again};
-use crate::agent::command::Request;
 use crate::commands::no_match;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
-use crate::launch::resume::Options;
-use crate::session::select::{CopySelector, Filter, Selector};
-use crate::session::{AgentKind, Session};
+use crate::session::Session;
+use crate::session::select::{CopySelector, Selector};
 use crate::system::env::{Env, Terminal};
 use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
-
-/// The purpose of a pick.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish<'a> {
-    pub filter: &'a Filter,
-    pub purpose: Purpose,
-    /// The text in the search field at the beginning.
-    pub words: &'a str,
-    /// The options of a resume.
-    pub options: &'a Options,
-    pub request: &'a Request,
-    pub copy: Option<&'a CopySelector>,
-    /// The agent that is started in place of a session's own.
-    pub with: Option<AgentKind>,
-    /// Set if its agent is started afterwards.
-    pub is_started: bool,
-}
 
 /// A command, and its option that names a copy.
 #[derive(Clone, Copy, Debug)]
@@ -68,25 +49,18 @@ pub(crate) fn why_nobody_picks(terminal: &Terminal) -> Option<&'static str> {
 /// Refuses with a usage error if the picker cannot be used.
 pub(crate) fn needs_a_picker(terminal: &Terminal) -> Result<(), Refusal> {
     let Some(why) = why_nobody_picks(terminal) else { return Ok(()) };
-    let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, format!("no SESSION was given, and {why}"));
+    let refusal = Refusal::new(RefusalCode::Usage, format!("no SESSION was given, and {why}"));
     Err(refusal.hint("name a session, or use `latest` for the newest; run `rejoin list` to see them"))
 }
 
-/// Lets the user pick from the sessions that pass the filters.
-pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Answer> {
-    let backend: Arc<dyn Backend> = Arc::new(SessionBackend {
-        env: env.clone(),
-        filter: wish.filter.clone(),
-        options: wish.options.clone(),
-        request: wish.request.clone(),
-        copy: wish.copy.cloned(),
-        with: wish.with,
-        is_started: wish.is_started,
-    });
-    match pick::pick(&backend, wish.purpose, wish.words, env, ui.err_styles()).context("cannot use the terminal")? {
+/// Lets the user pick from the sessions that pass the filters of the backend; `words` is the first search text.
+pub(crate) fn picked(backend: SessionBackend, purpose: Purpose, words: &str, ui: &mut Ui) -> anyhow::Result<Answer> {
+    let (env, filter) = (backend.env.clone(), backend.filter.clone());
+    let backend: Arc<dyn Backend> = Arc::new(backend);
+    match pick::pick(&backend, purpose, words, &env, ui.err_styles()).context("cannot use the terminal")? {
         Picked::Sessions(sessions, how) => Ok(Answer::Sessions(sessions, how)),
         Picked::Left(exit) => Ok(Answer::Left(exit)),
-        Picked::Nothing => Err(no_match::instead(super::nothing_passes().into(), wish.filter, env)),
+        Picked::Nothing => Err(no_match::instead(super::nothing_passes().into(), &filter, &env)),
     }
 }
 
@@ -117,9 +91,7 @@ impl Finder<'_> {
         let Self { filter, env, wanted, .. } = *self;
         let Some(words) = words_to_pick(&error, selector, &env.terminal) else { return Err(error) };
         let purpose = Purpose { verb, takes_several: false, is_checked: false };
-        let (options, request, words) = (&Options::default(), &Request::default(), words.as_str());
-        let wish = Wish { filter, purpose, words, options, request, copy: None, with: None, is_started: false };
-        match picked(wish, env, self.ui)? {
+        match picked(SessionBackend::new(filter, env), purpose, &words, self.ui)? {
             Answer::Sessions(sessions, _) => {
                 let session = sessions.first().context("nothing was picked")?;
                 Ok(Target::Session(Box::new(again(session, wanted, env)?)))
@@ -130,7 +102,7 @@ impl Finder<'_> {
 }
 
 fn nothing_picked(exit: Exit) -> Refusal {
-    Refusal::new(exit, RefusalCode::NothingPicked, "nothing was picked")
+    Refusal { exit, ..Refusal::new(RefusalCode::NothingPicked, "nothing was picked") }
 }
 
 /// Returns a session with the wanted copy first, or else with the one that evidence ranks first or that the user chooses at

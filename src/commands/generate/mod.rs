@@ -36,7 +36,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
             ui.data().write_all(&text)?;
         }
         Some(name) => {
-            let refusal = Refusal::new(Exit::Usage, RefusalCode::Usage, format!("cannot generate {name}"));
+            let refusal = Refusal::new(RefusalCode::Usage, format!("cannot generate {name}"));
             return Err(refusal.hint(format!("choose one of: {}", names.join(", "))).into());
         }
     }

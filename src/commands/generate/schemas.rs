@@ -3,6 +3,7 @@
 use schemars::{Schema, schema_for};
 use strum::VariantArray as _;
 
+use crate::archive::verify::Verdict;
 use crate::session::Message;
 use crate::view::render::answer::document_schema;
 use crate::view::render::columns::Engine;
@@ -38,8 +39,8 @@ fn schemas() -> [(&'static str, &'static str, Schema); 20] {
     type Messages = Option<Vec<Message>>;
     [
         ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
-        ("agent-list", "`agent-list`.", schema_for!(stores::AgentListJson<'_>)),
-        ("stats", "`stats`.", schema_for!(stats::StatsJson<'_>)),
+        ("agent-list", "`agent-list`.", schema_for!(stores::Agents)),
+        ("stats", "`stats`.", schema_for!(stats::Stats)),
         ("session", "`session`.", schema_for!(json::SessionDetailsJson<'_, Messages>)),
         ("search", "`search`.", schema_for!(search::SearchJson<'_>)),
         ("resume-plan", "`resume-plan`.", schema_for!(json::ResumePlanJson<'_>)),
@@ -48,12 +49,12 @@ fn schemas() -> [(&'static str, &'static str, Schema); 20] {
         ("trash-list", "`trash-list`.", schema_for!(trash::TrashListJson<'_>)),
         ("doctor", "`doctor-report`.", schema_for!(json::doctor::DoctorJson<'_>)),
         ("doctor-checks", "`doctor-checks`.", schema_for!(json::doctor::ChecksJson)),
-        ("move-map", "`move-map`.", schema_for!(relocate::MoveMapJson<'_>)),
+        ("move-map", "`move-map`.", schema_for!(relocate::MoveMap)),
         ("change", "`change-plan` for a dry run, else `change-outcome`.", schema_for!(json::change::ChangeJson<'_>)),
         ("archive-list", "`archive-list`.", schema_for!(archive::ArchiveListJson<'_>)),
-        ("archive-verify", "`archive-verify`.", schema_for!(archive::VerifyJson<'_>)),
+        ("archive-verify", "`archive-verify`.", schema_for!(Verdict)),
         ("archived-session", "`archived-session`.", schema_for!(archive::ArchivedSessionJson<'_, Messages>)),
-        ("config", "`config`.", schema_for!(config::ConfigJson<'_>)),
+        ("config", "`config`.", schema_for!(config::Holding)),
         ("hook-status", "`hook-status`.", schema_for!(hook::HookStatusJson)),
         ("host-answers", "`host-answers`.", schema_for!(hosts::HostAnswersJson)),
         ("error", "`error`.", schema_for!(json::ErrorJson<'_>)),

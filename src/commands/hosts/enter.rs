@@ -39,8 +39,7 @@ pub(super) fn resume_on(
     }
     let argv = argv(host, &of_others(words, &["--print", "-p"], &[]), args.prompt.is_none());
     let line = shell::command(&[], &BTreeMap::new(), &argv).ok_or_else(|| {
-        let message = "the command cannot be printed: a part of it holds control characters";
-        Refusal::new(Exit::Refused, RefusalCode::NotPrintable, message)
+        Refusal::new(RefusalCode::NotPrintable, "the command cannot be printed: a part of it holds control characters")
     })?;
     ui.answer(Format::Table, env, &Line(line))?;
     Ok(Exit::Ok)

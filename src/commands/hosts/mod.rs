@@ -77,16 +77,14 @@ pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> 
             _,
         ) => {
             let message = "this command is about the machine that it runs on, and takes no --host";
-            Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).into())
+            Err(Refusal::new(RefusalCode::Usage, message).into())
         }
         // A picker needs the whole screen, and this machine always filters its output.
         (command, [host]) if manner.is_asked && (picks(command) || host.destination.is_none()) => enter::run(&asking),
         (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts)),
         (_, hosts) if hosts.len() > 1 && format == Some(Format::Csv) => {
             let message = "the csv of several hosts is not merged for this command";
-            Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
-                .hint("use --format tsv or --format ndjson")
-                .into())
+            Err(Refusal::new(RefusalCode::Usage, message).hint("use --format tsv or --format ndjson").into())
         }
         _ => match json {
             Some(format) => answers::json(format, &asking, ui),
@@ -137,7 +135,7 @@ fn is_for_several(command: &Command) -> bool {
 fn several(hosts: &[Host]) -> anyhow::Error {
     let message = format!("this command is for one host, and {} were named", hosts.len());
     let first = hosts.first().map_or("NAME", |host| host.name.as_str());
-    Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(format!("name one, as with --host {first}")).into()
+    Refusal::new(RefusalCode::Usage, message).hint(format!("name one, as with --host {first}")).into()
 }
 
 /// Refuses options for the current directory, which is one of this machine.
@@ -145,9 +143,7 @@ fn refuse_here(words: &[String]) -> Result<(), Refusal> {
     let mut own = words.iter().take_while(|word| *word != "--");
     if own.any(|word| word == "--here") {
         let message = "--here is a directory of this machine, and other hosts are asked";
-        return Err(
-            Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("name the directory there with --dir DIR")
-        );
+        return Err(Refusal::new(RefusalCode::Usage, message).hint("name the directory there with --dir DIR"));
     }
     Ok(())
 }
@@ -165,7 +161,7 @@ fn conclude(reports: &[Report], format: Format, ui: &mut Ui) -> Exit {
     for report in reports {
         ui.relay(&report.host, &report.said);
         if let Some(fault) = &report.fault {
-            let refusal = Refusal::new(Exit::Partial, RefusalCode::HostFailed, format!("{}: {fault}", report.host));
+            let refusal = Refusal::new(RefusalCode::HostFailed, format!("{}: {fault}", report.host));
             let refusal = report.hint.iter().fold(refusal, |refusal, hint| refusal.hint(hint.clone()));
             match format {
                 Format::Json | Format::Ndjson => {

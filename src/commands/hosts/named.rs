@@ -4,7 +4,7 @@ use clap::ValueEnum as _;
 
 use crate::cli::{Cli, Command};
 use crate::config::Config;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::fleet::destination;
 use crate::format::nearly::slips;
 use crate::session::AgentKind;
@@ -23,8 +23,7 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
     let Some((host, id)) = parts(word, &env.config) else { return Ok(()) };
     if !cli.global.hosts.is_empty() {
         let message = format!("{word} names the host {host}, and --host names one too");
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
-            .hint(format!("leave out --host, or name {id} alone")));
+        return Err(Refusal::new(RefusalCode::Usage, message).hint(format!("leave out --host, or name {id} alone")));
     }
     let (host, id) = (host.to_owned(), id.to_owned());
     for typed in env.invocation.words.iter_mut().filter(|typed| *typed == word) {

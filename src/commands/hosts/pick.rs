@@ -25,8 +25,7 @@ use crate::view::ui::Ui;
 pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
     if let Some(why) = find::why_nobody_picks(&env.terminal) {
-        let message = format!("several hosts were named, and {why}");
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+        return Err(Refusal::new(RefusalCode::Usage, format!("several hosts were named, and {why}"))
             .hint("name the session with its host, as in `rejoin resume HOST:ID`")
             .into());
     }
@@ -41,7 +40,7 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
         Picked::Sessions(sessions, _) => sessions.into_iter().next().context("nothing was picked")?,
         Picked::Left(exit) => return Ok(exit),
         Picked::Nothing => {
-            return Err(Refusal::new(Exit::NotFound, RefusalCode::NotFound, "no session is found on these hosts")
+            return Err(Refusal::new(RefusalCode::NotFound, "no session is found on these hosts")
                 .hint("see why with the same hosts and `rejoin list`")
                 .into());
         }
@@ -135,7 +134,7 @@ impl Backend for HostBackend {
         sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
         // If a session is on several hosts, the newest is offered; HOST:ID names the others.
         let mut known = HashSet::new();
-        sessions.retain(|session| known.insert((session.agent, session.id().to_owned())));
+        sessions.retain(|session| known.insert(session.key()));
         hand_over(sessions, Some(problems));
     }
 

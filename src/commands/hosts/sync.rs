@@ -22,7 +22,7 @@ pub(super) fn run(args: &SyncArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::
     let of_one = args.place.dir.is_some() || !args.place.tag.is_empty() || !args.map.is_empty();
     if of_one || args.change.dry_run || args.change.apply.is_some() {
         let message = "sync --host takes no directories, tags or plans, which are those of one machine";
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message)
+        return Err(Refusal::new(RefusalCode::Usage, message)
             .hint("choose with --agent, and put directories into sync.map of the config file on each machine")
             .into());
     }
@@ -85,7 +85,7 @@ fn ask(
     let mut answering = fleet::ask_with(&asking.hosts, &words, input.as_ref(), manner, asking.env)?;
     let Some(mut answering) = answering.pop() else { return Ok(()) };
     let fail = |why: String| {
-        Refusal::new(Exit::Partial, RefusalCode::HostFailed, format!("{}: {why}", host.name))
+        Refusal::new(RefusalCode::HostFailed, format!("{}: {why}", host.name))
             .hint("what was exchanged before is in both archives; run the same command again")
     };
     while let Some(text) = answering.line(MOST_LINE) {

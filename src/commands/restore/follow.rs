@@ -56,7 +56,7 @@ impl Follow {
         if let Some(there) = found.places.iter().find(|place| place.id == *id && place.parent_id.is_none()) {
             let message = format!("{agent} session {id} already exists: {}", there.path.display());
             let name = shell::word(&format!("{agent}:{id}")).into_owned();
-            return Err(Refusal::new(Exit::Refused, RefusalCode::InTheWay, message)
+            return Err(Refusal::new(RefusalCode::InTheWay, message)
                 .hint(format!("see it with `rejoin show {name}`, or put it away first with `rejoin delete {name}`")));
         }
         Ok(Some(Self { mapping, from, to }))

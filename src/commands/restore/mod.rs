@@ -35,9 +35,8 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     if manifest.rows().is_some() {
         return rows::run(args, manifest, (&archive, &holdings), env, ui);
     }
-    let agent = agent::by_kind(manifest.agent).ok_or_else(|| {
-        Refusal::new(Exit::Refused, RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent))
-    })?;
+    let agent = agent::by_kind(manifest.agent)
+        .ok_or_else(|| Refusal::new(RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent)))?;
     let follow = Follow::of(args, manifest, env)?;
     let mut restore = Restore::new("restore", &archive, env);
     let (roots, store) = roots(args.to_store.as_deref(), manifest, agent, env)?;
@@ -88,10 +87,9 @@ fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
 /// Returns the newest states of a session's sub-agents, and of theirs.
 fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest> {
     let mut found: Vec<&Manifest> = Vec::new();
-    let newest = || holdings.sessions.values().filter_map(|snapshots| Some(&snapshots.last()?.manifest));
     let mut parents = vec![manifest.id.as_str()];
     while let Some(parent) = parents.pop() {
-        for made in newest() {
+        for made in holdings.each_newest().map(|newest| &newest.manifest) {
             let is_made = made.agent == manifest.agent
                 && made.facts.kind == SessionKind::Subagent
                 && made.facts.parent_id.as_deref() == Some(parent);
@@ -118,7 +116,7 @@ pub(super) fn roots(
         let root = env.absolute(dir);
         let known = stores.iter().find(|store| store.root == root).or(stores.first()).cloned();
         let store = known.map(|store| Store { root: root.clone(), ..store });
-        let store = store.ok_or_else(|| Refusal::new(Exit::Refused, RefusalCode::NoStore, "the agent has no store"))?;
+        let store = store.ok_or_else(|| Refusal::new(RefusalCode::NoStore, "the agent has no store"))?;
         let mut roots = vec![None; manifest.stores.len()];
         roots[0] = Some(root);
         return Ok((roots, Arc::new(store)));
@@ -140,7 +138,7 @@ pub(super) fn roots(
             None => env.home.display().to_string(),
         };
         let hint = format!("restore it with `{}`", command_line::again(env, &[], &["--to-store", &usual]));
-        return Err(Refusal::new(Exit::Refused, RefusalCode::UnknownStore, message).hint(hint));
+        return Err(Refusal::new(RefusalCode::UnknownStore, message).hint(hint));
     };
     let first = Arc::new((*first).clone());
     Ok((found.into_iter().map(|store| store.map(|store| store.root.clone())).collect(), first))
@@ -149,7 +147,7 @@ pub(super) fn roots(
 fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} was not restored, because files are in the way: {}", taken.join("; "));
-    Refusal::new(Exit::Refused, RefusalCode::InTheWay, message)
+    Refusal::new(RefusalCode::InTheWay, message)
         .hint(format!("see what is there with `rejoin show {}`", shell::word(&format!("{agent}:{id}"))))
 }
 

@@ -59,7 +59,7 @@ pub(super) fn run(
     if args.to_store.is_some() {
         let message =
             format!("the session lay in {title}'s database, and {title} decides into which store it takes it");
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint("leave --to-store out").into());
+        return Err(Refusal::new(RefusalCode::Usage, message).hint("leave --to-store out").into());
     }
     let first = Return::of(manifest, archive, args, env)?;
     super::check(manifest, archive)?;
@@ -73,7 +73,7 @@ pub(super) fn run(
                 place.path.display()
             );
             let hint = format!("compare `rejoin show {name}` and `rejoin show --archived {name}`");
-            return Err(Refusal::new(Exit::Refused, RefusalCode::InTheWay, message).hint(hint).into());
+            return Err(Refusal::new(RefusalCode::InTheWay, message).hint(hint).into());
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
         let nothing = Change::new("restore", Vec::new());
@@ -117,8 +117,7 @@ pub(super) fn run(
 
 impl<'a> Return<'a> {
     fn of(manifest: &'a Manifest, archive: &'a Archive, args: &RestoreArgs, env: &Env) -> Result<Self, Refusal> {
-        let unknown =
-            || Refusal::new(Exit::Refused, RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent));
+        let unknown = || Refusal::new(RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent));
         let agent = agent::by_kind(manifest.agent).ok_or_else(unknown)?;
         let agent_managed = agent.agent_managed(&manifest.place()).ok_or_else(unknown)?;
         let stores = agent.stores(env);

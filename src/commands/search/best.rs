@@ -7,7 +7,6 @@ use rayon::iter::{
 use crate::agent::Agent;
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
-use crate::archive::unpacked::Unpacked;
 use crate::cli::{Format, SearchArgs, SearchOrder};
 use crate::commands::{find, listing, no_match};
 use crate::error::{Exit, Refusal, RefusalCode};
@@ -61,7 +60,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         let why = format!("a search takes 1 to {} words, not {}", terms::MOST, words.terms.len());
         let hint =
             if query.is_empty() { "name words that the session has" } else { "`rejoin list` takes filters alone" };
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why).hint(hint).into());
+        return Err(Refusal::new(RefusalCode::Usage, why).hint(hint).into());
     }
     if args.archived {
         super::super::archive::must_be_there(archive, env)?;
@@ -111,13 +110,11 @@ impl<'a> Best<'a> {
 
     fn load(&self, is_in_file: IsInFile<'_>, ui: &mut Ui) -> Loaded<'a> {
         let (env, filter) = (self.env, &self.filter);
-        let (mut sessions, mut archive) = (Vec::new(), None);
         let mut loaded = if self.args.archived {
             let mut holdings = self.archive.holdings();
-            let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-            sessions.extend(newest.map(|snapshot| snapshot.manifest.session()));
+            let sessions = holdings.newest_sessions();
             let problems = std::mem::take(&mut holdings.problems);
-            archive = Some((self.archive, holdings));
+            let archive = Some((self.archive, holdings));
             Loaded { searched: sessions.len(), sessions, hidden: 0, problems, archive, short: None }
         } else {
             let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
@@ -129,7 +126,7 @@ impl<'a> Best<'a> {
             } else {
                 places.read_with_text(env, filter, wanted, is_in_file)
             };
-            Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive, short: None }
+            Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive: None, short: None }
         };
         if self.query.has_labels() {
             super::super::labels(env, ui).mark(&mut loaded.sessions);
@@ -207,14 +204,10 @@ impl<'a> Best<'a> {
         let Some((archive, holdings)) = archive else {
             return Ok((None, Tally::of(session.copy(), sieve, self.wish())));
         };
-        let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
-        let states = holdings.sessions.get(&(session.agent, session.id().to_owned()));
-        let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
-        let unpacked = Unpacked::of(&newest.manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
-        let mut tally = Tally::of(&newest.manifest.copy_in(unpacked.root()), sieve, self.wish());
-        // The temporary directory is removed right after.
-        tally.found.problem = tally.found.problem.map(|problem| fail(problem.reason));
-        Ok((Some(newest.manifest.number), tally))
+        let look = |copy: &SessionCopy| Tally::of(copy, sieve, self.wish());
+        let (state, mut tally) = super::in_archive(session, archive, holdings, self.env, look)?;
+        tally.found.problem = tally.found.problem.map(|problem| super::unread(session, problem.reason));
+        Ok((Some(state), tally))
     }
 
     fn format(&self) -> Format {

@@ -14,7 +14,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
-use crate::scan::{self, Scan, Wanted};
+use crate::scan::{Scan, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Problem, Session, SessionCopy};
 use crate::system::env::Env;
@@ -48,17 +48,14 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let format = args.format.for_list(env.terminal.stdout);
     if !args.archived {
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-        let showing = ui.watch("Reading");
-        let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-        // Only a line for a script has no numbers of sessions without the text.
-        let counts_all = !format.is_rows();
-        let Scan { mut sessions, problems, .. } = if counts_all {
-            places.read_with_dirs(env, &filter, wanted)
-        } else {
-            places.read_with_text(env, &filter, wanted, |agent, place| pattern.is_in_file(agent, place))
-        };
-        drop(showing);
-        super::warn_of_problems(ui, &problems);
+        let Scan { mut sessions, problems, .. } = super::read(&filter.agents, env, ui, |places| {
+            // Only a line for a script has no numbers of sessions without the text.
+            if format.is_rows() {
+                places.read_with_text(env, &filter, wanted, |agent, place| pattern.is_in_file(agent, place))
+            } else {
+                places.read_with_dirs(env, &filter, wanted)
+            }
+        });
         let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
         let hidden = put_in_order(&mut sessions, &filter);
         let search = Search { args, format, pattern, archive: None, short, env };
@@ -71,8 +68,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     super::archive::must_be_there(&archive, env)?;
     let mut holdings = archive.holdings();
     let problems = std::mem::take(&mut holdings.problems);
-    let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let mut sessions = holdings.newest_sessions();
     super::warn_of_problems(ui, &problems);
     let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
     let hidden = put_in_order(&mut sessions, &filter);
@@ -83,9 +79,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 /// Opens the picker with its search of messages.
 fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if let Some(why) = find::why_nobody_picks(&env.terminal) {
-        return Err(Refusal::new(Exit::Usage, RefusalCode::Usage, why)
-            .hint("leave out --pick to print what is found")
-            .into());
+        return Err(Refusal::new(RefusalCode::Usage, why).hint("leave out --pick to print what is found").into());
     }
     let is_phrase = |text: &str| text.contains(char::is_whitespace);
     let typed = |text: &String| if is_phrase(text) { format!("\"{text}\"") } else { text.clone() };
@@ -103,7 +97,7 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     if !args.regex {
         return Ok(Pattern::of_texts(&args.text, case));
     }
-    let usage = |message: String, hint: &str| Refusal::new(Exit::Usage, RefusalCode::Usage, message).hint(hint);
+    let usage = |message: String, hint: &str| Refusal::new(RefusalCode::Usage, message).hint(hint);
     match args.text.as_slice() {
         [regex] => {
             Pattern::of_regex(regex, case).map_err(|why| usage(why, "search for it as it is typed without --regex"))
@@ -233,19 +227,13 @@ impl Search<'_> {
     }
 
     fn one<'s>(&self, session: &'s Session) -> Result<Match<'s>, Problem> {
-        let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
         let Some((archive, holdings)) = self.archive else {
             let found = self.look(session.copy());
             return Ok(Match { session, state: None, found, rank: None });
         };
-        let states = holdings.sessions.get(&(session.agent, session.id().to_owned()));
-        let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
-        let manifest = &newest.manifest;
-        let unpacked = Unpacked::of(manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
-        let mut found = self.look(&manifest.copy_in(unpacked.root()));
-        // The temporary directory is removed right after.
-        found.problem = found.problem.map(|problem| fail(problem.reason));
-        Ok(Match { session, state: Some(manifest.number), found, rank: None })
+        let (state, mut found) = in_archive(session, archive, holdings, self.env, |copy| self.look(copy))?;
+        found.problem = found.problem.map(|problem| unread(session, problem.reason));
+        Ok(Match { session, state: Some(state), found, rank: None })
     }
 
     fn look(&self, copy: &SessionCopy) -> Found {
@@ -256,4 +244,23 @@ impl Search<'_> {
         let enough = (!says_how_many).then_some(wish.most.max(1) as u64);
         search::look(copy, &self.pattern, Wish { enough, ..wish })
     }
+}
+
+/// Reports that a session could not be searched; the temporary directory of an archived one is gone by then.
+fn unread(session: &Session, reason: String) -> Problem {
+    Problem { path: session.copy().place.path.to_path_buf(), reason }
+}
+
+/// Unpacks the newest state of a session and searches it; returns the number of the state and the result.
+fn in_archive<T>(
+    session: &Session,
+    archive: &Archive,
+    holdings: &Holdings,
+    env: &Env,
+    look: impl FnOnce(&SessionCopy) -> T,
+) -> Result<(u64, T), Problem> {
+    let newest = holdings.newest(session.agent, session.id());
+    let manifest = &newest.ok_or_else(|| unread(session, "it is gone".to_owned()))?.manifest;
+    let unpacked = Unpacked::of(manifest, archive, env).map_err(|error| unread(session, format!("{error:#}")))?;
+    Ok((manifest.number, look(&manifest.copy_in(unpacked.root()))))
 }

@@ -49,7 +49,7 @@ pub(super) fn carry_out<'s>(
     let sent = write::archive(sent, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
     drop(progress);
     for item in sent.items.iter().filter(|item| matches!(item.done, ItemResult::Done | ItemResult::Unchanged)) {
-        let (kind, id) = key(item.session);
+        let (kind, id) = item.session.key();
         let stamp = plan.sent.get(&(kind, id.clone())).cloned();
         if let Some(state) = item.digest.clone() {
             own.set(kind, &id, Held { state, stamp, deleted_at: None });
@@ -84,10 +84,6 @@ pub(super) fn carry_out<'s>(
     }
     save(own, Some(&written), archive, env)?;
     Ok(Done { sent, outcome: Some(outcome), followed })
-}
-
-fn key(session: &Session) -> Key {
-    (session.agent, session.id().to_owned())
 }
 
 /// Writes the record of this machine if it changed, and returns the current one.
@@ -133,10 +129,10 @@ fn follow(
 
 /// Returns the record entries of the received sessions.
 fn settled(plan: &Plan<'_>, came: &BTreeSet<Key>, sessions: &[Session]) -> Vec<(Key, Held)> {
-    let here: Vec<&Session> = sessions.iter().filter(|session| came.contains(&key(session))).collect();
+    let here: Vec<&Session> = sessions.iter().filter(|session| came.contains(&session.key())).collect();
     let find = agent::belongings_of_many();
     let held = here.into_iter().filter_map(|session| {
-        let key = key(session);
+        let key = session.key();
         let state = plan.states.get(&key)?.clone();
         // Its agent may have continued it already. Without a stamp, the next sync compares its content.
         let row = plan.brought.iter().find(|row| (row.session.agent, row.session.id()) == (key.0, &*key.1))?;

@@ -2,13 +2,15 @@
 
 mod carry;
 mod plan;
-mod serve;
 
-use crate::archive::Archive;
+use std::io::{BufRead as _, Write as _};
+
+use crate::archive::sync::exchange::{line, objects, receive};
 use crate::archive::sync::machines::{self, Machine};
+use crate::archive::{Archive, write};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::outcome::Outcome;
-use crate::cli::SyncArgs;
+use crate::cli::{Serve, SyncArgs};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::session::Session;
@@ -17,11 +19,10 @@ use crate::view::render::json::change::Report;
 use crate::view::render::sync::Syncing;
 use crate::view::ui::Ui;
 use plan::Known;
-pub(super) use serve::{WANT, listed};
 
 pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match args.serve {
-        Some(part) => serve::run(part, args, env, ui),
+        Some(part) => serve(part, args, env, ui),
         None => sync(args, env, ui, |answer, ui| Ok(ui.answer(args.format, env, answer)?)),
     }
 }
@@ -49,7 +50,7 @@ pub(super) fn sync(
     let known = Known { archive: &archive, holdings: &holdings, own, has_record, others, mapping };
     let (sessions, plan) = plan::plan(args, &known, env, ui)?;
     super::change::check_fingerprint(&plan.restore.change, &args.change, env)?;
-    let is_sent = |session: &Session| plan.sent.contains_key(&(session.agent, session.id().to_owned()));
+    let is_sent = |session: &Session| plan.sent.contains_key(&session.key());
     let sent: Vec<Session> = sessions.into_iter().filter(is_sent).collect();
     let done = match &state_dir {
         None => carry::planned(&sent, &archive, env)?,
@@ -96,11 +97,61 @@ fn machines_of(
         let dir = archive.root().display();
         let message = format!("the archive in {dir} has no record of this machine, which has synced with it before");
         let again = command_line::again(env, &[], &["--restore-deleted"]);
-        return Err(Refusal::new(Exit::NotFound, RefusalCode::NoArchive, message)
+        return Err(Refusal::new(RefusalCode::NoArchive, message)
             .hint(format!(
                 "mount it if it is on another disk; if it was removed on purpose, begin again with `{again}`"
             ))
             .into());
     }
     Ok((name, own, machines))
+}
+
+/// The beginning of a line that names an object which the other machine wants.
+pub(in crate::commands) const WANT: &str = "want ";
+
+fn serve(part: Serve, args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let archive = Archive::of(env, args.archive_dir.as_deref());
+    match part {
+        Serve::List => {
+            sync(args, env, ui, |_, _| Ok(()))?;
+            for object in listed(&archive) {
+                writeln!(ui.data(), "{object}")?;
+            }
+            ui.flush()?;
+            Ok(Exit::Ok)
+        }
+        Serve::Exchange => {
+            exchange(&archive, args, env, ui)?;
+            sync(args, env, ui, |answer, ui| {
+                ui.note(&answer.sentence(env));
+                Ok(())
+            })
+        }
+    }
+}
+
+/// Lists the objects of an archive.
+pub(in crate::commands) fn listed(archive: &Archive) -> Vec<String> {
+    objects(archive, &archive.holdings(), &archive.machines().0)
+}
+
+fn exchange(archive: &Archive, args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+    let own = machines::own_name(env).map_err(anyhow::Error::msg)?.unwrap_or_default();
+    let mut wanted = Vec::new();
+    {
+        let _lock = write::lock(archive, env, args.change.lock.lock_timeout)?;
+        for text in ui.input().lines() {
+            let text = text?;
+            match text.strip_prefix(WANT) {
+                Some(object) => wanted.push(object.to_owned()),
+                None => drop(receive(archive, &own, &text).map_err(anyhow::Error::msg)?),
+            }
+        }
+    }
+    for object in wanted {
+        if let Some(text) = line(archive, &object)? {
+            writeln!(ui.data(), "{text}")?;
+        }
+    }
+    Ok(ui.flush()?)
 }

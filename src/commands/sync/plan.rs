@@ -7,16 +7,16 @@ use crate::agent::{self, Agent};
 use crate::archive::restore::{self, Present, Restore};
 use crate::archive::store::Holdings;
 use crate::archive::sync::decide::Shared;
-use crate::archive::sync::decision::{Brought, Decision, INCOMPLETE, Left, REFUSED};
 use crate::archive::sync::machines::{Held, Machine};
 use crate::archive::sync::state::Layout;
+use crate::archive::sync::{Brought, Decision, INCOMPLETE, Left, REFUSED};
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::change::plan::change::Seen;
 use crate::cli::SyncArgs;
 use crate::commands::relocate::mapping_of;
 use crate::commands::restore::{roots, time_now};
 use crate::commands::subagents::inner;
-use crate::scan::{self, Wanted, processes};
+use crate::scan::{Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
@@ -74,18 +74,14 @@ pub(super) fn plan<'a>(
     ui: &mut Ui,
 ) -> anyhow::Result<(Vec<Session>, Plan<'a>)> {
     let filter = crate::commands::place_filter(&args.place, env)?;
-    let showing = ui.watch("Reading");
-    let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-    let names = places.places.iter().map(|place| (place.agent(), place.id.clone()));
-    let present: HashSet<Key> = names.collect();
-    let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
-    drop(showing);
-    crate::commands::warn_of_problems(ui, &scan.problems);
+    let mut present: HashSet<Key> = HashSet::new();
+    let mut scan = crate::commands::read(&filter.agents, env, ui, |places| {
+        present.extend(places.places.iter().map(|place| (place.agent(), place.id.clone())));
+        places.read_with_dirs(env, &filter, Wanted::GLANCE)
+    });
     let inner = inner(&scan.sessions);
     scan.sessions.retain(|session| {
-        !inner.contains(&(session.agent, session.id().to_owned()))
-            && session.copy().kind != SessionKind::Empty
-            && filter.matches(session)
+        !inner.contains(&session.key()) && session.copy().kind != SessionKind::Empty && filter.matches(session)
     });
     processes::verify(&mut scan.sessions, env);
     let Known { archive, holdings, own, others, mapping, .. } = known;

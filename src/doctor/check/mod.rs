@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
 use crate::format::shell;
@@ -49,11 +52,12 @@ pub(crate) struct Finding {
 }
 
 /// A command that does something about a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Remedy {
     /// The whole command, for a shell.
     pub command: String,
-    /// Its effect, as a sentence without a subject: "resumes it".
+    /// The effect of the command.
     pub effect: String,
 }
 

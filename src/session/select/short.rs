@@ -30,7 +30,7 @@ impl ShortIds {
 
     /// Returns the unique prefix of a session's id.
     pub(crate) fn get<'s>(&self, session: &'s Session) -> &'s str {
-        let length = self.0.get(&(session.agent, session.id().to_owned())).copied();
+        let length = self.0.get(&session.key()).copied();
         &session.id()[..length.unwrap_or(session.id().len())]
     }
 }

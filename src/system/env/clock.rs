@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::Variables;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::session::when::When;
 use crate::system::reach;
 
@@ -41,7 +41,7 @@ impl Clock {
         let set = variables.get(OsStr::new(NOW)).map(|now| now.to_string_lossy().parse()).transpose();
         let set = set.map_err(|error| {
             let message = format!("{NOW} is not an RFC 3339 time: {error}");
-            Refusal::new(Exit::Usage, RefusalCode::BadClock, message)
+            Refusal::new(RefusalCode::BadClock, message)
         })?;
         let zone: Arc<LazyLock<TimeZone>> = Arc::new(LazyLock::new(zone));
         Ok(Self { now: set.unwrap_or_else(Timestamp::now), is_set: set.is_some(), zone })
@@ -74,8 +74,7 @@ fn check_zone(zone: Option<&OsStr>) -> Result<(), Refusal> {
     match reach::metadata(path) {
         Ok(found) if !found.is_file() || found.len() > MAX_ZONE => {
             let message = format!("TZ is {}, which is not the file of a time zone", path.display());
-            Err(Refusal::new(Exit::Usage, RefusalCode::BadZone, message)
-                .hint("set TZ to a name such as Europe/Berlin, or unset it"))
+            Err(Refusal::new(RefusalCode::BadZone, message).hint("set TZ to a name such as Europe/Berlin, or unset it"))
         }
         _ => Ok(()),
     }

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Env;
-use crate::error::{Exit, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::session::recorded;
 use crate::system::reach;
 
@@ -129,18 +129,14 @@ pub(super) fn user_home() -> Result<PathBuf, Refusal> {
         }
         None => ("the home directory is unknown: HOME is not set".to_owned(), "name it with --home DIR"),
     };
-    Err(Refusal::new(Exit::Failure, RefusalCode::NoHome, message).hint(hint))
+    Err(Refusal::new(RefusalCode::NoHome, message).hint(hint))
 }
 
 /// Checks the directory of `--home` and makes it absolute.
 pub(super) fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
     let refuse = |why: String| {
-        Refusal::new(
-            Exit::Failure,
-            RefusalCode::BadHome,
-            format!("cannot use {} as a home directory: {why}", home.display()),
-        )
-        .hint("name an existing directory with --home DIR")
+        Refusal::new(RefusalCode::BadHome, format!("cannot use {} as a home directory: {why}", home.display()))
+            .hint("name an existing directory with --home DIR")
     };
     match std::path::absolute(home).and_then(|home| reach::canonicalize(&home)) {
         Ok(path) if reach::is_dir(&path) == Some(true) => Ok(path),

@@ -9,7 +9,7 @@ use crate::change::plan::change::Change;
 use crate::session::{AgentKind, Session};
 
 /// The purpose of the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Purpose {
     /// The action of enter: "resume", or a verb and a part of the session: "print path".
     pub verb: &'static str,

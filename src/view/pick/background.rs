@@ -144,7 +144,7 @@ impl Background {
         self.run(move |_, send| {
             let preview = Preview::read(&session, around, &is_wanted);
             if is_wanted() {
-                send(News::Preview((session.agent, session.id().to_owned()), preview));
+                send(News::Preview(session.key(), preview));
             }
         });
     }
@@ -197,7 +197,7 @@ impl Background {
     pub(super) fn other_agents(&self, session: Arc<Session>) {
         self.run(move |backend, report| {
             let agents = backend.other_agents(&session);
-            report(News::Agents((session.agent, session.id().to_owned()), agents));
+            report(News::Agents(session.key(), agents));
         });
     }
 
@@ -241,5 +241,5 @@ fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
 }
 
 fn keys(sessions: &[Arc<Session>]) -> Vec<Key> {
-    sessions.iter().map(|session| (session.agent, session.id().to_owned())).collect()
+    sessions.iter().map(|session| session.key()).collect()
 }

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::backend::{How, Purpose, Refused};
 use super::footer;
+use super::keys::Typing;
 use super::layout::{Area, Layout};
 use super::painter::Painter;
 use super::press::Step;
 use super::state::{Mode, State};
-use super::typing::Typing;
 use crate::error::Exit;
 use crate::session::Session;
 use crate::system::signals;
@@ -28,7 +28,7 @@ pub(crate) enum Choice {
 pub(crate) fn choose(session: &Session, refused: Refused, styles: &Styles) -> io::Result<Choice> {
     let purpose = Purpose { verb: "choose", takes_several: false, is_checked: false };
     let mut state = State::new(purpose, "", Box::new(|_| None));
-    state.offer((session.agent, session.id().to_owned()), refused);
+    state.offer(session.key(), refused);
     let (mut screen, mut painter, mut typing) = (Screen::take()?, Painter::default(), Typing::default());
     loop {
         let Mode::Ways { refused, cursor, .. } = &state.mode else { return Ok(Choice::Left(Exit::Interrupted)) };

@@ -50,7 +50,7 @@ impl Item {
         marks.sort_by_key(|mark| !mark.is_in_the_way);
         let words: Vec<String> = marks.iter().map(|mark| mark.word.clone()).collect();
         Self {
-            key: (session.agent, session.id().to_owned()),
+            key: session.key(),
             subject: Subject::of(session, &title, &dir, &words),
             title,
             dir,

@@ -1,8 +1,9 @@
 //! Decodes the bytes of a terminal into keys and pasted text.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::mouse::Mouse;
+use crate::system::deadline;
 
 /// A key, as far as the picker distinguishes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,6 +231,40 @@ fn sequence(parameters: &[u8], letter: u8) -> Option<Key> {
         (b'~', b"5") => Some(Key::PageUp),
         (b'~', b"6") => Some(Key::PageDown),
         _ => None,
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Typing {
+    keys: Keys,
+    until: Option<Instant>,
+}
+
+impl Typing {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.keys.push(bytes);
+    }
+
+    /// Returns the time at which the bytes of an unfinished key are decoded as they are.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// Returns the keys that are complete.
+    pub(super) fn pressed(&mut self, now: Instant) -> Vec<Key> {
+        let before = self.keys.patience();
+        let is_due = self.until.is_some_and(|until| until <= now);
+        let mut pressed: Vec<Key> = is_due.then(|| self.keys.finish()).flatten().into_iter().collect();
+        pressed.extend(&mut self.keys);
+        self.until = match self.keys.patience() {
+            None => None,
+            // The time counts from the last byte of a key.
+            Some(patience) if !pressed.is_empty() || self.until.is_none() || before != Some(patience) => {
+                Some(deadline::after(patience))
+            }
+            Some(_) => self.until,
+        };
+        pressed
     }
 }
 

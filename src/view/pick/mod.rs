@@ -6,12 +6,10 @@
 mod backend;
 mod background;
 mod choose;
-mod chosen;
 mod click;
 mod draw;
 mod edit;
 mod footer;
-mod head;
 mod help;
 mod item;
 mod keys;
@@ -27,7 +25,6 @@ mod press;
 mod preview;
 mod search;
 mod state;
-mod typing;
 
 use std::io;
 use std::sync::Arc;
@@ -39,6 +36,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 pub(crate) use choose::{Choice, choose};
 use item::Key;
+use keys::Typing;
 use layout::Layout;
 use painter::Painter;
 use pane::Shown;
@@ -46,7 +44,6 @@ use press::Step;
 use preview::{Fact, Preview};
 use search::Found;
 use state::{Mode, State};
-use typing::Typing;
 
 use crate::change::plan::change::Change;
 use crate::error::Exit;
@@ -280,7 +277,7 @@ impl Picker<'_> {
                 self.state.busy = None;
                 match checked {
                     Ok(()) => return Some(Picked::Sessions(vec![session], how)),
-                    Err(refused) => self.state.offer((session.agent, session.id().to_owned()), refused),
+                    Err(refused) => self.state.offer(session.key(), refused),
                 }
             }
             News::Command(session, command) => {
@@ -291,7 +288,7 @@ impl Picker<'_> {
                             self.state.note = Some(crate::error::reason(&error));
                         }
                     }
-                    Err(refused) => self.state.offer((session.agent, session.id().to_owned()), refused),
+                    Err(refused) => self.state.offer(session.key(), refused),
                 }
             }
             News::Agents(key, agents) => {
@@ -326,7 +323,7 @@ impl Picker<'_> {
                 self.state.note = Some(match outcome {
                     Ok(is_pinned) => {
                         for session in &mut self.sessions {
-                            if keys.contains(&(session.agent, session.id().to_owned())) {
+                            if keys.contains(&session.key()) {
                                 Arc::make_mut(session).is_pinned = is_pinned;
                             }
                         }

@@ -84,7 +84,7 @@ impl Search {
             ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
         let best: Vec<(Key, Said)> = said.iter().take(MARKED).cloned().collect();
         let is_excluded = tallies.iter().zip(sessions).filter(|(tally, _)| tally.is_excluded());
-        let excluded = is_excluded.map(|(_, session)| key(session)).collect();
+        let excluded = is_excluded.map(|(_, session)| session.key()).collect();
         let no_match = (ranking.matched != terms).then(|| self.no_match(&sieve, &ranking, tallies, is_wanted));
         if !is_wanted() {
             return;
@@ -121,15 +121,11 @@ impl Search {
     }
 }
 
-fn key(session: &Session) -> Key {
-    (session.agent, session.id().to_owned())
-}
-
 /// Returns the best message of a session that has all words.
 fn said_in(session: &Session, tally: &Tally, score: f64) -> Option<(Key, Said)> {
     let (worst, hit) = (tally.worst()?, tally.found.hits.first()?);
     let quality = Quality::of(worst);
-    Some((key(session), Said { hit: hit.clone(), messages: tally.found.messages, quality, score }))
+    Some((session.key(), Said { hit: hit.clone(), messages: tally.found.messages, quality, score }))
 }
 
 /// Returns the found messages that are on another branch than the one that a resume continues, with its number.

@@ -89,12 +89,13 @@ pub(super) enum ListRow {
 pub(super) type Time = Box<dyn Fn(&str) -> Option<Timestamp>>;
 
 /// The list, the typed text, and the place of the cursor.
+#[derive(Default)]
 pub(super) struct State {
     pub(super) purpose: Purpose,
     pub(super) items: Vec<Item>,
     pub(super) edit: Edit,
     pub(super) query: Query,
-    time: Time,
+    time: Option<Time>,
     pub(super) matching: Matching,
     pub(super) matches: Vec<Match>,
     pub(super) rows: Vec<ListRow>,
@@ -134,36 +135,8 @@ pub(super) struct State {
 impl State {
     /// Creates the state with these words typed; `time` parses an age or a date.
     pub(super) fn new(purpose: Purpose, words: &str, time: Time) -> Self {
-        let mut state = Self {
-            purpose,
-            items: Vec::new(),
-            edit: Edit::new(words),
-            query: Query::default(),
-            time,
-            matching: Matching::default(),
-            matches: Vec::new(),
-            rows: Vec::new(),
-            said: HashMap::new(),
-            excluded: HashSet::new(),
-            no_match: None,
-            marked: BTreeSet::new(),
-            order: Order::default(),
-            is_grouped: false,
-            mode: Mode::default(),
-            note: None,
-            busy: None,
-            is_loading: true,
-            is_searching: false,
-            problems: 0,
-            cursor: 0,
-            top: 0,
-            height: 1,
-            scroll: 0,
-            is_scrolled: false,
-            most_scroll: 0,
-            layout: Layout::default(),
-            clicked: None,
-        };
+        let mut state =
+            Self { purpose, edit: Edit::new(words), time: Some(time), is_loading: true, height: 1, ..Self::default() };
         state.type_anew();
         state
     }
@@ -233,7 +206,7 @@ impl State {
     }
 
     pub(super) fn type_anew(&mut self) {
-        self.query = Query::parse(self.edit.text(), &self.time).while_typing();
+        self.query = Query::parse(self.edit.text(), |text| self.time.as_ref()?(text)).while_typing();
         self.said.clear();
         self.excluded.clear();
         self.no_match = None;

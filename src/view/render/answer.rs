@@ -16,6 +16,9 @@ use crate::view::ui::{Styles, Ui};
 /// The version of the JSON contract (docs/json.md). Additive change is a minor version.
 const FORMAT_VERSION: &str = "1.0";
 
+/// The kind of a plan, which is shown whole in any case.
+pub(super) const CHANGE_PLAN: &str = "change-plan";
+
 /// The answer of a command.
 pub(crate) trait Answer {
     /// Set if the last line of ndjson has the number of items.
@@ -43,7 +46,7 @@ pub(crate) trait Answer {
     /// Writes the answer for users.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()>;
 
-    /// Writes the answer with `--quiet`: for a change, one line and the failures; else the whole answer.
+    /// Writes the answer with `--quiet`: for a change that was made, one line and the failures; else the whole answer.
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         self.table(out, env, styles)
     }
@@ -64,7 +67,9 @@ impl Ui {
             self.page(env);
         }
         match format {
-            Format::Table if self.is_quiet() => answer.brief(self.data(), env, &styles)?,
+            Format::Table if self.is_quiet() && answer.object().0 != CHANGE_PLAN => {
+                answer.brief(self.data(), env, &styles)?
+            }
             format => write(self.data(), format, env, &styles, answer)?,
         }
         self.flush()

@@ -13,11 +13,10 @@ use crate::format::{shell, text};
 use crate::session::{Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::not_done;
+use crate::view::render::change::{not_done, undo_hint, undo_in_line};
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, Totals, kind};
 use crate::view::render::json::details::{BackfillItem, ItemDetails};
-use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 /// A plan or its outcome.
@@ -75,20 +74,17 @@ impl Answer for Report<'_> {
         }
         writeln!(out, "{}", self.sentence())?;
         if let Some(run) = &self.outcome.run {
-            undo_hint::write(out, run, env, styles)?;
+            undo_hint(out, run, env, styles)?;
         }
         Ok(())
     }
 
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+    fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
         let is_news = |result: &ItemResult| !matches!(result, ItemResult::Unchanged | ItemResult::Refused(_));
-        if self.is_dry_run {
-            return self.table(out, env, styles);
-        }
         if !self.outcome.done.iter().any(is_news) {
             return Ok(());
         }
-        let undo = undo_hint::in_line(self.outcome.run.as_deref(), env);
+        let undo = undo_in_line(self.outcome.run.as_deref(), env);
         writeln!(out, "rejoin backfill: {}{undo}", self.sentence())
     }
 }

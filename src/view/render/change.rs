@@ -7,18 +7,17 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::agent;
-use crate::change::outcome::ItemResult;
-use crate::change::plan::change::Handed;
-use crate::change::plan::change::{Contents, Item, Step, Unplanned};
+use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::plan::change::{Change, Contents, Handed, Item, Step, Unplanned};
 use crate::doctor::check::Finding;
-use crate::format::{command_line, text};
+use crate::format::command_line::{self, in_home};
+use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::doctor::{self, Detail, FEW};
 use crate::view::render::json::change::{ChangeJson, Report, Totals};
 use crate::view::render::json::details::{Details, FixDetails};
 use crate::view::render::json::doctor::FindingJson;
-use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 impl Answer for Report<'_> {
@@ -34,22 +33,28 @@ impl Answer for Report<'_> {
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.outcome.is_none() { self.table(out, env, styles) } else { self.in_brief(out, env, styles) }
+        self.in_brief(out, env, styles)
     }
 }
 
 impl Report<'_> {
     /// Writes the items that were not done, and one line about the others.
     fn in_brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let verb = self.change.verb;
-        let mut left = self.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
-        left.try_for_each(|(item, done)| item_text(out, env, styles, item, done, verb))?;
-        let mut left = self.handed().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
-        left.try_for_each(|(one, done)| handed_text(out, styles, one, done))?;
+        self.undone_text(out, env, styles)?;
         if self.change.is_empty() {
             return Ok(());
         }
-        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_hint::in_line(self.run(), env))
+        let verb = self.change.verb;
+        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_in_line(self.run(), env))
+    }
+
+    /// Writes the items that were not done.
+    pub(super) fn undone_text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let is_left = |done: Option<&ItemResult>| done.is_none_or(|done| *done != ItemResult::Done);
+        let mut left = self.items().filter(|(_, done)| is_left(*done));
+        left.try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.change.verb))?;
+        let mut left = self.handed().filter(|(_, done)| is_left(*done));
+        left.try_for_each(|(one, done)| handed_text(out, styles, one, done))
     }
 
     /// Summarizes the outcome in one sentence.
@@ -205,24 +210,30 @@ fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
 }
 
 fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
-    let faint = styles.faint;
     if report.change.is_empty() {
         return writeln!(out, "Nothing to do.");
     }
-    if report.outcome.is_none() {
+    let Some(outcome) = report.outcome else {
         let Totals { planned, freed_bytes, .. } = report.totals();
         writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
-        let command = command_line::apply(env, &report.change.fingerprint());
-        return writeln!(out, "{faint}`{command}` does exactly this.{faint:#}");
-    }
+        return apply_hint(out, env, styles, report.change);
+    };
     writeln!(out, "{}", report.sentence())?;
-    if let Some(doubt) = report.outcome.and_then(|outcome| outcome.doubt.as_deref()) {
+    end_text(out, env, styles, outcome)
+}
+
+/// Writes the command that carries out exactly this plan.
+pub(super) fn apply_hint(out: &mut impl Write, env: &Env, styles: &Styles, change: &Change) -> io::Result<()> {
+    let (faint, command) = (styles.faint, command_line::apply(env, &change.fingerprint()));
+    writeln!(out, "{faint}`{command}` does exactly this.{faint:#}")
+}
+
+/// Writes whether an outcome may be lost, and the command that undoes it.
+pub(super) fn end_text(out: &mut impl Write, env: &Env, styles: &Styles, outcome: &Outcome) -> io::Result<()> {
+    if let Some(doubt) = &outcome.doubt {
         writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
     }
-    if let Some(run) = report.run() {
-        undo_hint::write(out, run, env, styles)?;
-    }
-    Ok(())
+    outcome.run.as_ref().map_or(Ok(()), |run| undo_hint(out, run, env, styles))
 }
 
 /// Describes the freed bytes; empty for a change that removes nothing.
@@ -294,10 +305,29 @@ impl Answer for Fix<'_> {
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.report.outcome.is_none() {
-            return self.table(out, env, styles);
-        }
         not_planned(out, styles, self.unplanned)?;
         self.report.in_brief(out, env, styles)
     }
+}
+
+/// Writes the command that undoes a run.
+pub(crate) fn undo_hint(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+    let Styles { faint, .. } = styles;
+    writeln!(out, "{faint}{}{faint:#}", undo_sentence(run, env))
+}
+
+/// Writes the commands that undo two runs, the later one first.
+pub(crate) fn undo_hints(out: &mut impl Write, later: &str, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+    let Styles { faint, .. } = styles;
+    let command = |run| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
+    writeln!(out, "{faint}`{}` and then `{}` undo this.{faint:#}", command(later), command(run))
+}
+
+/// Returns the sentence after a blank, or nothing without a run.
+pub(crate) fn undo_in_line(run: Option<&str>, env: &Env) -> String {
+    run.map(|run| format!(" {}", undo_sentence(run, env))).unwrap_or_default()
+}
+
+fn undo_sentence(run: &str, env: &Env) -> String {
+    format!("`{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere))
 }

@@ -13,15 +13,14 @@ use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
 use crate::change::removal::CWD_RECORD;
 use crate::error::RefusalCode;
-use crate::format::{command_line, text};
+use crate::format::path_json::PathJson;
+use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{handed_text, not_done, not_planned};
-use crate::view::render::json::PathJson;
+use crate::view::render::change::{apply_hint, end_text, handed_text, not_done, not_planned, undo_in_line};
 use crate::view::render::json::change::{ChangeJson, Report as ChangeReport};
 use crate::view::render::json::details::{CleanupDetails, Details, KeptJson, LeftToAgent};
-use crate::view::render::undo_hint;
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
 
@@ -121,11 +120,10 @@ impl Answer for Report<'_> {
         if self.is_locked { Ok(()) } else { text(out, env, styles, self) }
     }
 
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        match self.change.outcome {
-            Some(_) if !self.is_locked => line(out, env, self),
-            _ => self.table(out, env, styles),
-        }
+    /// Writes one line for a run that no one is watching, if something happened.
+    fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
+        let Some(sentence) = sentence(self).filter(|_| !self.is_locked) else { return Ok(()) };
+        writeln!(out, "rejoin cleanup: {sentence}{}", undo_in_line(self.change.run(), env))
     }
 }
 
@@ -159,13 +157,7 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -
             Some(sentence) => writeln!(out, "{sentence}")?,
             None => writeln!(out, "Nothing to do.")?,
         }
-        if let Some(doubt) = &outcome.doubt {
-            writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
-        }
-        if let Some(run) = report.change.run() {
-            undo_hint::write(out, run, env, styles)?;
-        }
-        return Ok(());
+        return end_text(out, env, styles, outcome);
     }
     let purge = report.purged.runs.len();
     if purge > 0 {
@@ -187,8 +179,7 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -
     };
     writeln!(out, "{goes} would be removed, {how}. Nothing was changed.")?;
     if report.refused.is_none() {
-        let command = command_line::apply(env, &report.change.change.fingerprint());
-        writeln!(out, "{faint}`{command}` does exactly this.{faint:#}")?;
+        apply_hint(out, env, styles, report.change.change)?;
     }
     Ok(())
 }
@@ -236,13 +227,6 @@ fn sentence(report: &Report<'_>) -> Option<String> {
         parts.push(format!("{} failed ({}: {reason})", errors.len(), text::one_line(about)));
     }
     (has_done || !errors.is_empty()).then(|| format!("{}.", parts.join("; ")))
-}
-
-/// Writes one line for a run that no one is watching, if something happened.
-fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
-    let Some(sentence) = sentence(report) else { return Ok(()) };
-    let undo = undo_hint::in_line(report.change.run(), env);
-    writeln!(out, "rejoin cleanup: {sentence}{undo}")
 }
 
 /// Names the sessions that only their agent can remove, one line per database.

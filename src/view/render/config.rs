@@ -8,25 +8,30 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Format;
+use crate::format::path_json::{self, PathJson};
 use crate::format::text;
 use crate::launch::briefings;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::json::PathJson;
 use crate::view::render::rows;
 use crate::view::ui::Styles;
 
 /// The answer of `config`.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Config", deny_unknown_fields)]
 pub(crate) struct Holding {
-    /// The config file.
-    pub file: PathBuf,
-    /// Set if the file exists.
-    pub exists: bool,
-    /// Every key.
+    /// Every key, and each rule and group that the file has.
     pub settings: Vec<Setting>,
-    /// The directory of the briefings that `resume --with` writes.
+    /// The config file.
+    #[serde(serialize_with = "path_json::serialize")]
+    #[schemars(with = "PathJson<'_>")]
+    pub file: PathBuf,
+    /// True if the file exists.
+    pub exists: bool,
+    /// The directory of the briefings that `resume --with` writes, and that `cleanup` removes after 30 days.
+    #[serde(serialize_with = "path_json::serialize")]
+    #[schemars(with = "PathJson<'_>")]
     pub briefings: PathBuf,
 }
 
@@ -68,24 +73,9 @@ impl Setting {
     }
 }
 
-/// The answer of `config`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Config", deny_unknown_fields)]
-pub(crate) struct ConfigJson<'a> {
-    /// Every key, and each rule and group that the file has.
-    pub settings: &'a [Setting],
-    /// The config file.
-    pub file: PathJson<'a>,
-    /// True if the file exists.
-    pub exists: bool,
-    /// The directory of the briefings that `resume --with` writes, and that `cleanup` removes after 30 days.
-    pub briefings: PathJson<'a>,
-}
-
 impl Answer for Holding {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let (file, briefings) = (PathJson::from(self.file.as_path()), PathJson::from(self.briefings.as_path()));
-        ("config", ConfigJson { settings: &self.settings, file, exists: self.exists, briefings })
+        ("config", self)
     }
 
     fn is_list(&self) -> bool {

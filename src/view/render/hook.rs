@@ -5,6 +5,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use similar::TextDiff;
 
 use crate::change::outcome::ItemResult;
 use crate::cli::HookScope;
@@ -13,10 +14,10 @@ use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
+use crate::view::render::change::undo_hint;
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
 use crate::view::render::json::details::{Details, HookDetails};
-use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 /// A change of a settings.json.
@@ -124,14 +125,14 @@ impl Answer for Change<'_> {
         };
         writeln!(out, "{sentence} {path}")?;
         match self.run {
-            Some(run) => undo_hint::write(out, run, env, styles),
+            Some(run) => undo_hint(out, run, env, styles),
             None => Ok(()),
         }
     }
 
     /// The user asked for the change, and knows the path.
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.is_dry_run { self.table(out, env, styles) } else { Ok(()) }
+    fn brief(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -186,45 +187,15 @@ impl Answer for HookStatusJson {
 
 /// Number of unchanged lines that are shown around a change.
 const AROUND: usize = 2;
-/// Maximum distance between equal lines with changes of both texts between them.
-const NEAR: usize = 200;
 
 /// Returns the removed and added lines, with a few unchanged ones around them.
-///
-/// One text nearly always contains the other with insertions, so a line that is next in both is unchanged.
 fn difference(old: &str, new: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let mut marked: Vec<(char, &str)> = Vec::new();
-    let (mut a, mut b) = (0, 0);
-    while a < old.len() || b < new.len() {
-        // The nearest pair of equal lines ends a change; at a distance, only pure removals or insertions are searched
-        // for.
-        let near = (0..=NEAR.min((old.len() - a) + (new.len() - b))).find_map(|sum: usize| {
-            (0..=sum)
-                .find(|skipped| {
-                    let (a, b) = (a + skipped, b + sum - skipped);
-                    a < old.len() && b < new.len() && old[a] == new[b]
-                })
-                .map(|skipped| (skipped, sum - skipped))
-        });
-        let next = |lines: &[&str], wanted: Option<&&str>| lines.iter().position(|line| Some(line) == wanted);
-        let near = near
-            .or_else(|| Some((next(&old[a..], new.get(b))?, 0)))
-            .or_else(|| Some((0, next(&new[b..], old.get(a))?)));
-        let (gone, come) = near.unwrap_or((old.len() - a, new.len() - b));
-        marked.extend(old[a..a + gone].iter().map(|line| ('-', *line)));
-        marked.extend(new[b..b + come].iter().map(|line| ('+', *line)));
-        (a, b) = (a + gone, b + come);
-        if near.is_some() {
-            marked.push((' ', old[a]));
-            (a, b) = (a + 1, b + 1);
-        }
-    }
-    let is_near = |at: usize| {
-        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(marked.len());
-        marked[around].iter().any(|(mark, _)| *mark != ' ')
-    };
-    marked.iter().enumerate().filter(|(at, _)| is_near(*at)).map(|(_, (mark, line))| format!("{mark}{line}")).collect()
+    let diff = TextDiff::from_slices(&old, &new);
+    let shown = diff.grouped_ops(AROUND).into_iter().flatten();
+    shown
+        .flat_map(|op| diff.iter_changes(&op).map(|line| format!("{}{}", line.tag(), line.value())).collect::<Vec<_>>())
+        .collect()
 }
 
 #[cfg(test)]

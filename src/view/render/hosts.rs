@@ -14,6 +14,7 @@ use crate::format::json_writer::Harmless;
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, begin_list, write_header, write_summary};
+use crate::view::render::list;
 use crate::view::ui::{Styles, Ui};
 
 /// A line for a shell.
@@ -34,24 +35,6 @@ pub(crate) fn head(ui: &mut Ui, host: &str, at: usize) -> io::Result<()> {
     let Styles { header, .. } = ui.styles;
     let gap = if at > 0 { "\n" } else { "" };
     writeln!(ui.data(), "{gap}{header}{}{header:#}", text::one_line(host))
-}
-
-/// The result of one host.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct HostJson<'a> {
-    /// The name of the host.
-    pub host: &'a str,
-    /// The exit status of rejoin there; `null` where there is none.
-    pub status: Option<u8>,
-    /// Why there is no answer, or not a whole one; `null` if there is.
-    pub fault: Option<&'a str>,
-}
-
-impl<'a> From<&'a Report> for HostJson<'a> {
-    fn from(report: &'a Report) -> Self {
-        Self { host: &report.host, status: report.status, fault: report.fault.as_deref() }
-    }
 }
 
 /// A document that is written while the rows arrive: each with its host, and at the end the counts of all hosts.
@@ -98,8 +81,7 @@ impl Document {
             let known = fields.get("beyond_limit").and_then(Value::as_u64).unwrap_or_default();
             fields.insert("beyond_limit".to_owned(), known.saturating_add(beyond as u64).into());
         }
-        let hosts: Vec<HostJson<'_>> = reports.iter().map(HostJson::from).collect();
-        fields.insert("hosts".to_owned(), serde_json::to_value(hosts)?);
+        fields.insert("hosts".to_owned(), serde_json::to_value(reports)?);
         if self.format == Format::Ndjson {
             fields.insert(self.list.to_owned(), self.rows.into());
             return write_summary(out, fields);
@@ -150,21 +132,17 @@ fn of_host(value: &Value, host: &str) -> Value {
 
 /// Returns the notes on a terminal about rows that a table leaves out.
 pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<String> {
-    let sum = |name: &str| reports.iter().filter_map(|it| it.summary.get(name)?.as_u64()).sum::<u64>();
+    let sum = |name: &str| {
+        let sum: u64 = reports.iter().filter_map(|it| it.summary.get(name)?.as_u64()).sum();
+        usize::try_from(sum).unwrap_or(usize::MAX)
+    };
     let answered = reports.iter().filter(|report| report.fault.is_none()).count();
     let mut notes = Vec::new();
     if shown == 0 && answered > 0 {
         notes.push(format!("No sessions found on {}.", text::count(answered, "host")));
     }
-    match sum("beyond_limit") + beyond as u64 {
-        0 => {}
-        more => notes.push(format!("{more} more; --limit 0 shows all.")),
-    }
-    match sum("hidden") {
-        0 => {}
-        1 => notes.push("1 sub-agent, empty or archived session not shown; --all shows it.".to_owned()),
-        hidden => notes.push(format!("{hidden} sub-agents, empty and archived sessions not shown; --all shows them.")),
-    }
+    notes.extend(list::beyond(sum("beyond_limit") + beyond, true));
+    notes.extend(list::not_done_without_all(sum("hidden"), "shown", "shows"));
     notes
 }
 

@@ -91,11 +91,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         });
     }
     notes.extend(beyond(*beyond_limit, is_narrowed));
-    match hidden {
-        0 => {}
-        1 => notes.push("1 sub-agent, empty or archived session not shown; --all shows it.".to_owned()),
-        _ => notes.push(format!("{hidden} sub-agents, empty and archived sessions not shown; --all shows them.")),
-    }
+    notes.extend(not_done_without_all(*hidden, "shown", "shows"));
     // A dangling pointer has no session whose directory or time could be filtered.
     for pointer in dangling.iter().filter(|pointer| filter.shows_dangling(pointer.agent)) {
         notes.push(match pointer.session_id.as_deref() {
@@ -104,6 +100,15 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         });
     }
     notes
+}
+
+/// Returns the note about sessions that are only shown, or searched, with `--all`.
+pub(super) fn not_done_without_all(hidden: usize, done: &str, does: &str) -> Option<String> {
+    match hidden {
+        0 => None,
+        1 => Some(format!("1 sub-agent, empty or archived session not {done}; --all {does} it.")),
+        _ => Some(format!("{hidden} sub-agents, empty and archived sessions not {done}; --all {does} them.")),
+    }
 }
 
 /// Returns the note about sessions that do not fit, and the way to see them.

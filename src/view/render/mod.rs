@@ -4,7 +4,6 @@ pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod archive;
 pub(crate) mod backfill;
-pub(crate) mod branches;
 pub(crate) mod briefing;
 pub(crate) mod change;
 pub(crate) mod cleanup;
@@ -33,7 +32,6 @@ pub(crate) mod sync;
 pub(crate) mod table;
 pub(crate) mod trash;
 pub(crate) mod undo;
-mod undo_hint;
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

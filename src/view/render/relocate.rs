@@ -11,16 +11,15 @@ use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Change, Item, Unplanned};
 use crate::change::relocation::MOVED;
 use crate::change::relocation::map_file::{Proposal, quoted};
-use crate::format::{command_line, text};
+use crate::format::text;
 use crate::session::AgentKind;
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{item_text, not_planned, steps_text};
+use crate::view::render::change::{apply_hint, item_text, not_planned, steps_text, undo_hint, undo_in_line};
 use crate::view::render::doctor::FEW;
 use crate::view::render::json::change::{ChangeJson, Report};
 use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
-use crate::view::render::undo_hint;
 use crate::view::ui::Styles;
 
 /// A move, and its outcome.
@@ -33,56 +32,29 @@ pub(crate) struct MoveReport<'a> {
     pub left: &'a [Unplanned],
 }
 
-/// Possible new places of missing directories.
-pub(crate) struct MoveMap<'a> {
-    /// One proposal per missing directory.
-    pub proposals: &'a [Proposal],
-}
-
 /// The answer of `move --detect`.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "MoveMap", deny_unknown_fields)]
-pub(crate) struct MoveMapJson<'a> {
+#[schemars(deny_unknown_fields)]
+pub(crate) struct MoveMap {
     /// The directories that are gone.
-    pub directories: Vec<ProposalJson<'a>>,
+    pub directories: Vec<Proposal>,
 }
 
-/// A directory that is gone.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "GoneDirectory", deny_unknown_fields)]
-pub(crate) struct ProposalJson<'a> {
-    /// The old path of the directory.
-    pub from: String,
-    /// The directory where it may be now; `null` without evidence, or with evidence for several.
-    pub to: Option<String>,
-    /// Number of sessions that were started there or below.
-    pub sessions: usize,
-    /// The evidence for that directory, or the other candidates.
-    pub why: &'a str,
-}
-
-impl Answer for MoveMap<'_> {
+impl Answer for MoveMap {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let directory =
-            |proposal: &Proposal| (text(&proposal.from), proposal.to.as_deref().map(text), proposal.sessions);
-        let directories = self.proposals.iter().map(|proposal| {
-            let (from, to, sessions) = directory(proposal);
-            ProposalJson { from, to, sessions, why: &proposal.why }
-        });
-        ("move-map", MoveMapJson { directories: directories.collect() })
+        ("move-map", self)
     }
 
     /// Writes the file that `move --apply` reads.
     fn table(&self, out: &mut impl Write, _env: &Env, _styles: &Styles) -> io::Result<()> {
-        if self.proposals.is_empty() {
+        if self.directories.is_empty() {
             return writeln!(out, "# The directory of every session exists.");
         }
         writeln!(
             out,
             "# Save this with `rejoin move --detect > moves`, edit it, and run `rejoin move --apply moves`."
         )?;
-        for Proposal { from, to, sessions, why } in self.proposals {
+        for Proposal { from, to, sessions, why } in &self.directories {
             let what = text::count(*sessions, "session");
             let reason = if why.is_empty() { String::new() } else { format!("; {}", text::one_line(why)) };
             let pair = to.as_deref().and_then(|to| Some((quoted(from)?, quoted(to)?)));
@@ -109,7 +81,6 @@ impl Answer for MoveReport<'_> {
 
     /// Writes the sessions by directory and agent, in a plan with their paths, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { faint, .. } = styles;
         let is_plan = self.report.outcome.is_none();
         let mut groups = Groups::default();
         for (item, done) in self.report.items() {
@@ -129,24 +100,19 @@ impl Answer for MoveReport<'_> {
         }
         if is_plan {
             writeln!(out, "{} would move{}. Nothing was changed.", self.moving(), self.staying())?;
-            let command = command_line::apply(env, &self.report.change.fingerprint());
-            return writeln!(out, "{faint}`{command}` does exactly this.{faint:#}");
+            return apply_hint(out, env, styles, self.report.change);
         }
         writeln!(out, "{} moved{}.", self.moving(), self.staying())?;
         if let Some(run) = self.report.run() {
-            undo_hint::write(out, run, env, styles)?;
+            undo_hint(out, run, env, styles)?;
         }
         Ok(())
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.report.outcome.is_none() {
-            return self.table(out, env, styles);
-        }
         not_planned(out, styles, self.left)?;
-        let mut undone = self.report.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
-        undone.try_for_each(|(item, done)| item_text(out, env, styles, item, done, "move"))?;
-        let undo = undo_hint::in_line(self.report.run(), env);
+        self.report.undone_text(out, env, styles)?;
+        let undo = undo_in_line(self.report.run(), env);
         writeln!(out, "rejoin move: {} moved{}.{undo}", self.moving(), self.staying())
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{Format, SearchArgs};
+use crate::format::path_json::PathJson;
 use crate::format::text;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
@@ -17,7 +18,7 @@ use crate::session::terms::Words;
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
-use crate::view::render::json::PathJson;
+use crate::view::render::list::not_done_without_all;
 use crate::view::render::{rows, table};
 use crate::view::ui::Styles;
 
@@ -454,12 +455,6 @@ pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) 
     if summary.is_limited {
         notes.push("There may be more beyond --limit.".to_owned());
     }
-    match summary.hidden {
-        0 => {}
-        1 => notes.push("1 sub-agent, empty or archived session not searched; --all searches it.".to_owned()),
-        hidden => {
-            notes.push(format!("{hidden} sub-agents, empty and archived sessions not searched; --all searches them."))
-        }
-    }
+    notes.extend(not_done_without_all(summary.hidden, "searched", "searches"));
     notes
 }

@@ -1,5 +1,6 @@
 //! One session in full, for users.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::error::Refusal;
 use crate::format::command_line::in_home;
 use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
+use crate::session::branches::Branch;
 use crate::session::tag::Tag;
 use crate::session::{Fact, Liveness, Message, Role, Session, SessionCopy};
 use crate::system::env::Env;
@@ -247,4 +249,31 @@ fn plural(word: &str, count: u64) -> String {
 /// Formats a session for a line of conversation: agent, short id, title.
 pub(crate) fn in_words(session: &Session) -> String {
     format!("{} session {} ({})", session.agent, session.id(), text::truncated(&table::title(session), 60))
+}
+
+/// Maximum columns of a message on a line.
+const WIDEST: usize = 60;
+
+/// Writes the branches as text.
+pub(crate) fn branches(out: &mut impl Write, env: &Env, styles: &Styles, branches: &[Branch]) -> io::Result<()> {
+    let Styles { header, faint, .. } = styles;
+    for branch in branches {
+        let Branch { number, messages, .. } = branch;
+        let resumed = if branch.is_active { ", which a resume continues" } else { "" };
+        let from = branch.begun_at.map(|at| format!(" from {}", env.clock.shown(at))).unwrap_or_default();
+        let to = branch.ended_at.map(|at| format!(" to {}", env.clock.shown(at))).unwrap_or_default();
+        let messages = text::count(*messages, "message");
+        writeln!(out, "{header}branch {number}{header:#}{resumed}: {messages}{faint}{from}{to}{faint:#}")?;
+        let after = branch.after.as_deref().map(|after| ("after", after));
+        let first = branch.first.as_deref().map(|first| ("begins", first));
+        for (name, said) in after.into_iter().chain(first) {
+            writeln!(out, "  {name:<6}  {}", short(said))?;
+        }
+    }
+    Ok(())
+}
+
+fn short(said: &str) -> Cow<'_, str> {
+    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    text::truncated(&text::one_line(line), WIDEST).into_owned().into()
 }

@@ -9,11 +9,10 @@ use serde::Serialize;
 use crate::cli::Format;
 use crate::format::text;
 use crate::session::stats::{StatsKey, Tally};
-use crate::session::usage::{Cost, Tokens};
+use crate::session::usage::Tokens;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::items::List;
 use crate::view::render::rows;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
@@ -26,83 +25,29 @@ const MAX_BAR: usize = 24;
 const LEAST_NAME: usize = 24;
 
 /// The answer of `stats`.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Stats {
-    /// The numbers by each requested key, those of one key together.
+    /// The sessions by each key that was asked for.
     pub rows: Vec<StatsRow>,
+    /// All of them together.
     pub total: Tally,
     /// Set to show every row to users.
+    #[serde(skip)]
     pub is_whole: bool,
 }
 
 /// The sessions of one value of a key.
-#[derive(Debug)]
-pub(crate) struct StatsRow {
-    pub by: StatsKey,
-    /// The value; `None` if unknown.
-    pub key: Option<String>,
-    pub tally: Tally,
-}
-
-/// The answer of `stats`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Stats", deny_unknown_fields)]
-pub(crate) struct StatsJson<'a> {
-    /// The sessions by each key that was asked for.
-    pub rows: List<'a, StatsRowJson<'a>>,
-    /// All of them together.
-    pub total: TallyJson,
-}
-
-/// The sessions of one value of a key.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "StatsRow", deny_unknown_fields)]
-pub(crate) struct StatsRowJson<'a> {
+#[schemars(deny_unknown_fields)]
+pub(crate) struct StatsRow {
     /// The key that they are counted by.
     pub by: StatsKey,
     /// The agent, the directory, the model, or the Monday of the week; `null` when it is not known.
-    pub key: Option<&'a str>,
+    pub key: Option<String>,
     /// Their numbers.
     #[serde(flatten)]
-    pub tally: TallyJson,
-}
-
-/// Several sessions in numbers.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Tally")]
-pub(crate) struct TallyJson {
-    /// Number of sessions without sub-agents.
-    pub sessions: u64,
-    /// Number of prompts.
-    pub prompts: u64,
-    /// Number of replies.
-    pub replies: u64,
-    /// Everything that belongs to them, in bytes; a session in a database has no size.
-    pub size_bytes: u64,
-    /// On how many days something was said.
-    pub active_days: usize,
-    /// The tokens of their replies and those of their sub-agents, as far as their agents record them; `null` if none does.
-    pub tokens: Option<Tokens>,
-    /// The cost of their replies and those of their sub-agents in US dollars, as far as their agents record it; `null` if none does.
-    pub cost_usd: Option<f64>,
-    /// The number of sessions with a recorded cost.
-    pub cost_sessions: u64,
-}
-
-impl From<&Tally> for TallyJson {
-    fn from(tally: &Tally) -> Self {
-        let Tally { sessions, prompts, replies, size_bytes, days, tokens, cost, cost_sessions } = tally;
-        Self {
-            sessions: *sessions,
-            prompts: *prompts,
-            replies: *replies,
-            size_bytes: *size_bytes,
-            active_days: days.len(),
-            tokens: *tokens,
-            cost_usd: cost.map(Cost::dollars),
-            cost_sessions: *cost_sessions,
-        }
-    }
+    pub tally: Tally,
 }
 
 /// The columns of rows.
@@ -240,12 +185,7 @@ fn short(number: u64) -> String {
 
 impl Answer for Stats {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let rows = List::of(&self.rows, |StatsRow { by, key, tally }| StatsRowJson {
-            by: *by,
-            key: key.as_deref(),
-            tally: TallyJson::from(tally),
-        });
-        ("stats", StatsJson { rows, total: TallyJson::from(&self.total) })
+        ("stats", self)
     }
 
     fn is_list(&self) -> bool {

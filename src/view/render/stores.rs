@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,20 +13,19 @@ use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::items::List;
-use crate::view::render::json::PathJson;
 use crate::view::render::rows as lines;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
 /// The answer of `agents`.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgentList", deny_unknown_fields)]
 pub(crate) struct Agents {
-    /// Every store.
+    /// Every store that was looked for, in the order of the agents.
     pub stores: Vec<StoreFacts>,
-    /// Number of pointers of each program without sessions, and of those that are dangling.
+    /// The programs that only point to sessions of another agent.
     pub pointers: Vec<Pointers>,
-    /// The stores of agents that rejoin does not read.
+    /// Stores that exist of agents that rejoin does not read; empty if `--agent` names others.
     pub not_read: Vec<UnreadStore>,
 }
 
@@ -45,98 +43,11 @@ pub(crate) struct Pointers {
     pub dangling: usize,
 }
 
-/// The answer of `agents`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "AgentList", deny_unknown_fields)]
-pub(crate) struct AgentListJson<'a> {
-    /// Every store that was looked for, in the order of the agents.
-    pub stores: List<'a, StoreJson<'a>>,
-    /// The programs that only point to sessions of another agent.
-    pub pointers: &'a [Pointers],
-    /// Stores that exist of agents that rejoin does not read; empty if `--agent` names others.
-    pub not_read: Vec<NotReadJson<'a>>,
-}
-
-/// A store of an agent that rejoin does not read.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NotRead", deny_unknown_fields)]
-pub(crate) struct NotReadJson<'a> {
-    /// The name of that agent as its makers write it.
-    pub name: &'a str,
-    /// The directory, or the database.
-    pub root: PathJson<'a>,
-    /// The command of that agent that lists or resumes its sessions, in Markdown.
-    pub instead: &'a str,
-}
-
-impl<'a> From<&'a UnreadStore> for NotReadJson<'a> {
-    fn from(store: &'a UnreadStore) -> Self {
-        Self { name: store.name, root: PathJson::from(store.root.as_path()), instead: store.instead }
-    }
-}
-
-/// One store of one agent.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Store", deny_unknown_fields)]
-pub(crate) struct StoreJson<'a> {
-    /// The agent that it belongs to.
-    pub agent: AgentKind,
-    /// The agent's name for itself.
-    pub name: &'a str,
-    /// The directory, or the database.
-    pub root: PathJson<'a>,
-    /// True if the store exists.
-    pub exists: bool,
-    /// True if the agent uses it by default.
-    pub is_default: bool,
-    /// Number of sessions that `list` shows.
-    pub sessions: usize,
-    /// Number of sub-agents, archived and empty sessions.
-    pub others: usize,
-    /// Their bytes; a database counts whole.
-    pub size_bytes: u64,
-    /// When one of them was last active.
-    pub active_at: Option<Timestamp>,
-    /// The version of the agent that wrote the newest of them; `null` when its records do not say.
-    pub version: Option<&'a str>,
-    /// Other stores in which links of this one lead to sessions, which count there.
-    pub shared_with: Vec<PathJson<'a>>,
-    /// The newest version of the agent that rejoin was tested with; `null` for one that was read as source code only.
-    pub tested_version: Option<&'a str>,
-}
-
-impl<'a> From<&'a StoreFacts> for StoreJson<'a> {
-    fn from(store: &'a StoreFacts) -> Self {
-        Self {
-            agent: store.agent,
-            name: store.name,
-            root: PathJson::from(store.root.as_path()),
-            exists: store.exists,
-            is_default: store.is_default,
-            sessions: store.sessions,
-            others: store.others,
-            size_bytes: store.size_bytes,
-            active_at: store.active_at,
-            version: store.version.as_deref(),
-            shared_with: store.shared_with.iter().map(|root| PathJson::from(root.as_path())).collect(),
-            tested_version: store.tested_version,
-        }
-    }
-}
-
 impl Answer for Agents {
     const COUNTS_ITEMS: bool = true;
 
     fn object(&self) -> (&'static str, impl Serialize) {
-        let stores = List::of(&self.stores, StoreJson::from);
-        (
-            "agent-list",
-            AgentListJson {
-                stores,
-                pointers: &self.pointers,
-                not_read: self.not_read.iter().map(NotReadJson::from).collect(),
-            },
-        )
+        ("agent-list", self)
     }
 
     fn is_list(&self) -> bool {

@@ -6,22 +6,22 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::archive::Archive;
-use crate::archive::sync::decision::{IN_DATABASE, IN_USE, Left};
+use crate::archive::sync::{IN_DATABASE, IN_USE, Left};
 use crate::archive::write::Item;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Unplanned;
 use crate::format::command_line::in_home;
+use crate::format::path_json::PathJson;
 use crate::format::{shell, text};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::archive::item_json;
-use crate::view::render::change::not_done;
+use crate::view::render::change::{not_done, undo_hint, undo_hints, undo_in_line};
 use crate::view::render::items::List;
-use crate::view::render::json::PathJson;
 use crate::view::render::json::change::{ChangeJson, Report, Totals};
 use crate::view::render::json::details::{Details, SyncDetails};
-use crate::view::render::{table, undo_hint};
+use crate::view::render::table;
 use crate::view::ui::Styles;
 
 /// Maximum columns of a title.
@@ -151,22 +151,19 @@ impl Answer for Syncing<'_> {
         writeln!(out, "{}", self.sentence(env))?;
         self.hint(out, env, styles)?;
         match (self.report.run(), self.followed) {
-            (Some(run), Some(followed)) => undo_hint::write_both(out, followed, run, env, styles),
-            (None, Some(run)) | (Some(run), None) => undo_hint::write(out, run, env, styles),
+            (Some(run), Some(followed)) => undo_hints(out, followed, run, env, styles),
+            (None, Some(run)) | (Some(run), None) => undo_hint(out, run, env, styles),
             (None, None) => Ok(()),
         }
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.report.outcome.is_none() {
-            return self.table(out, env, styles);
-        }
         let faults = self.left.iter().any(|row| !row.is_usual());
         let is_news =
             self.sent.iter().any(|item| item.done != ItemResult::Unchanged) || !self.brought.is_empty() || faults;
         self.left_text(out, styles)?;
         if is_news {
-            writeln!(out, "rejoin sync: {}{}", self.sentence(env), undo_hint::in_line(self.report.run(), env))?;
+            writeln!(out, "rejoin sync: {}{}", self.sentence(env), undo_in_line(self.report.run(), env))?;
         }
         Ok(())
     }

@@ -48,10 +48,7 @@ impl Answer for Report {
         writeln!(out, "{}", sentence(self))
     }
 
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.is_dry_run {
-            return self.table(out, env, styles);
-        }
+    fn brief(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
         items(out, styles, self, false)?;
         writeln!(out, "rejoin undo: {}", sentence(self))
     }

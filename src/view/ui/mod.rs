@@ -1,7 +1,6 @@
 //! The terminal: answers go to standard output, all other messages to standard error.
 
 mod bug;
-mod candidates;
 mod gate;
 mod pager;
 mod pages;
@@ -14,10 +13,11 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::ColorWhen;
-use crate::cli::colors::HIGHLIGHT;
-use crate::error::{Refusal, RefusalCode};
+use crate::cli::values::HIGHLIGHT;
+use crate::error::{Candidate, Refusal, RefusalCode};
 use crate::format::{command_line, text, wrap};
 use crate::system::env::{Elsewhere, Env, Terminal};
+use crate::view::grid::{self, Column, Fit};
 pub(crate) use bug::tell_of_bugs;
 use gate::{Gate, guarded};
 pub(crate) use pager::Pager;
@@ -222,7 +222,7 @@ impl Ui {
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
         if refusal.code == RefusalCode::Ambiguous {
             let columns = self.columns;
-            candidates::table(&refusal.candidates, columns).iter().for_each(|line| self.say(format_args!("{line}")));
+            candidates(&refusal.candidates, columns).iter().for_each(|line| self.say(format_args!("{line}")));
         }
         for candidate in refusal.candidates.iter().filter(|_| refusal.code != RefusalCode::Ambiguous) {
             let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
@@ -319,4 +319,49 @@ fn indented(text: &str) -> String {
         lines.extend([if at > 0 { margin } else { "" }, line]);
     }
     lines
+}
+
+/// Maximum columns of a directory.
+const WIDEST_DIR: usize = 30;
+
+/// Returns one line per session: agent, the word to type for it, title, directory and the last activity.
+fn candidates(candidates: &[Candidate], width: usize) -> Vec<String> {
+    let title = |one: &Candidate| one.title.as_deref().map(text::one_line).unwrap_or_default().into_owned();
+    let dir = |one: &Candidate| text::truncated_path(&text::one_line(&one.row.dir), WIDEST_DIR).into_owned();
+    let columns = vec![
+        Column::new("", Fit::Whole, candidates.iter().map(|one| one.agent.as_str())),
+        Column::new("", Fit::Whole, candidates.iter().map(|one| text::one_line(&one.select))),
+        Column::new("", Fit::Text, candidates.iter().map(title)),
+        Column::new("", Fit::Path, candidates.iter().map(dir)),
+        Column::new("", Fit::Whole, candidates.iter().map(|one| one.row.active.as_str())),
+    ];
+    // The word to type is never cut.
+    let width = width.saturating_sub(2).max(grid::needed(&columns[..2], [0; 2]));
+    grid::lines(columns, width).map(|line| format!("  {line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::CandidateTexts;
+
+    #[test]
+    fn a_line_identifies_its_session_and_fits() {
+        let one = |id: &str, title: &str| Candidate {
+            agent: "claude".to_owned(),
+            select: id.to_owned(),
+            title: Some(title.to_owned()),
+            row: CandidateTexts { dir: "~/app".to_owned(), active: "yesterday".to_owned() },
+            ..Candidate::default()
+        };
+        let candidates = [one("5d1f", "Fix the parser of the\nconfiguration"), one("6a\x1b[2J", "x")];
+        assert_eq!(
+            super::candidates(&candidates, 60),
+            [
+                "  claude  5d1f         Fix the parser of …  ~/app  yesterday",
+                "  claude  6a\\u{1b}[2J  x                    ~/app  yesterday",
+            ]
+        );
+        assert_eq!(super::candidates(&candidates, 20), ["  claude  5d1f", "  claude  6a\\u{1b}[2J"]);
+    }
 }

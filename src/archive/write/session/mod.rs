@@ -1,7 +1,6 @@
 //! Writes one session into an archive: its chunks first, then its manifest.
 
 mod content;
-mod earlier;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -18,7 +17,7 @@ use crate::format::path_text::PathText;
 use crate::session::{Belongings, Located, Problem, Session};
 use crate::system::disk;
 use crate::system::env::Env;
-use earlier::{Known, is_within, known_files};
+use content::{Known, is_within, known_files};
 
 pub(super) struct Writer<'a> {
     archive: &'a Archive,

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::change::apply::step::StepContext;
-use crate::change::apply::step::error::{StepError, changed, failed, in_the_way, is};
+use crate::change::apply::step::{StepError, changed, failed, in_the_way, is};
 use crate::change::apply::tree;
 use crate::system::disk::At;
 use crate::system::stamp::Stamp;

@@ -5,7 +5,6 @@
 
 mod carry;
 mod contents;
-mod error;
 mod moving;
 mod perform;
 mod record;
@@ -18,17 +17,16 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use crate::format::text::hex;
 use crate::system::disk::{At, Disk, Handle, look_if_present};
 use crate::system::stamp::{self, Stamp};
 use contents::each_piece_of;
-use step_dir::StepDir;
-
-pub(super) use error::StepError;
 pub(super) use record::is_plain;
 pub(super) use revert::StepState;
+use step_dir::StepDir;
 
 /// Context that the steps of one run share.
 #[derive(Debug)]
@@ -109,4 +107,43 @@ impl StepContext<'_> {
         })?;
         Ok(hex(&digest.finalize()) == sha256)
     }
+}
+
+/// Reason why a step was not done.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::change::apply) enum StepError {
+    /// Another program changed the path after the plan was made.
+    #[error("{0}")]
+    Changed(String),
+    /// A system call failed.
+    #[error("{what} {}: {}", path.display(), crate::error::reason(error))]
+    Failed {
+        /// The attempted operation.
+        what: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// The error.
+        error: io::Error,
+    },
+}
+
+fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StepError {
+    move |error| StepError::Failed { what, path: path.to_owned(), error }
+}
+
+fn changed(path: &Path) -> StepError {
+    StepError::Changed(format!("{} was changed by another program in the meantime", path.display()))
+}
+
+fn changed_since(path: &Path) -> String {
+    format!("{} has changed since", path.display())
+}
+
+fn in_the_way(path: &Path) -> StepError {
+    StepError::Changed(format!("{} exists again and is newer", path.display()))
+}
+
+/// Checks whether a call failed for one of these reasons.
+fn is(error: &io::Error, reasons: &[Errno]) -> bool {
+    reasons.iter().any(|reason| error.raw_os_error() == Some(reason.raw_os_error()))
 }

@@ -6,9 +6,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::change::apply::step::error::{StepError, changed, changed_since, failed, in_the_way};
 use crate::change::apply::step::step_dir::StepDir;
 use crate::change::apply::step::{NoteMade, StepContext, StepState};
+use crate::change::apply::step::{StepError, changed, changed_since, failed, in_the_way};
 use crate::change::apply::tree;
 use crate::system::stamp::Stamp;
 

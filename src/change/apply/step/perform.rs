@@ -7,9 +7,9 @@ use rustix::io::Errno;
 
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::contents::each_piece;
-use crate::change::apply::step::error::{StepError, changed, failed, in_the_way, is};
 use crate::change::apply::step::step_dir::StepDir;
 use crate::change::apply::step::{Note, NoteMade, StepContext};
+use crate::change::apply::step::{StepError, changed, failed, in_the_way, is};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step};
 use crate::system::disk::{Access, At, For, Sparse};

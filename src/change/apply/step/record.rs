@@ -3,8 +3,8 @@
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
 use crate::change::apply::step::contents::each_piece;
-use crate::change::apply::step::error::{StepError, failed};
 use crate::change::apply::step::step_dir::StepDir;
+use crate::change::apply::step::{StepError, failed};
 use crate::change::plan::change::Step;
 use crate::system::stamp;
 

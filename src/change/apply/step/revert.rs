@@ -8,8 +8,8 @@ use rustix::io::Errno;
 
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
-use crate::change::apply::step::error::{StepError, changed_since, failed, in_the_way, is};
 use crate::change::apply::step::step_dir::StepDir;
+use crate::change::apply::step::{StepError, changed_since, failed, in_the_way, is};
 use crate::change::apply::tree;
 use crate::system::disk::{At, look_if_present};
 use crate::system::stamp::Stamp;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
-use crate::change::apply::step::error::{StepError, failed};
+use crate::change::apply::step::{StepError, failed};
 use crate::system::disk::{self, Access, At, Disk, Handle, Times};
 use crate::system::fsio::{self, Look};
 

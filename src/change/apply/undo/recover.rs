@@ -9,7 +9,7 @@ use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::undo::in_use::{Hindrance, InUse, LookAgain};
 use crate::change::apply::undo::put_back::{context, is_touched, put_back};
-use crate::change::apply::undo::which::{name_of, not_understood};
+use crate::change::apply::undo::{name_of, not_understood};
 use crate::error::PathError;
 use crate::session::Problem;
 use crate::system::disk::System;

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::{Archive, Manifest, Snapshot};
+use crate::format::path_json::PathJson;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
-use crate::view::render::json::PathJson;
 use crate::view::render::list::{Layout, beyond};
 use crate::view::render::table;
 use crate::view::ui::Styles;

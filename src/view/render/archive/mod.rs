@@ -2,65 +2,81 @@
 
 mod list;
 mod show;
-mod verify;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::archive::verify::Verdict;
 use crate::archive::write::{Item, Report, in_use};
 use crate::change::outcome::ItemResult;
+use crate::format::command_line::in_home;
+use crate::format::path_json::PathJson;
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::change::not_done;
 use crate::view::render::items::List;
-use crate::view::render::json::PathJson;
 use crate::view::render::json::change::{ChangeJson, ItemJson, Totals, kind};
 use crate::view::render::json::details::{ArchiveDetails, ArchiveItem, Details, ItemDetails};
 use crate::view::render::table;
 use crate::view::ui::Styles;
-
 pub(crate) use list::*;
 pub(crate) use show::*;
-pub(crate) use verify::*;
 
 /// Maximum columns of a title.
 const TITLE: usize = 60;
 
-/// The sessions that were archived, or would be.
-pub(crate) struct Archiving<'a> {
-    /// The result of each session.
-    pub report: &'a Report<'a>,
-    /// Set if nothing was written.
-    pub is_dry_run: bool,
-}
-
-impl Answer for Archiving<'_> {
+impl Answer for Report<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let Self { report, is_dry_run } = *self;
-        let items = List::of(&report.items, move |item| item_json(item, is_dry_run));
+        let is_dry_run = self.is_dry_run;
+        let items = List::of(&self.items, move |item| item_json(item, is_dry_run));
         let details = ArchiveDetails {
-            archive: PathJson::from(report.dir.as_path()),
-            size_bytes: report.items.iter().map(|item| item.size_bytes).sum(),
-            stored_bytes: stored_bytes(report),
-            removed_bytes: report.removed_bytes,
+            archive: PathJson::from(self.dir.as_path()),
+            size_bytes: self.items.iter().map(|item| item.size_bytes).sum(),
+            stored_bytes: stored_bytes(self),
+            removed_bytes: self.removed_bytes,
         };
-        let results = report.items.iter().map(|item| &item.done);
+        let results = self.items.iter().map(|item| &item.done);
         let document = ChangeJson {
-            warnings: report.warnings.clone(),
+            warnings: self.warnings.clone(),
             details: Some(Details::Archive(details)),
             ..ChangeJson::new("archive", is_dry_run, items, results)
         };
         (kind(is_dry_run), document)
     }
 
+    /// Writes one line per session that was not there already, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        text(out, env, styles, self.report, self.is_dry_run)
+        let is_dry_run = self.is_dry_run;
+        let faint = styles.faint;
+        for item in self.items.iter().filter(|item| item.done != ItemResult::Unchanged) {
+            let label = format!("{} {}", item.session.agent, item.session.id());
+            if !not_done(out, styles, &label, &item.done)? {
+                let (verb, new) = if is_dry_run { ("would archive", "would be added") } else { ("archived", "added") };
+                let (label, size) = (text::one_line(&label), text::size(item.size_bytes));
+                let most = if is_dry_run { "at most " } else { "" };
+                let new = match item.stored_bytes {
+                    bytes if is_dry_run && bytes == item.size_bytes => String::new(),
+                    bytes => format!(", {most}{} {new}", text::size(bytes)),
+                };
+                let title = table::title(item.session);
+                let title = text::truncated(&title, env.terminal.room(TITLE));
+                writeln!(out, "{verb}  {label}  {title}  {faint}({size}{new}){faint:#}")?;
+            }
+            if let Some(why) = in_use(item.session) {
+                writeln!(out, "      {faint}{}; it is archived as it is now{faint:#}", text::one_line(&why))?;
+            }
+        }
+        writeln!(out, "{}", sentence(env, self))
     }
 
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.is_dry_run { self.table(out, env, styles) } else { line(out, env, self.report) }
+    /// Writes one line for a run that no one is watching, if something happened.
+    fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
+        let is_news = |item: &Item<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
+        let has_news = self.items.iter().any(is_news);
+        if has_news { writeln!(out, "rejoin archive: {}", sentence(env, self)) } else { Ok(()) }
     }
 }
 
@@ -79,31 +95,8 @@ pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a
     }
 }
 
-/// Writes one line per session that was not there already, and a summary.
-fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
-    let faint = styles.faint;
-    for item in report.items.iter().filter(|item| item.done != ItemResult::Unchanged) {
-        let label = format!("{} {}", item.session.agent, item.session.id());
-        if !not_done(out, styles, &label, &item.done)? {
-            let (verb, new) = if is_dry_run { ("would archive", "would be added") } else { ("archived", "added") };
-            let (label, size) = (text::one_line(&label), text::size(item.size_bytes));
-            let most = if is_dry_run { "at most " } else { "" };
-            let new = match item.stored_bytes {
-                bytes if is_dry_run && bytes == item.size_bytes => String::new(),
-                bytes => format!(", {most}{} {new}", text::size(bytes)),
-            };
-            let title = table::title(item.session);
-            let title = text::truncated(&title, env.terminal.room(TITLE));
-            writeln!(out, "{verb}  {label}  {title}  {faint}({size}{new}){faint:#}")?;
-        }
-        if let Some(why) = in_use(item.session) {
-            writeln!(out, "      {faint}{}; it is archived as it is now{faint:#}", text::one_line(&why))?;
-        }
-    }
-    writeln!(out, "{}", sentence(env, report, is_dry_run))
-}
-
-fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
+fn sentence(env: &Env, report: &Report<'_>) -> String {
+    let is_dry_run = report.is_dry_run;
     let results = report.items.iter().map(|item| &item.done);
     let Totals { done, unchanged, refused, failed, .. } = Totals::of(results, false);
     let verb = if is_dry_run { "to archive" } else { "archived" };
@@ -121,8 +114,55 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
     format!("{line}. {new} new in {}.", text::one_line(&dir))
 }
 
-/// Writes one line for a run that no one is watching, if something happened.
-fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
-    let has_news = report.items.iter().any(|item| matches!(item.done, ItemResult::Done | ItemResult::Failed(_)));
-    if has_news { writeln!(out, "rejoin archive: {}", sentence(env, report, false)) } else { Ok(()) }
+impl Answer for Verdict {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        ("archive-verify", self)
+    }
+
+    /// Writes the damaged files, and a summary.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { warning, faint, .. } = styles;
+        for fault in &self.faults {
+            let path = env.tilde(&fault.path);
+            let (code, reason) = (fault.kind.name(), text::one_line(&fault.reason));
+            writeln!(out, "{warning}{code}{warning:#}  {}  {reason}", text::one_line(&path))?;
+            for hurt in &fault.hurt {
+                let (id, path) = (text::one_line(&hurt.id), env.tilde(&hurt.path));
+                writeln!(
+                    out,
+                    "      {faint}{} {id}, state {}: {}{faint:#}",
+                    hurt.agent,
+                    hurt.number,
+                    text::one_line(&path)
+                )?;
+            }
+        }
+        let hurt: BTreeSet<_> = self.faults.iter().flat_map(|fault| &fault.hurt).map(|at| (at.agent, &at.id)).collect();
+        for (agent, id) in hurt {
+            let id = text::one_line(id);
+            let command = format!("rejoin archive --full {agent}:{id}");
+            let command = in_home(&command, &env.invocation.elsewhere);
+            writeln!(out, "{faint}`{command}` repairs what that session still has.{faint:#}")?;
+        }
+        let Self { archive, sessions, snapshots: states, blobs, stored_bytes, unneeded, .. } = self;
+        let verdict = match self.faults.len() {
+            0 => "no damage found".to_owned(),
+            faults => text::count(faults, "fault"),
+        };
+        let dir = env.tilde(archive);
+        let size = text::size(*stored_bytes);
+        writeln!(
+            out,
+            "{} in {}, {}, {size} in {}: {verdict}.",
+            text::count(*sessions, "session"),
+            text::count(*states, "state"),
+            text::count(*blobs, "blob"),
+            text::one_line(&dir)
+        )?;
+        if *unneeded > 0 {
+            let files = text::count(*unneeded, "unneeded file");
+            writeln!(out, "{faint}The next `rejoin archive` removes {files}.{faint:#}")?;
+        }
+        Ok(())
+    }
 }

@@ -5,125 +5,97 @@
 
 use std::fmt::Write as _;
 
-/// Keywords of most languages.
-const KEYWORDS: &[&str] = &[
-    "as",
-    "async",
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "def",
-    "default",
-    "do",
-    "done",
-    "elif",
-    "else",
-    "end",
-    "enum",
-    "esac",
-    "except",
-    "export",
-    "extends",
-    "false",
-    "fi",
-    "finally",
-    "fn",
-    "for",
-    "from",
-    "func",
-    "function",
-    "if",
-    "impl",
-    "import",
-    "in",
-    "interface",
-    "let",
-    "match",
-    "mod",
-    "mut",
-    "new",
-    "nil",
-    "none",
-    "None",
-    "null",
-    "package",
-    "pass",
-    "pub",
-    "raise",
-    "return",
-    "self",
-    "static",
-    "struct",
-    "super",
-    "switch",
-    "then",
-    "this",
-    "throw",
-    "trait",
-    "true",
-    "True",
-    "False",
-    "try",
-    "type",
-    "undefined",
-    "use",
-    "var",
-    "void",
-    "where",
-    "while",
-    "with",
-    "yield",
-];
-
-/// Languages in which `#` begins a comment.
-const HASH: &[&str] = &[
-    "bash",
-    "conf",
-    "dockerfile",
-    "elixir",
-    "ini",
-    "make",
-    "makefile",
-    "nix",
-    "perl",
-    "py",
-    "python",
-    "r",
-    "rb",
-    "ruby",
-    "sh",
-    "shell",
-    "toml",
-    "yaml",
-    "yml",
-    "zsh",
-];
-/// Languages in which `--` begins a comment.
-const DASHES: &[&str] = &["sql", "lua", "haskell", "hs", "elm"];
-/// Languages that are not highlighted.
-const PLAIN: &[&str] = &["", "text", "txt", "plain", "console", "output", "log", "md", "markdown", "csv"];
-
 /// Writes code as HTML, its parts in spans.
 pub(super) fn highlighted(code: &str, language: &str) -> String {
     let language = language.split([' ', ',', '{']).next().unwrap_or_default().to_ascii_lowercase();
     let mut out = String::with_capacity(code.len() + code.len() / 4);
-    if PLAIN.contains(&&*language) {
-        escape(&mut out, code);
-    } else if language == "diff" || language == "patch" {
-        code.split_inclusive('\n').for_each(|line| diff_line(&mut out, line));
-    } else {
-        let line_comment = match &*language {
-            hash if HASH.contains(&hash) => "#",
-            dashes if DASHES.contains(&dashes) => "--",
-            _ => "//",
-        };
-        tokens(&mut out, code, line_comment);
+    match &*language {
+        "" | "text" | "txt" | "plain" | "console" | "output" | "log" | "md" | "markdown" | "csv" => {
+            escape(&mut out, code);
+        }
+        "diff" | "patch" => code.split_inclusive('\n').for_each(|line| diff_line(&mut out, line)),
+        "bash" | "conf" | "dockerfile" | "elixir" | "ini" | "make" | "makefile" | "nix" | "perl" | "py" | "python"
+        | "r" | "rb" | "ruby" | "sh" | "shell" | "toml" | "yaml" | "yml" | "zsh" => tokens(&mut out, code, "#"),
+        "sql" | "lua" | "haskell" | "hs" | "elm" => tokens(&mut out, code, "--"),
+        _ => tokens(&mut out, code, "//"),
     }
     out
+}
+
+/// Returns whether a word is a keyword of most languages.
+fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "as" | "async"
+            | "await"
+            | "break"
+            | "case"
+            | "catch"
+            | "class"
+            | "const"
+            | "continue"
+            | "def"
+            | "default"
+            | "do"
+            | "done"
+            | "elif"
+            | "else"
+            | "end"
+            | "enum"
+            | "esac"
+            | "except"
+            | "export"
+            | "extends"
+            | "false"
+            | "fi"
+            | "finally"
+            | "fn"
+            | "for"
+            | "from"
+            | "func"
+            | "function"
+            | "if"
+            | "impl"
+            | "import"
+            | "in"
+            | "interface"
+            | "let"
+            | "match"
+            | "mod"
+            | "mut"
+            | "new"
+            | "nil"
+            | "none"
+            | "None"
+            | "null"
+            | "package"
+            | "pass"
+            | "pub"
+            | "raise"
+            | "return"
+            | "self"
+            | "static"
+            | "struct"
+            | "super"
+            | "switch"
+            | "then"
+            | "this"
+            | "throw"
+            | "trait"
+            | "true"
+            | "True"
+            | "False"
+            | "try"
+            | "type"
+            | "undefined"
+            | "use"
+            | "var"
+            | "void"
+            | "where"
+            | "while"
+            | "with"
+            | "yield"
+    )
 }
 
 fn diff_line(out: &mut String, line: &str) {
@@ -157,7 +129,7 @@ fn tokens(out: &mut String, code: &str, line_comment: &str) {
             (rest.find(|c: char| !c.is_alphanumeric() && c != '.' && c != '_').unwrap_or(rest.len()), "n")
         } else if (first.is_alphabetic() || first == '_') && starts_word {
             let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            (length, if KEYWORDS.contains(&&rest[..length]) { "k" } else { "" })
+            (length, if is_keyword(&rest[..length]) { "k" } else { "" })
         } else {
             (first.len_utf8(), "")
         };

@@ -7,6 +7,7 @@ use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::Handed;
 use crate::change::plan::change::{Change, Item, Step, Unplanned};
 use crate::session::AgentKind;
+use crate::view::render::answer::CHANGE_PLAN;
 use crate::view::render::items::List;
 use crate::view::render::json::details::{Details, ItemDetails};
 
@@ -151,7 +152,7 @@ impl<'a> ItemJson<'a> {
 
 /// Returns the kind of a document.
 pub(crate) fn kind(is_plan: bool) -> &'static str {
-    if is_plan { "change-plan" } else { "change-outcome" }
+    if is_plan { CHANGE_PLAN } else { "change-outcome" }
 }
 
 impl<'a> ChangeJson<'a> {

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::format::path_json::PathJson;
 use crate::session::{AgentKind, Evidence};
-use crate::view::render::json::PathJson;
 use crate::view::render::json::doctor::FindingJson;
 
 /// Members that only one command has.

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::doctor::check::{Finding, Remedy, Repair};
 use crate::doctor::code::{Code, Severity};
+use crate::format::path_json::PathJson;
 use crate::session::AgentKind;
 use crate::view::render::items::List;
-use crate::view::render::json::PathJson;
 
 /// The answer of `doctor`.
 #[derive(Serialize, JsonSchema)]
@@ -65,7 +65,7 @@ pub(crate) struct FindingJson<'a> {
     /// The first of the `remedies`.
     pub remedy: &'a str,
     /// Complete commands to type, the best first, each with its effect.
-    pub remedies: Vec<RemedyJson<'a>>,
+    pub remedies: &'a [Remedy],
     /// The repair by `doctor --fix`; `null` if it needs a decision.
     pub repair: Option<RepairJson<'a>>,
 }
@@ -78,22 +78,6 @@ pub(crate) struct SessionIdJson<'a> {
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
-}
-
-/// A command that does something about a finding.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Remedy", deny_unknown_fields)]
-pub(crate) struct RemedyJson<'a> {
-    /// The whole command, for a shell.
-    pub command: &'a str,
-    /// The effect of the command.
-    pub effect: &'a str,
-}
-
-impl<'a> From<&'a Remedy> for RemedyJson<'a> {
-    fn from(Remedy { command, effect }: &'a Remedy) -> Self {
-        Self { command, effect }
-    }
 }
 
 /// A repair that loses nothing.
@@ -119,7 +103,7 @@ impl<'a> From<&'a Finding> for FindingJson<'a> {
             measured: &finding.measured,
             expected: &finding.expected,
             remedy: finding.remedies.first().map_or("", |remedy| remedy.command.as_str()),
-            remedies: finding.remedies.iter().map(RemedyJson::from).collect(),
+            remedies: &finding.remedies,
             repair: finding.repair.as_ref().map(RepairJson::from),
         }
     }

@@ -6,11 +6,8 @@ pub(crate) mod doctor;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,17 +15,18 @@ use serde::Serialize;
 use crate::agent::command::Plan;
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::format::command_line::all_in_home;
+use crate::format::path_json::path_bytes;
 use crate::format::text;
 use crate::launch;
 use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
-use crate::session::process::{Process, State};
+use crate::session::branches::Branch;
+use crate::session::process::Process;
 use crate::session::tag::Tag;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::env::Elsewhere;
 use crate::view::render::answer::write_object;
-use crate::view::render::branches::BranchJson;
 use crate::view::render::json::doctor::SessionIdJson;
 
 /// A directory that a session is launched in.
@@ -78,24 +76,6 @@ pub(crate) struct CopyJson<'a> {
     pub active_at: Option<Timestamp>,
     /// The copy with all that belongs to it, in bytes.
     pub size_bytes: u64,
-}
-
-/// A process that uses a session, or may use it.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Process", deny_unknown_fields)]
-pub(crate) struct ProcessJson {
-    /// Its id; `null` if it is not known.
-    pub pid: Option<u32>,
-    /// When it started, to the second; `null` if the system does not say.
-    pub started_at: Option<Timestamp>,
-    /// `working`, `waiting` for the user, or `unknown`.
-    pub state: State,
-}
-
-impl From<Process> for ProcessJson {
-    fn from(Process { pid, started_at, state }: Process) -> Self {
-        Self { pid, started_at, state }
-    }
 }
 
 /// The command that resumes a session.
@@ -161,7 +141,7 @@ pub(crate) struct SessionJson<'a> {
     /// `live`, `maybe` or `idle`.
     pub liveness: &'a str,
     /// The process that uses it, or may; `null` if it is idle. Only `list` and `show` look.
-    pub process: Option<ProcessJson>,
+    pub process: Option<Process>,
     /// True if the user pinned it, so that no cleanup removes it; checked only by `list` and `show`.
     pub pinned: bool,
     /// The tags that the user gave it, in the order of the alphabet; only `list`, `search` and `show` look.
@@ -207,7 +187,7 @@ impl<'a> SessionJson<'a> {
             parent_id: copy.parent_id.as_deref(),
             continues: session.continues.as_deref().map(|origin| SessionIdJson { agent: origin.agent, id: &origin.id }),
             liveness: copy.liveness.name(),
-            process: session.process.map(ProcessJson::from),
+            process: session.process,
             pinned: session.is_pinned,
             tags: session.tags.iter().map(Tag::word).collect(),
             health: session.health.iter().collect(),
@@ -247,27 +227,6 @@ pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
     }
 }
 
-/// Returns the bytes of a path that JSON cannot represent as a string.
-pub(crate) fn path_bytes(path: &Path) -> Option<String> {
-    path.to_str().is_none().then(|| STANDARD.encode(path.as_os_str().as_bytes()))
-}
-
-/// A path in a list of paths.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Path", deny_unknown_fields)]
-pub(crate) struct PathJson<'a> {
-    /// The path; with replacement characters where it is not UTF-8.
-    pub path: Cow<'a, str>,
-    /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
-    pub path_bytes_base64: Option<String>,
-}
-
-impl<'a> From<&'a Path> for PathJson<'a> {
-    fn from(path: &'a Path) -> Self {
-        Self { path: path.to_string_lossy(), path_bytes_base64: path_bytes(path) }
-    }
-}
-
 /// The answer of `show`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionDetails", deny_unknown_fields)]
@@ -281,7 +240,7 @@ pub(crate) struct SessionDetailsJson<'a, M> {
     /// Further words on the session, a line each.
     pub notes: &'a [String],
     /// The branches of the conversation, the one that a resume continues first; `null` without `--branches`.
-    pub branches: Option<Vec<BranchJson<'a>>>,
+    pub branches: Option<&'a [Branch]>,
     /// The messages that were asked for, in order; `null` when none were.
     pub messages: M,
 }
