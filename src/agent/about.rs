@@ -38,6 +38,13 @@ pub(crate) struct About {
     pub writes: &'static str,
     /// The versions that were measured, or the source code that was read.
     pub facts: &'static str,
+    /// The default root of its sessions, below the home.
+    pub root: &'static str,
+    /// Variables that select another root, the one with the highest precedence first: the directory in the variable, or
+    /// one below it.
+    pub variables: &'static [(&'static str, Option<&'static str>)],
+    /// JSON pointers and values that mark a record without conversation; one is sufficient.
+    pub silent: &'static [(&'static str, &'static [&'static str])],
     /// JSON pointer to the agent's version in a record of its transcript.
     pub version_at: Option<&'static str>,
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
@@ -104,6 +111,9 @@ impl About {
         deletes: "",
         writes: "",
         facts: "",
+        root: "",
+        variables: &[],
+        silent: &[],
         version_at: None,
         is_state: |_| false,
         half_line: HalfLine::PassedOver,

@@ -25,7 +25,7 @@ const MISSING: &str = "its agent has neither an engine nor this method";
 
 /// Finds and reads sessions of one kind of storage. A description of the agent's storage implements it.
 pub(crate) trait Engine: Sync {
-    /// Finds every copy in a store like [`super::Reading::locate`], or with `only` like [`super::Reading::locate_id`].
+    /// Implements [`super::Reading::locate`].
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found;
 
     /// Implements [`super::Reading::notes_on`]; `None` if sessions do not share files.
@@ -149,8 +149,7 @@ mod tests {
         let found = |found: Found| found.problems.iter().any(|problem| problem.reason == MISSING);
         let read = |read: Result<(), PathError>| read.is_err_and(|error| error.reason() == MISSING);
         let methods = [
-            ("locate", found(agent.locate(&store))),
-            ("locate_id", found(agent.locate_id(&store, "id"))),
+            ("locate", found(agent.locate(&store, None)) || found(agent.locate(&store, Some("id")))),
             ("read", read(agent.read(copy.place.clone(), &context).map(drop))),
             ("count", read(agent.count(&mut copy))),
             ("messages", read(agent.messages(&copy, &mut |_| ControlFlow::Continue(())))),
@@ -166,11 +165,7 @@ mod tests {
         }
     }
 
-    impl Reading for Forgetful {
-        fn stores(&self, _env: &Env) -> Vec<Store> {
-            Vec::new()
-        }
-    }
+    impl Reading for Forgetful {}
 
     impl Resuming for Forgetful {
         fn command(&self, _copy: &SessionCopy, _prompt: Option<&str>) -> Result<Command, Unable> {
@@ -184,7 +179,7 @@ mod tests {
 
     #[test]
     fn an_agent_without_engine_and_methods_is_reported() {
-        assert_eq!(missing(&Forgetful), ["locate", "locate_id", "read", "count", "messages"]);
+        assert_eq!(missing(&Forgetful), ["locate", "read", "count", "messages"]);
     }
 
     #[test]

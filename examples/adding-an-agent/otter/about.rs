@@ -12,5 +12,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "invented for docs/adding-an-agent.md",
+    root: ".otter",
     ..About::NONE
 };

@@ -8,16 +8,11 @@ use super::lines::{self, Lines, Log};
 use super::{Command, Engine, Housekeeping, Moving, Reading, Resuming, Unable, as_prompt_option};
 use crate::format::json::{Text, record};
 use crate::format::turn::Turn;
-use crate::session::{AgentKind, Role, SessionCopy, Store};
-use crate::system::env::Env;
+use crate::session::{Role, SessionCopy};
 
 pub(super) struct Otter;
 
 impl Reading for Otter {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::Otter, env.home.join(".otter"))]
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
     }

@@ -49,20 +49,9 @@ const TAIL: usize = 64 * 1024;
 pub(super) struct Aider;
 
 impl Reading for Aider {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        // It contains no sessions, but its existence shows that Aider has run here.
-        vec![Store::usual(AgentKind::Aider, env.home.join(".aider"))]
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         // During a restore, a project is the store.
-        let mut found = Found::default();
-        in_project(&store.root, &mut found);
-        found
-    }
-
-    fn locate_id(&self, _store: &Arc<Store>, id: &str) -> Found {
-        let path = Path::new(id);
+        let path = only.map_or_else(|| store.root.join(HISTORY), PathBuf::from);
         let dir = path.parent().filter(|_| path.is_absolute() && path.file_name() == Some(OsStr::new(HISTORY)));
         let mut found = Found::default();
         dir.into_iter().for_each(|dir| in_project(dir, &mut found));

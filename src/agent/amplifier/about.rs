@@ -17,6 +17,11 @@ pub(crate) const ABOUT: About = About {
         (`hook amplifier`, `save transcript`)",
     facts: "measured on 0.1.1; microsoft/amplifier-app-cli f16375fc, amplifier-foundation d0d96f70, \
         ramparte/amplifier-distro 17dd3e00",
+    root: ".amplifier",
+    silent: &[
+        ("/event", &["session:start", "session:resume", "session:end", "session:fork", "session:config"]),
+        ("/role", &["system", "developer"]),
+    ],
     is_state: super::upkeep::is_state,
     needs_session_info: true,
     // On exit, the client prints its own resume command with this prefix of the id.

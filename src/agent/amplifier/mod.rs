@@ -20,12 +20,11 @@ use std::sync::Arc;
 use reader::Reader;
 
 use super::{Command, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument};
-use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::recorded;
-use crate::session::{AgentKind, Evidence, Located, Problem, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{Evidence, Located, Problem, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -42,52 +41,28 @@ const PRINTED_ID: usize = 8;
 pub(super) struct Amplifier;
 
 impl Reading for Amplifier {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        // The client ignores AMPLIFIER_HOME for sessions: HOME alone decides.
-        vec![Store::usual(AgentKind::Amplifier, env.home.join(".amplifier"))]
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let children = found.entries(dir);
-            let has_sessions = children.iter().any(|(entry, kind)| kind.is_dir() && entry.file_name() == "sessions");
-            if has_sessions {
-                let sessions = found.entries(&dir.join("sessions"));
-                let sessions = sessions.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
-                sessions.for_each(|path| add(found, store, Some(project), path));
-            } else {
-                // Some readers accept sessions directly below the project (amplifier-distro, discovery).
-                let sessions = children.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
-                sessions.filter(|path| is_session_dir(path)).for_each(|path| add(found, store, Some(project), path));
-            }
-        });
-        // The naming hook still searches the directory that was used before projects.
-        let legacy = found.entries(&store.root.join("sessions"));
-        for (entry, _) in legacy.into_iter().filter(|(_, kind)| kind.is_dir()) {
-            add(&mut found, store, None, entry.path());
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         // An id that is not a plain file name could lead out of the directory of sessions.
-        if Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
+        if only.is_some_and(|id| Path::new(id).components().ne([Component::Normal(id.as_ref())])) {
             return Found::default();
         }
-        let is_dir = |path: &Path| links::is_dir(path);
+        let folders = |found: &mut Found, dir: &Path| match only {
+            Some(id) => Vec::from_iter(Some(dir.join(id)).filter(|path| links::is_dir(path))),
+            None => found.dirs(dir),
+        };
         let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let sessions = dir.join("sessions");
-            let (path, direct) = (sessions.join(id), dir.join(id));
-            if is_dir(&path) && is_dir(&sessions) {
-                add(found, store, Some(project), path);
-            } else if is_dir(&direct) && !is_dir(&sessions) && is_session_dir(&direct) {
-                add(found, store, Some(project), direct);
+            let (sessions, mut paths) = (dir.join("sessions"), folders(found, dir));
+            if paths.contains(&sessions) || only.is_some() && links::is_dir(&sessions) {
+                paths = folders(found, &sessions);
+            } else {
+                // Some readers accept sessions directly below the project (amplifier-distro, discovery).
+                paths.retain(|path| is_session_dir(path));
             }
+            paths.into_iter().for_each(|path| add(found, store, Some(project), path));
         });
-        let legacy = store.root.join("sessions").join(id);
-        if is_dir(&legacy) {
-            add(&mut found, store, None, legacy);
-        }
+        // The naming hook still searches the directory that was used before projects.
+        let legacy = folders(&mut found, &store.root.join("sessions"));
+        legacy.into_iter().for_each(|path| add(&mut found, store, None, path));
         found
     }
 
@@ -169,11 +144,6 @@ impl Reading for Amplifier {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         ["transcript.jsonl", "events.jsonl"].map(|name| place.path.join(name)).to_vec()
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        let silent = ["session:start", "session:resume", "session:end", "session:fork", "session:config"];
-        is_one_of(record, "/event", &silent) || is_one_of(record, "/role", &["system", "developer"])
     }
 
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {

@@ -18,8 +18,7 @@ use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
-use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
+use crate::session::{Belongings, Fact, Located, SessionCopy, SessionKind};
 use crate::system::fsio;
 use records::{DOCUMENT, Names, member_of_names, workspace};
 
@@ -41,10 +40,6 @@ const DOCUMENTS: Documents = Documents {
 pub(super) struct Auggie;
 
 impl Reading for Auggie {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::Auggie, env.home.join(".augment"))]
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &DOCUMENTS
     }

@@ -29,9 +29,7 @@ impl CwdRecords for Cat {
     }
 
     fn in_store(&self, root: &Path, found: &mut Found) -> Vec<CwdRecord> {
-        let projects = found.entries(&root.join("projects"));
-        let projects: Vec<PathBuf> =
-            projects.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
+        let projects = found.dirs(&root.join("projects"));
         found.in_each(&projects, &|project, found| records_in(&project.join("cat/sessions"), found))
     }
 }

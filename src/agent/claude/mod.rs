@@ -50,7 +50,7 @@ pub(super) use count::count;
 pub(super) use launch_args::start_new;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
-pub(super) use places::{locate, locate_id};
+pub(super) use places::locate;
 use records::ClaudeRecord;
 pub(super) use upkeep::link;
 
@@ -66,12 +66,8 @@ impl Reading for Claude {
         places::stores(env)
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate_id(store, id)
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        locate(store, only)
     }
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {

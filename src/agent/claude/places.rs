@@ -56,8 +56,11 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .collect()
 }
 
-/// Finds every transcript in a store.
-pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
+/// Finds every transcript in a store, or those of one session.
+pub(in crate::agent) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    if let Some(id) = only {
+        return locate_id(store, id);
+    }
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let mut side_dirs: HashSet<String> = HashSet::new();
         let mut files = Vec::new();
@@ -101,7 +104,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
 }
 
 /// Finds the transcripts of one session.
-pub(in crate::agent) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
+fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     if !is_uuid(id) {
         return Found::default();
     }

@@ -31,8 +31,7 @@ pub(super) fn orphans(agent: &Claude, store: &Store, env: &Env) -> Strays {
     let notes = agent.notes(store, env);
     let is_live = |id: &str| notes.live.get(id).is_some_and(|records| liveness(records) != Liveness::Idle);
     let mut found = Found::default();
-    let projects = found.entries(&store.root.join("projects")).into_iter().filter(|(_, kind)| kind.is_dir());
-    let projects: Vec<PathBuf> = projects.map(|(project, _)| project.path()).collect();
+    let projects = found.dirs(&store.root.join("projects"));
     let mut orphans = found.in_each(&projects, &|project, found| strays_in(project, is_live, found));
     registrations(store, env, &mut orphans, &mut found);
     Strays { orphans, problems: found.problems }

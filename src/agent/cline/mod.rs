@@ -33,7 +33,6 @@ use crate::system::reach;
 use records::{LEAD, Meta, SUBAGENT};
 use tasks::Tasks;
 
-const DATA_DIR: &str = "CLINE_DATA_DIR";
 const MESSAGES: &str = ".messages.json";
 /// The file also contains a prompt and the instructions for the program.
 const MAX_META: u64 = 16 * 1024 * 1024;
@@ -43,9 +42,7 @@ pub(super) struct Cline;
 
 impl Reading for Cline {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let variables = [(DATA_DIR, None), ("CLINE_DIR", Some("data"))];
-        let of_program = stores::by_variables(AgentKind::Cline, &variables, env.home.join(".cline/data"), env);
-        of_program.into_iter().chain(tasks::stores(env)).collect()
+        stores::of(AgentKind::Cline, env).into_iter().chain(tasks::stores(env)).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {

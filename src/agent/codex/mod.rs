@@ -66,7 +66,7 @@ pub(super) struct Codex;
 
 impl Reading for Codex {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::by_variables(AgentKind::Codex, &[("CODEX_HOME", None)], env.home.join(".codex"), env);
+        let mut stores = stores::of(AgentKind::Codex, env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
                 // If a home was named, neither variable may lead the agent away from it.
@@ -78,12 +78,11 @@ impl Reading for Codex {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, |_| true)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if is_uuid(id) { locate(store, |found| found == id) } else { Found::default() }
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        if only.is_some_and(|id| !is_uuid(id)) {
+            return Found::default();
+        }
+        locate(store, |id| only.is_none_or(|only| only == id))
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {

@@ -16,6 +16,7 @@ pub(crate) const ABOUT: About = About {
         directory has characters beyond ASCII, `&` or `'`",
     facts: "measured on 1.64.0; files next to the transcript, forks and titles by its package; the names of projects with its \
         dependency @sindresorhus/slugify",
+    root: ".commandcode",
     // Measured on 1.64.0: it then loses the next record, and with that every earlier one.
     half_line: HalfLine::WrittenOn,
     is_state: |name| name.ends_with("meta.json"),

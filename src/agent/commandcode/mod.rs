@@ -18,15 +18,14 @@ use super::{Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext,
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::{records, relocation};
 use crate::agent::relocation::{Relocation, StoreMove, text};
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::unknown_format::has_any;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::{dollars, member, texts_in};
 use crate::format::jsonl::each_line_with;
 use crate::session::evidence;
 use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, Store};
-use crate::system::env::Env;
+use crate::session::{Belongings, Fact, Located, SessionCopy, Store};
 use crate::system::{fsio, links, names};
 
 /// The files of a session next to its transcript.
@@ -38,10 +37,6 @@ const MAX_META: u64 = 1024 * 1024;
 pub(super) struct CommandCode;
 
 impl Reading for CommandCode {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::CommandCode, env.home.join(".commandcode"))]
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Tree(Self))
     }
@@ -73,7 +68,7 @@ impl Reading for CommandCode {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &["effort_change"]) || records::is_silent(record)
+        has_any(record, &[("/type", &["effort_change"])]) || records::is_silent(record)
     }
 }
 

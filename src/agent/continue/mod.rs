@@ -16,11 +16,9 @@ use super::{
     is_there,
 };
 use crate::agent::document::{Documents, Sum, set_title};
-use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::shell;
-use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, Store};
+use crate::session::{Fact, Health, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -36,11 +34,6 @@ const DOCUMENTS: Documents = Documents { dir: None, is_id: is_uuid, document: DO
 pub(super) struct Continue;
 
 impl Reading for Continue {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        let variables = [("CONTINUE_GLOBAL_DIR", Some("sessions"))];
-        stores::by_variables(AgentKind::Continue, &variables, env.home.join(".continue/sessions"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &DOCUMENTS
     }
@@ -65,10 +58,6 @@ impl Reading for Continue {
     fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
         // The index only contains the times of creation.
         StoreNotes::default()
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/message/role", &["system"])
     }
 }
 

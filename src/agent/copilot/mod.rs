@@ -20,11 +20,8 @@ use super::{
     Command, Engine, Housekeeping, Listings, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below,
     is_there,
 };
-use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
-use crate::session::{AgentKind, Belongings, Liveness, Located, SessionCopy, Store};
-use crate::system::env::Env;
+use crate::session::{Belongings, Liveness, Located, SessionCopy};
 use crate::system::process;
 use crate::system::reach;
 
@@ -32,39 +29,12 @@ use crate::system::reach;
 pub(super) struct Copilot;
 
 impl Reading for Copilot {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Copilot, &[("COPILOT_HOME", None)], env.home.join(".copilot"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         self.engine().transcript(place).filter(|path| reach::is_file(path))
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(
-            record,
-            "/type",
-            &[
-                "session.start",
-                "session.resume",
-                "session.shutdown",
-                "session.model_change",
-                "session.usage_record",
-                "session.warning",
-                "session.error",
-                "session.info",
-                "session.context_changed",
-                "session.mode_changed",
-                "system.message",
-                "hook.start",
-                "hook.end",
-                "abort",
-            ],
-        )
     }
 }
 
@@ -132,6 +102,7 @@ mod tests {
     use super::*;
     use crate::agent::Agent as _;
     use crate::agent::{Depth, Inspector, StoreNotes};
+    use crate::session::Store;
     use crate::system::env::tests::fixed;
     use std::sync::Arc;
 
@@ -147,7 +118,7 @@ mod tests {
             std::fs::write(locks.join(format!("{id}.lock")), "").expect("a file");
         }
         let store = Store { root: root.path().to_owned(), ..Copilot.stores(&fixed()).remove(0) };
-        let place = Copilot.locate_id(&Arc::new(store), id).places.remove(0);
+        let place = Copilot.locate(&Arc::new(store), Some(id)).places.remove(0);
         let own = vec![state.join(id), locks.join(format!("{id}.lock"))];
         assert_eq!(Copilot.belongings(&place), Ok(Belongings { own: own.clone(), shared: Vec::new() }));
         std::fs::remove_file(&own[1]).expect("a file");

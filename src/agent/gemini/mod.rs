@@ -28,7 +28,6 @@ use super::{
     Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_prompt_option, unknown_format,
 };
 use crate::agent::ids::consists_of;
-use crate::agent::stores;
 use crate::agent::tree::note_branches;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
@@ -58,34 +57,20 @@ const DOCUMENT: Shape =
 pub(super) struct Gemini;
 
 impl Reading for Gemini {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        // The variable replaces the home directory.
-        stores::by_variables(AgentKind::Gemini, &[("GEMINI_CLI_HOME", Some(".gemini"))], env.home.join(".gemini"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
-            walk(store, project, &dir.join("chats"), |_| true, found);
-            saved::locate(store, project, dir, found);
-        })
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if !is_session_id(id) {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        if let Some(id) = only.filter(|id| !is_session_id(id)) {
             return saved::locate_id(store, id);
         }
         // Shortened as the client shortens it; an id of fewer characters is used as it is.
-        let short: String = id.chars().take(8).collect();
+        let short = only.map(|id| id.chars().take(8).collect::<String>());
+        let is_wanted = |name: &str| only.is_none_or(|id| name == id || name.rsplit('-').next() == short.as_deref());
         let mut found = Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
-            walk(
-                store,
-                project,
-                &dir.join("chats"),
-                |name| name == id || name.rsplit('-').next() == Some(&short),
-                found,
-            );
+            walk(store, project, &dir.join("chats"), is_wanted, found);
+            if only.is_none() {
+                saved::locate(store, project, dir, found);
+            }
         });
-        found.places.retain(|place| place.id == id);
+        found.places.retain(|place| only.is_none_or(|id| place.id == id));
         found
     }
 

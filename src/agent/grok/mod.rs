@@ -15,12 +15,11 @@ use serde_json::Value;
 use super::command::as_option;
 use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::{Command, Engine, Housekeeping, LiveRecord, Moving, Reading, Resuming, StoreNotes, Unable, stores};
+use super::{Command, Engine, Housekeeping, LiveRecord, Moving, Reading, Resuming, StoreNotes, Unable};
 use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
-use crate::agent::unknown_format::is_one_of;
 use crate::format::edit::{self, json_string};
 use crate::session::evidence;
-use crate::session::{AgentKind, Health, Located, SessionCopy, SessionKind, Store};
+use crate::session::{Health, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 use log::Updates;
@@ -28,25 +27,11 @@ use log::Updates;
 /// Maximum length of a project name that is not cut and hashed.
 const MAX_NAME: usize = 255;
 const MAX_SUMMARY: u64 = 4 * 1024 * 1024;
-/// Updates that carry no conversation.
-const SILENT: [&str; 7] = [
-    "available_commands_update",
-    "current_mode_update",
-    "hooks_changed",
-    "memory_files",
-    "model_changed",
-    "plugins_changed",
-    "session_status",
-];
 
 /// The agent.
 pub(super) struct Grok;
 
 impl Reading for Grok {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Grok, &[("GROK_HOME", None)], env.home.join(".grok"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Updates)
     }
@@ -67,10 +52,6 @@ impl Reading for Grok {
 
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         vec![place.path.join("updates.jsonl"), place.path.join("chat_history.jsonl")]
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/params/update/sessionUpdate", &SILENT) || is_one_of(record, "/type", &["system"])
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing, unless `sessions.auto_prune` is on",
     writes: "nothing; its database is only read, and `hermes sessions delete --yes ID` removes a session",
     facts: "measured on 0.19.0, schema 22; profiles, sub-agents and compression by its code",
+    root: ".hermes",
+    variables: &[("HERMES_HOME", None)],
     // In a terminal, `-q` also answers and ends.
     new_session: NewSession::NONE.without_terminal(&["hermes", "chat", "-Q"], &["-q"]),
     ..About::NONE

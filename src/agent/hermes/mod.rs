@@ -117,10 +117,9 @@ impl Schema for Sessions {
 
 impl Reading for Hermes {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let usual = env.home.join(".hermes");
-        let mut stores = stores::by_variables(AgentKind::Hermes, &[(VARIABLE, None)], usual.clone(), env);
+        let mut stores = stores::of(AgentKind::Hermes, env);
         // A profile of the default home is found there.
-        let profiles = usual.join("profiles");
+        let profiles = env.home.join(".hermes/profiles");
         stores.retain(|store| store.root.parent() != Some(&profiles));
         stores
     }
@@ -177,8 +176,7 @@ impl Housekeeping for Hermes {}
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
     database::locate(store, &store.root.join("state.db"), &Sessions, only, &mut found);
-    let profiles = found.entries(&store.root.join("profiles")).into_iter().filter(|(_, kind)| kind.is_dir());
-    let mut profiles: Vec<PathBuf> = profiles.map(|(entry, _)| entry.path()).collect();
+    let mut profiles = found.dirs(&store.root.join("profiles"));
     profiles.sort();
     for home in profiles {
         let mut named = Store::clone(store);

@@ -12,5 +12,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "the file of a session that it resumes; closing the session writes it again",
     writes: "signed sessions (`save jido`)",
     facts: "read in agentjido/jido_code 03efe8eb",
+    root: ".jido_code",
+    silent: &[("/role", &["system"]), ("/status", &["pending", "in_progress", "completed"])],
     ..About::NONE
 };

@@ -23,7 +23,6 @@ use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::ids::is_random_uuid;
 use crate::agent::relocation::{Relocation, StoreMove};
-use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::session::{
@@ -52,16 +51,10 @@ const REFUSED: [Health; 5] = [
 pub(super) struct Jido;
 
 impl Reading for Jido {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::Jido, root(env))]
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, None)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, Some(id))
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        found.add_files(store, &store.root.join("sessions"), None, ".json", only, is_random_uuid);
+        found
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
@@ -105,12 +98,6 @@ impl Reading for Jido {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         Ok(())
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        // An entry of its task list.
-        is_one_of(record, "/role", &["system"])
-            || is_one_of(record, "/status", &["pending", "in_progress", "completed"])
     }
 
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
@@ -283,12 +270,6 @@ fn refuse(copy: &mut SessionCopy, error: &LoadError) {
         _ => Health::InvalidContent,
     });
     copy.notes.insert(0, error.to_string());
-}
-
-fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
-    let mut found = Found::default();
-    found.add_files(store, &store.root.join("sessions"), None, ".json", only, is_random_uuid);
-    found
 }
 
 #[cfg(test)]

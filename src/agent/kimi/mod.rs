@@ -21,28 +21,33 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::{Found, Housekeeping, Listings, Moving, ReadContext, Reading, StoreNotes, Unable, is_there};
 use crate::agent::Depth;
-use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::unknown_format::has_any;
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::format::text;
 use crate::session::recorded;
-use crate::session::{AgentKind, Belongings, Evidence, Located, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{Belongings, Evidence, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::links;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 use resuming::imports_in_words;
 
+/// Members of records without conversation.
+const SILENT: [(&str, &[&str]); 3] = [
+    ("/type", &["metadata"]),
+    ("/role", &["_checkpoint", "_usage", "_system_prompt"]),
+    ("/message/type", &["StatusUpdate", "StepBegin", "StepInterrupted", "StepRetry", "TurnEnd"]),
+];
+
 /// The agent.
 pub(super) struct Kimi;
 
 impl Reading for Kimi {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Kimi, &[("KIMI_SHARE_DIR", None)], env.home.join(".kimi"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        if let Some(id) = only {
+            return locate_id(store, id);
+        }
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
             let entries = found.entries(dir);
             let is_dir = |name: &str| entries.iter().any(|(entry, kind)| kind.is_dir() && entry.file_name() == name);
@@ -61,21 +66,6 @@ impl Reading for Kimi {
                 if !id.starts_with('.') && !id.is_empty() {
                     found.places.push(place(store, project, id, path));
                 }
-            }
-        })
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        // An id that is not a plain file name could lead out of the project.
-        if id.starts_with('.') || Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
-            return Found::default();
-        }
-        Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
-            let (path, legacy) = (dir.join(id), dir.join(format!("{id}.jsonl")));
-            if links::is_dir(&path) {
-                found.places.push(place(store, project, id, path));
-            } else if is_file(&legacy) {
-                found.places.push(place(store, project, id, legacy));
             }
         })
     }
@@ -174,14 +164,7 @@ impl Reading for Kimi {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &["metadata"])
-            || is_one_of(record, "/role", &["_checkpoint", "_usage", "_system_prompt"])
-            || is_one_of(
-                record,
-                "/message/type",
-                &["StatusUpdate", "StepBegin", "StepInterrupted", "StepRetry", "TurnEnd"],
-            )
-            || records::is_command_record(record)
+        has_any(record, &SILENT) || records::is_command_record(record)
     }
 
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
@@ -213,6 +196,22 @@ impl Housekeeping for Kimi {
         // Kimi empties a session whose directory is not in this list.
         Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
     }
+}
+
+/// Finds the sessions with an id.
+fn locate_id(store: &Arc<Store>, id: &str) -> Found {
+    // An id that is not a plain file name could lead out of the project.
+    if id.starts_with('.') || Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
+        return Found::default();
+    }
+    Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+        let (path, legacy) = (dir.join(id), dir.join(format!("{id}.jsonl")));
+        if links::is_dir(&path) {
+            found.places.push(place(store, project, id, path));
+        } else if is_file(&legacy) {
+            found.places.push(place(store, project, id, legacy));
+        }
+    })
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {

@@ -18,6 +18,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 0.25.9 (schema 1) and 0.32.18 (schema 2); `$LETTA_LOCAL_BACKEND_DIR` by its code",
+    silent: &[("/type", &["session"])],
     is_state: |name| name == "conversation.json",
     half_line: HalfLine::Failing,
     new_session: NewSession::NONE.without_terminal(&["letta"], &["-p"]),

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use super::lines::{Ends, Lines, Log};
 use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::ids::is_word;
-use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::record;
 use crate::format::jsonl::{Jsonl, each_line_with};
@@ -83,10 +82,6 @@ impl Reading for Letta {
         Ok(Usage::from_cost(Cost::sum(costs.into_values().chain(nameless))))
     }
 
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &["session"])
-    }
-
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.engine().messages(copy, see)?;
         unknown_format_of(&copy.place).map_or(Ok(()), |format| {
@@ -116,7 +111,7 @@ impl Resuming for Letta {
             return Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display()).into());
         }
         // Letta Code reads every conversation at its start.
-        let torn = self.locate(&copy.place.store).places.into_iter().find(is_torn);
+        let torn = self.locate(&copy.place.store, None).places.into_iter().find(is_torn);
         let Some(torn) = torn.map(|torn| messages_path(&torn)) else { return Ok(()) };
         Err(format!(
             "the last line of {} was cut off, and Letta Code fails on every session while it is there; when nothing was \

@@ -17,6 +17,9 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 1.16.0; sub-agents by its code",
+    root: ".openhands/conversations",
+    variables: &[("OPENHANDS_CONVERSATIONS_DIR", None), ("OPENHANDS_PERSISTENCE_DIR", Some("conversations"))],
+    silent: &[("/kind", &["SystemPromptEvent", "ConversationErrorEvent", "ConversationStateUpdateEvent"])],
     is_state: |name| name == "base_state.json",
     new_session: NewSession::NONE
         .in_terminal(&["openhands"], &["-t"])

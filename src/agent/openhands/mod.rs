@@ -13,20 +13,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, stores};
+use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::command::as_option;
-use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::session::usage::Usage;
-use crate::session::{AgentKind, Comparison, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
+use crate::session::{Comparison, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::links;
 use records::is_id;
 
-/// The variables that select other conversations; the first one that is set counts.
-const CONVERSATIONS: &str = "OPENHANDS_CONVERSATIONS_DIR";
-const PERSISTENCE: &str = "OPENHANDS_PERSISTENCE_DIR";
 /// The variable that replaces the current directory.
 const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 
@@ -34,22 +29,11 @@ const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 pub(super) struct OpenHands;
 
 impl Reading for OpenHands {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        let variables = [(CONVERSATIONS, None), (PERSISTENCE, Some("conversations"))];
-        stores::by_variables(AgentKind::OpenHands, &variables, env.home.join(".openhands/conversations"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
-        add_below(&mut found, store, &store.root, None);
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        let path = store.root.join(id);
-        if is_id(id) && links::is_dir(&path) {
-            found.places.push(Located::new(store, id, path));
+        match only {
+            Some(_) => found.add_folders(store, &store.root, None, only, is_id),
+            None => add_below(&mut found, store, &store.root, None),
         }
         found
     }
@@ -86,10 +70,6 @@ impl Reading for OpenHands {
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let cost = reader::state(&copy.place.path, |state| state.cost())?.flatten();
         Ok(Usage::from_cost(cost))
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/kind", &["SystemPromptEvent", "ConversationErrorEvent", "ConversationStateUpdateEvent"])
     }
 
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {

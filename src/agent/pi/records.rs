@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::agent::ids::is_word;
 use crate::agent::lines;
 use crate::agent::tree::{self, Link};
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::unknown_format::has_any;
 use crate::error::PathError;
 use crate::format::content::{Block, blocks, plain_text};
 use crate::format::json::{Flag, Text, member, members, record};
@@ -243,8 +243,8 @@ pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
         "custom",
         "label",
     ];
-    is_one_of(record, "/type", &SILENT)
-        || is_one_of(record, "/type", &["message"]) && is_one_of(record, "/message/role", &["system"])
+    has_any(record, &[("/type", &SILENT)])
+        || has_any(record, &[("/type", &["message"])]) && has_any(record, &[("/message/role", &["system"])])
 }
 
 #[cfg(test)]

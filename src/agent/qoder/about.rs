@@ -16,6 +16,8 @@ pub(crate) const ABOUT: About = About {
         whose file is older than `maxAge`",
     writes: "nothing, but `move` adds a `relocated` record, as Qoder CLI does, and moves the file into the new directory's project",
     facts: "measured on 1.1.52 without an account: lists, ids and directories; records and settings by its package",
+    root: ".qoder",
+    variables: &[("QODER_CONFIG_DIR", None)],
     version_at: Some("/version"),
     api_error: Some("isApiErrorMessage"),
     new_session: NewSession::NONE.in_terminal(&["qodercli"], &["-i"]).without_terminal(&["qodercli", "-p"], &[]),

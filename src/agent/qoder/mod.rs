@@ -15,16 +15,16 @@ use serde_json::Value;
 use super::claude::slug::{base36, slug};
 use super::{
     Agent as _, Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
-    as_last_argument, claude, is_there, stores,
+    as_last_argument, claude, is_there,
 };
 use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, added_line, text};
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::unknown_format::has_any;
 use crate::agent::upkeep::{Link, Retention};
 use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::{self, Cause};
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 
@@ -40,16 +40,8 @@ const SILENT: [&str; 5] =
 pub(super) struct Qoder;
 
 impl Reading for Qoder {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Qoder, &[("QODER_CONFIG_DIR", None)], env.home.join(".qoder"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        claude::locate(store)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        claude::locate_id(store, id)
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        claude::locate(store, only)
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
@@ -79,7 +71,7 @@ impl Reading for Qoder {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &SILENT) || claude::is_silent(record)
+        has_any(record, &[("/type", &SILENT)]) || claude::is_silent(record)
     }
 }
 

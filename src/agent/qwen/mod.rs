@@ -21,7 +21,7 @@ use super::{
     Unable, as_prompt_option, claude, is_there,
 };
 use crate::agent::ids::is_uuid;
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::unknown_format::has_any;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::session::recorded;
@@ -37,6 +37,15 @@ use records::{Registration, Runtime, is_slug_of};
 /// Maximum size in bytes of a registration, or of a file next to a transcript; these have a few hundred bytes.
 const MAX_SMALL: u64 = 64 * 1024;
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
+/// Subtypes of system records without conversation.
+const SILENT: [&str; 6] = [
+    "ui_telemetry",
+    "attribution_snapshot",
+    "file_history_snapshot",
+    "custom_title",
+    "slash_command",
+    "parent_session",
+];
 
 /// The agent.
 pub(super) struct Qwen;
@@ -100,9 +109,7 @@ impl Reading for Qwen {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        let silent = ["ui_telemetry", "attribution_snapshot", "file_history_snapshot", "custom_title", "slash_command"];
-        is_one_of(record, "/type", &["system"])
-            && is_one_of(record, "/subtype", &[&silent[..], &["parent_session"]].concat())
+        has_any(record, &[("/type", &["system"])]) && has_any(record, &[("/subtype", &SILENT)])
     }
 }
 
@@ -145,11 +152,10 @@ fn walk(store: &Arc<Store>) -> Found {
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let mut parents = HashSet::new();
         let subagents = dir.join("subagents");
-        for (entry, _) in found.entries(&subagents).into_iter().filter(|(_, kind)| kind.is_dir()) {
-            let Some(parent) = entry.file_name().to_str().filter(|name| is_session_id(name)).map(str::to_owned) else {
-                continue;
-            };
-            for (entry, kind) in found.entries(&entry.path()) {
+        for folder in found.dirs(&subagents) {
+            let parent = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_session_id(name));
+            let Some(parent) = parent.map(str::to_owned) else { continue };
+            for (entry, kind) in found.entries(&folder) {
                 let path = entry.path();
                 let is_record = kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl");
                 let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_record);

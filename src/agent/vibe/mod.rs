@@ -24,7 +24,7 @@ use super::{
 };
 use crate::agent::ids::is_word_with;
 use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::unknown_format::has_any;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
@@ -53,7 +53,7 @@ pub(super) struct Vibe;
 
 impl Reading for Vibe {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::by_variables(AgentKind::Vibe, &[("VIBE_HOME", None)], env.home.join(".vibe"), env);
+        let mut stores = stores::of(AgentKind::Vibe, env);
         for Store { root: home, .. } in &mut stores {
             // Vibe's own settings may select another directory.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
@@ -65,43 +65,23 @@ impl Reading for Vibe {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
-        let entries = found.entries(&store.root);
-        for (entry, _) in entries.iter().filter(|(entry, kind)| kind.is_dir() && entry.file_name() == "unified") {
-            for (entry, kind) in found.entries(&entry.path()) {
-                let name = entry.file_name();
-                if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
-                    found.places.push(Located::new(store, id.to_owned(), entry.path()));
-                }
-            }
-        }
-        for (entry, kind) in entries {
-            let name = entry.file_name();
-            if kind.is_dir() && name.to_str().is_some_and(|name| beginning_in_name(name).is_some()) {
-                add_old(&mut found, store, entry.path());
-            }
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        if !is_id(id) {
+        if only.is_some_and(|id| !is_id(id)) {
             return found;
         }
-        let unified = store.root.join("unified").join(id);
+        let unified = store.root.join("unified");
         if links::is_dir(&unified) {
-            found.places.push(Located::new(store, id.to_owned(), unified));
+            found.add_folders(store, &unified, None, only, is_id);
         }
         for (entry, kind) in found.entries(&store.root) {
             let name = entry.file_name();
-            let beginning = name.to_str().and_then(beginning_in_name);
-            if kind.is_dir() && beginning.is_some_and(|beginning| id.starts_with(beginning)) {
+            let beginning = name.to_str().and_then(beginning_in_name).filter(|_| kind.is_dir());
+            if beginning.is_some_and(|beginning| only.is_none_or(|id| id.starts_with(beginning))) {
                 add_old(&mut found, store, entry.path());
             }
         }
-        found.places.retain(|place| place.id == id);
+        found.places.retain(|place| only.is_none_or(|id| place.id == id));
         found
     }
 
@@ -172,9 +152,7 @@ impl Reading for Vibe {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        const SILENT: [&str; 2] = ["action_result", "receipt_succeeded"];
-        is_one_of(record, "/type", &SILENT)
-            || is_one_of(record, "/role", &["system"])
+        has_any(record, &[("/type", &["action_result", "receipt_succeeded"]), ("/role", &["system"])])
             || unified::is_injected_turn(record)
     }
 
