@@ -8,6 +8,7 @@ use crate::agent::installed::Package;
 use crate::agent::relocation::Act;
 use crate::agent::rewind::Rewind;
 use crate::agent::upkeep::{CwdRecords, Fold, HalfLine};
+use crate::agent::usage::UsageAt;
 use crate::agent::version;
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
@@ -45,6 +46,8 @@ pub(crate) struct About {
     pub variables: &'static [(&'static str, Option<&'static str>)],
     /// JSON pointers and values that mark a record without conversation; one is sufficient.
     pub silent: &'static [(&'static str, &'static [&'static str])],
+    /// The tokens and the cost in the records of a log, if the agent records them there.
+    pub usage: Option<UsageAt>,
     /// JSON pointer to the agent's version in a record of its transcript.
     pub version_at: Option<&'static str>,
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
@@ -114,6 +117,7 @@ impl About {
         root: "",
         variables: &[],
         silent: &[],
+        usage: None,
         version_at: None,
         is_state: |_| false,
         half_line: HalfLine::PassedOver,

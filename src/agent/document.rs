@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use super::engine::Engine;
-use super::{Found, ReadContext, about};
+use super::{Found, ReadContext, judge_by_age};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
@@ -67,10 +67,7 @@ impl Engine for Documents {
         (self.fill)(&mut copy, &sum, context)?;
         copy.set_active_by_file(sum.modified);
         let last = copy.active_at.as_ref().map(|at| at.value).max(sum.modified);
-        let agent = about(copy.place.agent()).title;
-        copy.judge_by_age(last, context.env.clock.now, |age| {
-            format!("it was written {age} ago, and {agent} keeps no lock")
-        });
+        judge_by_age(&mut copy, last, context.env.clock.now);
         evidence::decide(&mut copy, |_| true);
         Ok(copy)
     }

@@ -165,8 +165,9 @@ pub(crate) trait Reading: Listed + Sync {
     }
 
     /// Sums up the tokens and the cost of a copy's replies, as far as its agent records them.
-    fn usage(&self, _copy: &SessionCopy) -> Result<Usage, PathError> {
-        Ok(Usage::default())
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+        let log = self.written(&copy.place).into_iter().next();
+        about(self.kind()).usage.zip(log).map_or_else(|| Ok(Usage::default()), |(at, log)| at.sum(&log))
     }
 
     /// Counts the messages of a copy like [`Reading::count`], adds the days on which they were written, and returns the

@@ -18,7 +18,9 @@ use std::sync::Arc;
 use foldhash::HashSet;
 
 use super::command::as_option;
-use super::{Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there};
+use super::{
+    Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there, judge_by_age,
+};
 use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::format::json::local_instant;
@@ -101,8 +103,7 @@ impl Reading for Aider {
             copy.health.insert(Health::EmptySession);
         }
         copy.set_active_by_file(modified);
-        let why = |age| format!("it was written {age} ago, and Aider keeps no lock");
-        copy.judge_by_age(modified, context.env.clock.now, why);
+        judge_by_age(&mut copy, modified, context.env.clock.now);
         let dir = copy.place.store.root.clone();
         copy.mark_if(!origin::is_untracked(&dir, HISTORY), Health::Planted);
         copy.last_dir = Some(Fact::new(dir.clone(), "session"));

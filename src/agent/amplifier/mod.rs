@@ -19,12 +19,15 @@ use std::sync::Arc;
 
 use reader::Reader;
 
-use super::{Command, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument};
+use super::{
+    Command, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument, refuse_subagent,
+};
+use crate::agent::lines::{Counts, Record as _};
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::recorded;
-use crate::session::{Evidence, Located, Problem, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{Evidence, Located, Problem, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
@@ -106,35 +109,19 @@ impl Reading for Amplifier {
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
+        let mut counts = Counts::default();
         if let Some(path) = transcript_path(&copy.place.path) {
-            each_line(&path, &mut |line| {
-                match line.and_then(json::record::<Entry<'_>>) {
-                    Some(entry) => {
-                        prompts += u64::from(entry.prompt().is_some());
-                        replies += u64::from(entry.is_reply());
-                    }
-                    None => has_bad_lines = true,
-                }
-                ControlFlow::Continue(())
-            })?;
+            counts.add_lines(&path, |line| json::record::<Entry<'_>>(line).map(|entry| entry.turn()))?;
         } else {
             // This client logs every event twice, so equal events count once.
             let mut seen = HashSet::new();
             each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-                if let Some(event) = line.and_then(json::record::<Event<'_>>) {
-                    if let Some(prompt) = event.prompt() {
-                        prompts += u64::from(seen.insert((event.stamp(), prompt)));
-                    } else if let Some(reply) = event.reply() {
-                        replies += u64::from(seen.insert((event.stamp(), reply)));
-                    }
-                }
+                let turn = line.and_then(json::record::<Event<'_>>).and_then(|event| event.turn());
+                turn.filter(|turn| seen.insert(turn.id.clone())).iter().for_each(|turn| counts.add(turn));
                 ControlFlow::Continue(())
             })?;
         }
-        copy.prompts = Some(prompts);
-        copy.replies = Some(replies);
-        copy.note_bad_lines(has_bad_lines);
+        counts.note_in(copy);
         Ok(())
     }
 
@@ -157,9 +144,8 @@ impl Reading for Amplifier {
         }
         let mut seen = HashSet::new();
         each_message(&copy.place.path.join("events.jsonl"), see, |line| {
-            let event: Event<'_> = json::record(line)?;
-            let message = event.message()?;
-            seen.insert((event.stamp(), message.text.clone())).then_some([message])
+            let turn = json::record::<Event<'_>>(line)?.turn()?;
+            seen.insert(turn.id).then_some(turn.messages)
         })
     }
 
@@ -170,9 +156,7 @@ impl Reading for Amplifier {
 
 impl Resuming for Amplifier {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         if copy.place.project.is_none() {
             return Err("it is outside every project, where Amplifier does not look".into());
         }

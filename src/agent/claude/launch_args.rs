@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::agent::command::{Plan, Request};
 use crate::agent::ids::is_uuid;
-use crate::agent::{Command, Unable, as_last_argument};
+use crate::agent::{Command, Unable, as_last_argument, refuse_subagent};
 use crate::session::{SessionCopy, SessionKind};
 use crate::system::env::Env;
 
@@ -23,12 +23,9 @@ pub(super) const NESTED: &[&str] = &[
 
 /// Returns the command that continues a session, or the reason why there is none.
 pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-    match copy.kind {
-        SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-        SessionKind::Empty => {
-            return Err("it has neither a prompt nor a reply, so Claude Code does not find it".into());
-        }
-        _ => {}
+    refuse_subagent(copy)?;
+    if copy.kind == SessionKind::Empty {
+        return Err("it has neither a prompt nor a reply, so Claude Code does not find it".into());
     }
     if !is_uuid(&copy.place.id) {
         return Err("its id is not a UUID".into());

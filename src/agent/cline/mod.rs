@@ -11,7 +11,10 @@ mod tasks;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable};
+use super::{
+    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, judge_by_age,
+    refuse_subagent,
+};
 use crate::agent::document::{Document, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::agent::stores;
@@ -85,9 +88,7 @@ impl Resuming for Cline {
         if tasks::is_in(&copy.place) {
             return tasks::command(copy, prompt);
         }
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         if prompt.is_some() {
             let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
             return Err(why.into());
@@ -178,8 +179,7 @@ impl Engine for Sessions {
         copy.active_at = updated.or_else(|| meta.started_at()).map(|at| Fact::new(at, "transcript"));
         copy.set_active_by_file(sum.modified);
         copy.liveness = liveness(&meta);
-        let why = |age| format!("it was written {age} ago, and Cline CLI keeps no lock");
-        copy.judge_by_age(updated.max(sum.modified), context.env.clock.now, why);
+        judge_by_age(&mut copy, updated.max(sum.modified), context.env.clock.now);
         evidence::decide(&mut copy, |_| true);
         Ok(copy)
     }

@@ -2,6 +2,7 @@
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
+use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     title: "Codex",
@@ -27,5 +28,15 @@ pub(crate) const ABOUT: About = About {
         .in_terminal(&["codex"], &[])
         .without_terminal(&["codex", "exec", "--skip-git-repo-check"], &[]),
     rewind_mark: Some("thread_rolled_back"),
+    // Measured on 0.169.0: the sum is written after each reply.
+    usage: Some(UsageAt {
+        mark: "\"total_token_usage\"",
+        tokens: &["payload", "info", "total_token_usage"],
+        input: &["input_tokens"],
+        cached: "cached_input_tokens",
+        output: &["output_tokens"],
+        is_total: true,
+        ..UsageAt::NONE
+    }),
     ..About::NONE
 };

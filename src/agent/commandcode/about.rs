@@ -3,6 +3,7 @@
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
 use crate::agent::upkeep::HalfLine;
+use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     title: "Command Code",
@@ -22,5 +23,6 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| name.ends_with("meta.json"),
     api_error: Some("\"Error: "),
     new_session: NewSession::NONE.in_terminal(&["command-code"], &[]).without_terminal(&["command-code"], &["-p"]),
+    usage: Some(UsageAt { mark: "\"costUsd\"", cost: &["usage", "costUsd"], ..UsageAt::NONE }),
     ..About::NONE
 };

@@ -21,10 +21,8 @@ use crate::agent::relocation::{Relocation, StoreMove, text};
 use crate::agent::unknown_format::has_any;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
-use crate::format::json::{dollars, member, texts_in};
-use crate::format::jsonl::each_line_with;
+use crate::format::json::texts_in;
 use crate::session::evidence;
-use crate::session::usage::{Cost, Usage};
 use crate::session::{Belongings, Fact, Located, SessionCopy, Store};
 use crate::system::{fsio, links, names};
 
@@ -56,15 +54,6 @@ impl Reading for CommandCode {
         copy.git_branch = branch.filled().map(|branch| Fact::new(branch, "session"));
         copy.parent_id = parent.filled().map(str::to_owned);
         Ok(copy)
-    }
-
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        let mut cost = None;
-        each_line_with(&copy.place.path, b"\"costUsd\"", &mut |line| {
-            let line: Option<&RawValue> = serde_json::from_slice(line).ok();
-            cost = Cost::sum(cost.into_iter().chain(dollars(member(member(line, "usage"), "costUsd"))));
-        })?;
-        Ok(Usage::from_cost(cost))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

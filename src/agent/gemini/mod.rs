@@ -25,7 +25,8 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::{
-    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_prompt_option, unknown_format,
+    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_prompt_option, refuse_subagent,
+    unknown_format,
 };
 use crate::agent::ids::consists_of;
 use crate::agent::tree::note_branches;
@@ -166,12 +167,9 @@ impl Reading for Gemini {
 
 impl Resuming for Gemini {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-            SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
-            }
-            _ => {}
+        refuse_subagent(copy)?;
+        if copy.kind == SessionKind::Empty {
+            return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
         }
         if saved::is_in(&copy.place) {
             return saved::command(&copy.place, prompt);

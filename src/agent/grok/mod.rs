@@ -15,11 +15,13 @@ use serde_json::Value;
 use super::command::as_option;
 use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::{Command, Engine, Housekeeping, LiveRecord, Moving, Reading, Resuming, StoreNotes, Unable};
+use super::{
+    Command, Engine, Housekeeping, LiveRecord, Moving, Reading, Resuming, StoreNotes, Unable, refuse_subagent,
+};
 use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
 use crate::format::edit::{self, json_string};
 use crate::session::evidence;
-use crate::session::{Health, Located, SessionCopy, SessionKind, Store};
+use crate::session::{Health, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 use log::Updates;
@@ -57,9 +59,7 @@ impl Reading for Grok {
 
 impl Resuming for Grok {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default().into());
         }

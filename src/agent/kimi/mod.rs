@@ -21,6 +21,7 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::{Found, Housekeeping, Listings, Moving, ReadContext, Reading, StoreNotes, Unable, is_there};
 use crate::agent::Depth;
+use crate::agent::lines::{Counts, Record as _};
 use crate::agent::unknown_format::has_any;
 use crate::error::PathError;
 use crate::format::json;
@@ -119,35 +120,26 @@ impl Reading for Kimi {
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut prompts, mut has_bad_lines) = (0, false);
-        let mut replies = Replies::default();
+        let (mut counts, mut replies) = (Counts::default(), Replies::default());
         let files = Files::of(&copy.place);
         each_line(&files.wire, &mut |line| {
             match line.and_then(json::record::<WireRecord<'_>>) {
                 Some(record) => {
                     let event = record.event();
-                    prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
+                    counts.prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
                     replies.see(&event);
                 }
-                None => has_bad_lines = true,
+                None => counts.has_bad_lines = true,
             }
             ControlFlow::Continue(())
         })?;
-        let mut replies = replies.count();
-        if prompts + replies == 0 {
-            each_line(&files.context, &mut |line| {
-                match line.and_then(json::record::<ContextRecord<'_>>) {
-                    Some(record) => {
-                        prompts += u64::from(record.prompt().is_some());
-                        replies += u64::from(record.is_reply());
-                    }
-                    None => has_bad_lines = true,
-                }
-                ControlFlow::Continue(())
+        counts.replies = replies.count();
+        if counts.prompts + counts.replies == 0 {
+            counts.add_lines(&files.context, |line| {
+                json::record::<ContextRecord<'_>>(line).map(|record| record.turn())
             })?;
         }
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
+        counts.note_in(copy);
         Ok(())
     }
 

@@ -18,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 18.2.3; the variables, the place of images, and all of 18.3.4, by its code",
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["omp"], &[]).without_terminal(&["omp", "-p"], &[]),
+    usage: Some(crate::agent::pi::about::USAGE),
     ..About::NONE
 };

@@ -17,7 +17,7 @@ use memchr::memmem;
 use super::lines::Lines;
 use super::{
     Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there,
-    mark_writers,
+    mark_writers, refuse_subagent,
 };
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
@@ -28,7 +28,6 @@ use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
-use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -90,10 +89,6 @@ impl Reading for Omp {
         is_packed(&place.path).then_some(&Packed)
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        if is_packed(&copy.place.path) { Ok(Usage::default()) } else { super::pi::usage::usage(&copy.place.path) }
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         crate::agent::pi::records::is_silent(record)
     }
@@ -105,8 +100,8 @@ impl Reading for Omp {
 
 impl Resuming for Omp {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        refuse_subagent(copy)?;
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             SessionKind::Archived => {
                 return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
             }

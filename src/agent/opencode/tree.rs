@@ -70,7 +70,7 @@ impl Engine for Tree {
             if copy.first_prompt.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if is_silent {
-            database::be_empty(&mut copy);
+            copy.be_empty();
         }
         database::judge_liveness(&mut copy, context.env.clock.now);
         evidence::decide(&mut copy, |_| true);

@@ -13,12 +13,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable};
+use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, refuse_subagent};
 use crate::agent::command::as_option;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::session::usage::Usage;
-use crate::session::{Comparison, Located, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{Comparison, Located, SessionCopy, Store, Visitor};
 use crate::system::links;
 use records::is_id;
 
@@ -84,9 +84,7 @@ impl Reading for OpenHands {
 
 impl Resuming for OpenHands {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's conversation; resume its parent".into());
-        }
+        refuse_subagent(copy)?;
         let words: &[&str] = if prompt.is_some() { &["openhands", "--headless"] } else { &["openhands"] };
         let argv = words.iter().copied().chain(["--resume", &copy.place.id]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_option(prompt, "-t", "--task"), unset: vec![WORK_DIR], then_type: None })

@@ -8,7 +8,6 @@ pub(super) mod records;
 pub(super) mod about;
 pub(super) mod log;
 pub(super) mod relocation;
-pub(super) mod usage;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +17,9 @@ use super::{Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Una
 use crate::agent::ids::is_word;
 use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::upkeep::{self, Link};
-use crate::error::PathError;
 use crate::format::json::text_in;
 use crate::session::evidence;
 use crate::session::recorded;
-use crate::session::usage::Usage;
 use crate::session::{AgentKind, Health, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -61,10 +58,6 @@ impl Reading for Pi {
 
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Tree(Self))
-    }
-
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place.path)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::claude::slug::{base36, slug};
 use super::{
     Agent as _, Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
-    as_last_argument, claude, is_there,
+    as_last_argument, claude, is_there, judge_by_age, refuse_subagent,
 };
 use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, added_line, text};
 use crate::agent::unknown_format::has_any;
@@ -24,7 +24,7 @@ use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::{self, Cause};
 use crate::session::evidence;
-use crate::session::{Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{Belongings, Health, Located, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::{fsio, names};
 
@@ -48,9 +48,7 @@ impl Reading for Qoder {
         let (mut copy, relocated) = claude::read_transcript(place, context)?;
         claude::decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
         let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
-        copy.judge_by_age(last, context.env.clock.now, |age| {
-            format!("it was written {age} ago, and Qoder CLI keeps no lock")
-        });
+        judge_by_age(&mut copy, last, context.env.clock.now);
         Ok(copy)
     }
 
@@ -84,9 +82,7 @@ impl Resuming for Qoder {
     }
 
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         let words: &[&str] = if prompt.is_some() { &["qodercli", "-p", "--resume"] } else { &["qodercli", "--resume"] };
         Ok(Command::new(&[words, &[&copy.place.id]].concat(), as_last_argument(prompt)))
     }

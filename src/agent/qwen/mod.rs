@@ -9,7 +9,6 @@ pub(super) mod records;
 pub(super) mod about;
 mod log;
 mod relocation;
-mod usage;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,14 +17,12 @@ use std::sync::Arc;
 use super::lines::Lines;
 use super::{
     Command, Engine, Found, Housekeeping, Listings, LiveRecord, Moving, ReadContext, Reading, Resuming, StoreNotes,
-    Unable, as_prompt_option, claude, is_there,
+    Unable, as_prompt_option, claude, is_there, refuse_subagent,
 };
 use crate::agent::ids::is_uuid;
 use crate::agent::unknown_format::has_any;
-use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::session::recorded;
-use crate::session::usage::Usage;
 use crate::session::{AgentKind, Belongings, Evidence, Health, Liveness, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -104,10 +101,6 @@ impl Reading for Qwen {
         notes
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place)
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         has_any(record, &[("/type", &["system"])]) && has_any(record, &[("/subtype", &SILENT)])
     }
@@ -123,8 +116,8 @@ impl Resuming for Qwen {
     }
 
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        refuse_subagent(copy)?;
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             SessionKind::Archived => {
                 return Err("it is archived; unarchive it in Qwen Code first".into());
             }

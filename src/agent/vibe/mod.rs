@@ -19,25 +19,27 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::lines::Lines;
 use super::{
-    Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there,
+    Command, Engine, Found, Housekeeping, Listings, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there,
+    refuse_subagent,
 };
 use crate::agent::ids::is_word_with;
-use crate::agent::stores;
 use crate::agent::unknown_format::has_any;
+use crate::agent::{locks, stores};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
-use crate::format::json::Text;
+use crate::format::json::{Text, members, record, texts_in};
 use crate::session::{
-    AgentKind, Belongings, Comparison, Evidence, Fact, Health, Liveness, Located, SessionCopy, SessionKind, Store,
-    Visitor,
+    AgentKind, Belongings, Comparison, Evidence, Fact, Health, Located, SessionCopy, SessionKind, Store,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::links;
-use crate::system::process::{self, Lock, Locks};
-use records::{Meta, Runtime, id_in_head, save_dir};
+use old::Old;
+use records::{Meta, id_in_head, save_dir};
+use unified::Unified;
 
 /// Maximum size of the `meta.json` of an older directory, which contains the system prompt and every tool.
 const MAX_META: u64 = 16 * 1024 * 1024;
@@ -65,71 +67,18 @@ impl Reading for Vibe {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        let mut found = Found::default();
-        if only.is_some_and(|id| !is_id(id)) {
-            return found;
-        }
-        let unified = store.root.join("unified");
-        if links::is_dir(&unified) {
-            found.add_folders(store, &unified, None, only, is_id);
-        }
-        for (entry, kind) in found.entries(&store.root) {
-            let name = entry.file_name();
-            let beginning = name.to_str().and_then(beginning_in_name).filter(|_| kind.is_dir());
-            if beginning.is_some_and(|beginning| only.is_none_or(|id| id.starts_with(beginning))) {
-                add_old(&mut found, store, entry.path());
-            }
-        }
-        found.places.retain(|place| only.is_none_or(|id| place.id == id));
-        found
-    }
-
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
-        let mut found = Found::default();
-        // The system's table is read only if there is a lock file.
-        let mut table = None;
-        for (entry, kind) in found.entries(&store.root.join("active")) {
-            let name = entry.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".lock")).filter(|id| kind.is_file() && is_id(id));
-            let Some(id) = id else { continue };
-            let lock = table.get_or_insert_with(Locks::read).holder(&entry.path());
-            if lock != Lock::Free {
-                let note = entry.path().with_extension("lock.json");
-                notes.locked.insert(id.to_owned(), liveness(lock, &note));
-            }
-        }
-        notes.problems.append(&mut found.problems);
+        locks::add_held(&store.root.join("active"), is_id, noted, &mut notes);
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let mut copy = SessionCopy::new(place);
-        copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        let is_unified = is_unified(&copy.place);
-        let has_meta = read_meta(&mut copy, context.env);
-        let newest = if is_unified { unified::read(&mut copy, has_meta, context.env)? } else { old::read(&mut copy)? };
-        let known = copy.active_at.as_ref().map(|at| at.value);
-        copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
-        copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
-        copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
-        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
+    fn engine(&self) -> &'static dyn Engine {
+        &Unified
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (prompts, replies, has_bad_lines) =
-            if is_unified(&copy.place) { unified::count(&copy.place)? } else { old::count(&copy.place)? };
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        (!is_unified(place)).then(|| old::messages_path(place))
+    fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
+        (!is_unified(place)).then_some(&Lines(Old))
     }
 
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
@@ -147,10 +96,6 @@ impl Reading for Vibe {
         Some(compare_lists(&words(a).ok()?, &words(b).ok()?))
     }
 
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        if is_unified(place) { unified::written(place) } else { vec![old::messages_path(place)] }
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         has_any(record, &[("/type", &["action_result", "receipt_succeeded"]), ("/role", &["system"])])
             || unified::is_injected_turn(record)
@@ -159,18 +104,13 @@ impl Reading for Vibe {
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         if is_unified(place) { unified::conversation_files(place) } else { self.written(place) }
     }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
-    }
 }
 
 impl Resuming for Vibe {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-            _ if !is_id(&copy.place.id) => return Err("its id is not one that Vibe creates".into()),
-            _ => {}
+        refuse_subagent(copy)?;
+        if !is_id(&copy.place.id) {
+            return Err("its id is not one that Vibe creates".into());
         }
         // Vibe would accept a prefix of the id, but that may be ambiguous.
         Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
@@ -183,6 +123,27 @@ impl Housekeeping for Vibe {
         shared.retain(|path| is_there(path));
         Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
     }
+}
+
+/// Finds the sessions of both stores.
+fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    if only.is_some_and(|id| !is_id(id)) {
+        return found;
+    }
+    let unified = store.root.join("unified");
+    if links::is_dir(&unified) {
+        found.add_folders(store, &unified, None, only, is_id);
+    }
+    for (entry, kind) in found.entries(&store.root) {
+        let name = entry.file_name();
+        let beginning = name.to_str().and_then(beginning_in_name).filter(|_| kind.is_dir());
+        if beginning.is_some_and(|beginning| only.is_none_or(|id| id.starts_with(beginning))) {
+            add_old(&mut found, store, entry.path());
+        }
+    }
+    found.places.retain(|place| only.is_none_or(|id| place.id == id));
+    found
 }
 
 /// Returns whether a name can be an id, by the rule of Vibe's own lock.
@@ -224,6 +185,14 @@ fn is_unified(place: &Located) -> bool {
     place.path.parent() == Some(&place.store.root.join("unified"))
 }
 
+/// Completes a copy with facts that do not depend on the store.
+fn complete(copy: &mut SessionCopy, context: &ReadContext<'_>) {
+    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
+    copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
+    copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
+    copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
+}
+
 /// Reads `meta.json`, which both stores have. Returns whether it was readable.
 fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     let bytes = match fsio::read_if_present(&copy.place.path.join("meta.json"), MAX_META) {
@@ -244,8 +213,10 @@ fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     copy.model = meta.model().map(|model| Fact::new(model, "meta"));
     copy.parent_id = meta.parent_session_id.filled().map(str::to_owned);
     copy.created_at = meta.started_at().map(|at| Fact::new(at, "meta"));
-    copy.active_at = meta.active_at().map(|at| Fact::new(at, "meta"));
-    if meta.is_archived() {
+    copy.active_at = meta.active_at().map(|at| Fact::new(at, "meta")).or(copy.active_at.take());
+    if copy.kind == SessionKind::Empty {
+        // An older directory without messages.
+    } else if meta.is_archived() {
         copy.kind = SessionKind::Archived;
     } else if copy.parent_id.is_some() && !is_unified(&copy.place) {
         // A fork, or the continuation after a compaction; sub-agents of these versions have no directory here.
@@ -266,18 +237,24 @@ fn add_dir(copy: &mut SessionCopy, dir: &str, source: &'static str, file: &'stat
     copy.evidence.push(Evidence { dir: dir.into(), source, detail: file.into(), counts: true });
 }
 
-/// Adds the facts in `runtime-state.json`, which contains more about the origin of a session than `meta.json`.
-fn take_runtime(copy: &mut SessionCopy, runtime: Runtime, has_meta: bool, env: &Env) {
-    match runtime.kind.as_deref() {
+/// Adds the few relevant facts in `runtime-state.json`, which contains more about the origin of a session than
+/// `meta.json`; sub-agents have no `meta.json`.
+fn take_runtime(copy: &mut SessionCopy, state: &[u8], has_meta: bool, env: &Env) {
+    let Some(state) = record(state) else { return };
+    let [identity, metadata] = members(Some(state), ["identity", "session_metadata"]);
+    let [kind, parent] = texts_in(identity, ["kind", "parent_session_id"]);
+    let [cwd, model, other_parent] = texts_in(metadata, ["cwd", "active_model", "parent_session_id"]);
+    match kind.filled() {
         Some("subagent") => copy.kind = SessionKind::Subagent,
         Some("fork") if copy.kind != SessionKind::Archived => copy.kind = SessionKind::Fork,
         _ => {}
     }
-    copy.parent_id = copy.parent_id.take().or(runtime.parent_id);
+    let parent = parent.filled().or(other_parent.filled());
+    copy.parent_id = copy.parent_id.take().or_else(|| parent.map(str::to_owned));
     if !has_meta {
-        copy.model = runtime.model.map(|model| Fact::new(model, "runtime-state"));
-        if let Some(dir) = runtime.cwd {
-            add_dir(copy, &dir, "runtime-state", "runtime-state.json", env);
+        copy.model = model.filled().map(|model| Fact::new(model.to_owned(), "runtime-state"));
+        if let Some(dir) = cwd.filled() {
+            add_dir(copy, dir, "runtime-state", "runtime-state.json", env);
         }
     }
 }
@@ -288,22 +265,14 @@ fn lease_paths(place: &Located) -> [PathBuf; 2] {
     [dir.join(format!("{}.lock", place.id)), dir.join(format!("{}.lock.json", place.id))]
 }
 
-/// Returns the liveness by the lock of a session; both files remain after a client was killed.
-fn liveness(lock: Lock, note: &Path) -> Liveness {
-    #[derive(Default, Deserialize)]
+/// Returns the process in the note next to a lock; both files remain after a client was killed.
+fn noted(lock: &Path) -> Option<u32> {
+    #[derive(Deserialize)]
     struct Lease {
-        #[serde(default)]
         process_id: Option<u32>,
     }
-    if let Lock::HeldBy(pid) = lock {
-        return Liveness::Live { pid };
-    }
-    let bytes = fsio::read_bounded(note, MAX_LEASE).unwrap_or_default();
-    let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
-    match lease.process_id.filter(|pid| process::exists(*pid)) {
-        Some(pid) => Liveness::Live { pid },
-        None => Liveness::Maybe { why: "its lock is held by a process that rejoin cannot see".to_owned() },
-    }
+    let bytes = fsio::read_bounded(&lock.with_extension("lock.json"), MAX_LEASE).ok()?;
+    serde_json::from_slice::<Lease>(&bytes).ok()?.process_id
 }
 
 #[cfg(test)]

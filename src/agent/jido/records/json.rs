@@ -98,7 +98,10 @@ fn unpaired_surrogate() -> LoadError {
 }
 
 /// Returns some members of an object. If two keys are equal, the first one wins, as in Jason (its issue 33).
-pub(super) fn fields<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Result<[Option<&'a str>; N], LoadError> {
+pub(in crate::agent::jido) fn fields<'a, const N: usize>(
+    object: &'a str,
+    names: [&str; N],
+) -> Result<[Option<&'a str>; N], LoadError> {
     let mut found = [None; N];
     walk(object, |key, value| {
         if let Some(at) = names.iter().position(|name| *name == key) {
