@@ -18,6 +18,7 @@ use crate::format::content::is_beginning_of;
 use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
+use crate::session::branches::BranchFilter;
 use crate::session::evidence;
 use crate::session::{Comparison, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::fsio;
@@ -77,7 +78,7 @@ impl Engine for Documents {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.document.messages(&copy.place.path, see)
     }
 

@@ -39,23 +39,13 @@ pub(crate) trait Engine: Sync {
     /// Implements [`super::Reading::count`].
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError>;
 
-    /// Implements [`super::Reading::messages`].
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError>;
-
-    /// Returns whether [`Engine::branches`] can find more than one.
-    fn has_branches(&self) -> bool {
-        false
-    }
-
     /// Implements [`super::Reading::branches`].
     fn branches(&self, _copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(Branches::default())
     }
 
-    /// Implements [`super::Reading::messages_on`] if there are branches.
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages(copy, see)
-    }
+    /// Implements [`super::Reading::messages_on`]; without branches, `wanted` is irrelevant.
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError>;
 
     /// Implements [`super::Reading::last_messages`].
     fn last_messages(&self, _copy: &SessionCopy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
@@ -118,7 +108,7 @@ impl Engine for Missing {
         Err(Self::error(&copy.place))
     }
 
-    fn messages(&self, copy: &SessionCopy, _see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, _see: &mut Visitor<'_>) -> Result<(), PathError> {
         Err(Self::error(&copy.place))
     }
 

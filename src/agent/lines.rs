@@ -350,14 +350,6 @@ impl<L: Log> Engine for Lines<L> {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
-    }
-
-    fn has_branches(&self) -> bool {
-        L::HAS_BRANCHES
-    }
-
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         L::branches(&Self::log(&copy.place))
     }

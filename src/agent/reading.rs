@@ -20,7 +20,7 @@ use crate::session::usage::Usage;
 use crate::session::{Comparison, Located, Message, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 
-/// Finds and reads the sessions of an agent. The engine implements most of it.
+/// Finds and reads the sessions of an agent. The engine implements most methods.
 pub(crate) trait Reading: Listed + Sync {
     /// Returns the roots of its sessions, by default from the variables and the root in its description; they need not
     /// exist.
@@ -29,7 +29,7 @@ pub(crate) trait Reading: Listed + Sync {
     }
 
     /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `read`, `count`
-    /// and `messages`.
+    /// and `messages_on`.
     fn engine(&self) -> &'static dyn Engine {
         &Missing
     }
@@ -126,7 +126,7 @@ pub(crate) trait Reading: Listed + Sync {
 
     /// Streams the messages of a copy in order to `see` until it breaks.
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.engine_of(&copy.place).messages(copy, see)
+        self.messages_on(copy, BranchFilter::Active, see)
     }
 
     /// Returns the branches of a copy's conversation.
@@ -137,8 +137,7 @@ pub(crate) trait Reading: Listed + Sync {
     /// Calls `see` with the messages of some branches in the order of the file until it breaks. [`Reading::messages`]
     /// shows the active branch.
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let engine = self.engine_of(&copy.place);
-        if engine.has_branches() { engine.messages_on(copy, wanted, see) } else { self.messages(copy, see) }
+        self.engine_of(&copy.place).messages_on(copy, wanted, see)
     }
 
     /// Like [`Reading::messages_on`] for all branches of a copy, but may skip the messages of some records or only

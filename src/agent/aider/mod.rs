@@ -20,12 +20,14 @@ use foldhash::HashSet;
 use super::command::as_option;
 use super::{
     Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there, judge_by_age,
+    own_files,
 };
 use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
+use crate::session::branches::BranchFilter;
 use crate::session::evidence;
 use crate::session::usage::Usage;
 use crate::session::{
@@ -140,7 +142,7 @@ impl Reading for Aider {
         line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         each_piece(&copy.place.path, &mut |piece| {
             let (role, text) = match piece {
                 Piece::Prompt(text) => (Role::User, text),
@@ -190,9 +192,7 @@ impl Moving for Aider {
 
 impl Housekeeping for Aider {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let inputs = place.store.root.join(INPUTS);
-        let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+        Ok(own_files(place, [place.store.root.join(INPUTS)]))
     }
 }
 

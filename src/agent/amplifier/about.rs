@@ -2,6 +2,7 @@
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
+use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Amplifier",
@@ -29,5 +30,6 @@ pub(crate) const ABOUT: About = About {
     fold: super::upkeep::fold,
     // Source: a public copy of the page "CLI Reference" in the documentation; not measured.
     new_session: NewSession::NONE.without_terminal(&["amplifier", "run"], &[]),
+    decide: |copy| evidence::decide(copy, |evidence| evidence.source == "session-info"),
     ..About::NONE
 };

@@ -26,6 +26,7 @@ use crate::agent::lines::{Counts, Record as _};
 use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
+use crate::session::branches::BranchFilter;
 use crate::session::recorded;
 use crate::session::{Evidence, Located, Problem, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
@@ -138,7 +139,7 @@ impl Reading for Amplifier {
         written.chain(["transcript.jsonl.backup"].map(|name| place.path.join(name))).collect()
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
             return each_message(&path, see, |line| json::record::<Entry<'_>>(line).map(|entry| entry.messages()));
         }

@@ -17,10 +17,6 @@ impl Moving for Amplifier {
         is_filed_under(project, dir)
     }
 
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |evidence| evidence.source == "session-info");
-    }
-
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let StoreMove { store, mapping, .. } = *moving;
         Ok(Relocation::of_each(move |copy, to| {

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::command::as_option;
-use super::{Beginnings, Command, Engine, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable};
+use super::{
+    Beginnings, Command, Engine, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, own_files,
+};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::error::PathError;
@@ -59,7 +61,12 @@ impl Moving for Auggie {}
 
 impl Housekeeping for Auggie {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &listings.of(&place.store.root.join("sessions"))))
+        let is_backup = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
+            name.and_then(backup_of) == Some(place.id.as_str())
+        };
+        let listed = listings.of(&place.store.root.join("sessions"));
+        Ok(own_files(place, listed.with(&format!("{}{BACKUP}", place.id)).filter(is_backup)))
     }
 }
 
@@ -85,15 +92,6 @@ fn fill(copy: &mut SessionCopy, sum: &Sum, _context: &ReadContext<'_>) -> Result
 fn backup_of(name: &str) -> Option<&str> {
     let (id, number) = name.rsplit_once(BACKUP)?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
-}
-
-fn belongings(place: &Located, listed: &Beginnings) -> Belongings {
-    let is_backup = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
-        name.and_then(backup_of) == Some(place.id.as_str())
-    };
-    let backups = listed.with(&format!("{}{BACKUP}", place.id)).filter(is_backup);
-    Belongings { own: std::iter::once(place.path.to_path_buf()).chain(backups).collect(), shared: Vec::new() }
 }
 
 /// Returns the workspace under which Auggie's own list files a session: the first one that a message names.

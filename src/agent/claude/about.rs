@@ -29,5 +29,7 @@ pub(crate) const ABOUT: About = About {
         .in_terminal(&["claude"], &[])
         .without_terminal(&["claude", "-p"], &[])
         .unset(super::launch_args::NESTED),
+    decide: super::decide_again,
+    link: super::upkeep::link,
     ..About::NONE
 };

@@ -17,7 +17,6 @@ mod places;
 mod relocation;
 mod rewind;
 pub(crate) mod slug;
-mod title;
 mod titles;
 mod trailer;
 mod upkeep;
@@ -110,10 +109,6 @@ impl Reading for Claude {
         is_silent(record)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        show(copy, BranchFilter::Active, see)
-    }
-
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         branches::read(copy)
     }
@@ -195,10 +190,6 @@ impl Housekeeping for Claude {
         // The app may override it when it starts the client.
         if desktop::is_in(store) { None } else { upkeep::retention(store, env) }
     }
-
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        link(line)
-    }
 }
 
 /// The messages seen so far, to skip those that the client wrote again.
@@ -277,6 +268,15 @@ fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
 
 fn is_exec(entrypoint: &str) -> bool {
     entrypoint.starts_with("sdk")
+}
+
+/// Implements [`About::decide`](super::about::About::decide).
+pub(super) fn decide_again(copy: &mut SessionCopy) {
+    evidence::decide(copy, |_| true);
+    if copy.is_filed_right {
+        // Evidence that was added after the read has corrected it.
+        copy.health.remove(Health::MisfiledSession);
+    }
 }
 
 /// Chooses the first recorded directory that encodes to the project, or else the start directory.

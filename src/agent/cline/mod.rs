@@ -21,6 +21,7 @@ use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
+use crate::session::branches::BranchFilter;
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Usage;
@@ -193,7 +194,7 @@ impl Engine for Sessions {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let mut has_any = false;
         document(&copy.place).messages(&messages_path(&copy.place), &mut |message| {
             has_any = true;

@@ -22,6 +22,7 @@ use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, dollars, epoch, inner, member, members, text_in, texts_in};
 use crate::format::text;
 use crate::format::turn::Turn;
+use crate::session::branches::BranchFilter;
 use crate::session::evidence;
 use crate::session::recorded;
 use crate::session::usage::Cost;
@@ -185,7 +186,7 @@ impl Engine for Tasks {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         DOCUMENT.messages(&files(&copy.place)[0], see)
     }
 

@@ -5,32 +5,29 @@ use std::path::PathBuf;
 use super::Codex;
 use super::rollouts::{is_segment, of_thread, packed_twin};
 use super::thread::Thread;
-use crate::agent::{Beginnings, Housekeeping, Listings, Unable, is_there};
+use crate::agent::{Housekeeping, Listings, Unable, is_there};
 use crate::session::{Belongings, Located};
 
 impl Housekeeping for Codex {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &listings.of(&place.store.root.join("shell_snapshots"))))
+        let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
+        let own = files.into_iter().flat_map(|path| {
+            let twin = packed_twin(&path);
+            std::iter::once(path).chain(twin)
+        });
+        let own = own.filter(|path| **path == *place.path || is_there(path));
+        let (root, id) = (&place.store.root, &place.id);
+        // The lock file is kept: if it were removed while a process is starting, two processes could write.
+        let capabilities = root.join("tui-thread-reference-capabilities").join(id);
+        let snapshots = listings.of(&root.join("shell_snapshots"));
+        let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
+        Ok(Belongings { own: own.collect(), shared: shared.collect() })
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         let parts = Thread::chain(place).map(|thread| thread.parts).unwrap_or_default();
         parts.into_iter().filter(|part| part.is_foreign).map(|part| part.path).collect()
     }
-}
-
-fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
-    let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
-    let own = files.into_iter().flat_map(|path| {
-        let twin = packed_twin(&path);
-        std::iter::once(path).chain(twin)
-    });
-    let (root, id) = (&place.store.root, &place.id);
-    // The lock file is kept: if it were removed while a process is starting, two processes could write.
-    let capabilities = root.join("tui-thread-reference-capabilities").join(id);
-    let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
-    let own = own.filter(|path| **path == *place.path || is_there(path));
-    Belongings { own: own.collect(), shared: shared.collect() }
 }
 
 #[cfg(test)]

@@ -235,10 +235,6 @@ impl Reading for Codex {
         CodexRecord::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
-    }
-
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         rollbacks::branches(&Thread::of(&copy.place)?)
     }

@@ -2,8 +2,10 @@
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
+use crate::agent::upkeep;
 use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
+use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Command Code",
@@ -24,5 +26,7 @@ pub(crate) const ABOUT: About = About {
     api_error: Some("\"Error: "),
     new_session: NewSession::NONE.in_terminal(&["command-code"], &[]).without_terminal(&["command-code"], &["-p"]),
     usage: Some(UsageAt { mark: "\"costUsd\"", cost: &["usage", "costUsd"], ..UsageAt::NONE }),
+    decide: evidence::decide_in_project,
+    link: upkeep::node,
     ..About::NONE
 };

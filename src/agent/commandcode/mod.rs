@@ -14,7 +14,10 @@ use serde_json::value::RawValue;
 use super::command::as_option;
 use super::ids::is_uuid;
 use super::lines::Lines;
-use super::{Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there};
+use super::{
+    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there, own_files,
+};
+use crate::agent::encodes;
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::{records, relocation};
 use crate::agent::relocation::{Relocation, StoreMove, text};
@@ -24,7 +27,7 @@ use crate::error::PathError;
 use crate::format::json::texts_in;
 use crate::session::evidence;
 use crate::session::{Belongings, Fact, Located, SessionCopy, Store};
-use crate::system::{fsio, links, names};
+use crate::system::{fsio, links};
 
 /// The files of a session next to its transcript.
 const SIDECARS: [&str; 6] =
@@ -78,24 +81,15 @@ impl Moving for CommandCode {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir).is_none_or(|name| name == project));
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
+        encodes(dir, |dir| project_of(dir).is_none_or(|name| name == project))
     }
 }
 
 impl Housekeeping for CommandCode {
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
-    }
-
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let history = place.store.root.join("file-history").join(&place.id);
-        let own = std::iter::once(place.path.to_path_buf()).chain(sidecars(&place.path));
-        Ok(Belongings { own: own.collect(), shared: Some(history).filter(|path| is_there(path)).into_iter().collect() })
+        let shared = Some(history).filter(|path| is_there(path)).into_iter().collect();
+        Ok(Belongings { shared, ..own_files(place, sidecars(&place.path)) })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
+use crate::agent::upkeep;
 
 pub(crate) const ABOUT: About = About {
     title: "Copilot CLI",
@@ -40,5 +41,6 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/data/copilotVersion"),
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     api_error: Some("session.error"),
+    link: upkeep::node,
     ..About::NONE
 };

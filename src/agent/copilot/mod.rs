@@ -18,7 +18,7 @@ use super::lines::Lines;
 use super::ids::is_uuid;
 use super::{
     Command, Engine, Housekeeping, Listings, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below,
-    is_there,
+    is_there, own_files,
 };
 use crate::agent::upkeep::{self, Link};
 use crate::session::{Belongings, Liveness, Located, SessionCopy};
@@ -52,12 +52,7 @@ impl Resuming for Copilot {
 impl Housekeeping for Copilot {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
-        let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
-        Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
-    }
-
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
+        Ok(own_files(place, [place.store.root.join(lock)]))
     }
 }
 

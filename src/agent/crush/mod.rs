@@ -36,7 +36,7 @@ const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
 const REGISTRY: &str = "projects.json";
 const FILE: &str = "crush.db";
 
-const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "updated_at"];
+const SESSION: &str = "id, parent_session_id, title, created_at, updated_at";
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["crush", "session", "delete"], false);
 
@@ -55,7 +55,7 @@ impl Schema for Sessions {
         let of_message = db.column_list("messages", "", &["is_summary_message", "model"])?;
         let sql = TableSql {
             sessions: "sessions",
-            columns: &SESSION,
+            columns: SESSION,
             messages: "messages",
             order: &["created_at", "rowid"],
             turn: format!(

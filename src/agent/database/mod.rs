@@ -85,14 +85,6 @@ impl Engine for Database {
         })
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
-    }
-
-    fn has_branches(&self) -> bool {
-        true
-    }
-
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         sqlite::read(&copy.place.path, |db| {
             let mut reader = Reader::new(self.schema, db)?;

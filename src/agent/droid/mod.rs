@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::lines::{Ends, Lines, Log};
 use super::{
     Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument,
-    is_there,
+    is_there, own_files,
 };
 use crate::agent::ids::is_word;
 use crate::agent::relocation::{Moved, Relocation, StoreMove};
@@ -63,8 +63,7 @@ impl Moving for Droid {
 
 impl Housekeeping for Droid {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let own = [place.path.to_path_buf(), settings(&place.path)].into_iter().filter(|path| is_there(path));
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+        Ok(own_files(place, [settings(&place.path)]))
     }
 }
 

@@ -27,7 +27,6 @@ pub(in crate::agent) struct DroidRecord<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     timestamp: Text<'a>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
     cwd: Text<'a>,
     /// Its last working directory, if it has changed; the file stays in its project.
@@ -47,10 +46,8 @@ pub(in crate::agent) struct DroidRecord<'a> {
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Said<'a> {
     role: Text<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
     visibility: Text<'a>,
-    #[serde(borrow)]
     is_user_visible: Option<&'a RawValue>,
     hidden_from_user_views: Flag,
     hook_event_name: Text<'a>,
@@ -158,7 +155,6 @@ fn without_put_in(text: &str) -> String {
 pub(super) struct Settings<'a> {
     /// The time at which it was archived.
     pub(super) archived_at: Text<'a>,
-    #[serde(borrow)]
     tags: Option<&'a RawValue>,
 }
 

@@ -141,10 +141,6 @@ impl Reading for Gemini {
         record(line).is_some_and(|record| record.is_silent())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
-    }
-
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(whole(&copy.place)?.branches())
     }

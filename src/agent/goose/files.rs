@@ -16,7 +16,7 @@ use crate::agent::ids::is_argument;
 use crate::agent::lines::{Ends, Log, Record};
 use crate::agent::{Found, ReadContext, is_there};
 use crate::error::PathError;
-use crate::format::json::{self, Text};
+use crate::format::json::{self, Text, number};
 use crate::format::turn::{Turn, instant};
 use crate::session::{Fact, Health, Located, SessionCopy, Store};
 
@@ -41,13 +41,12 @@ impl Line<'_> {
 
 impl Record for Line<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
-        self.created.and_then(|at| at.get().parse().ok()).and_then(instant)
+        number(self.created).and_then(instant)
     }
 
     fn turn(&self) -> Option<Turn> {
         let (role, content) = (self.role.get()?, self.content?);
-        let created = self.created.and_then(|at| at.get().parse().ok());
-        Some(records::turn(role, content.get(), created, self.metadata.map(RawValue::get)))
+        Some(records::turn(role, content.get(), number(self.created), self.metadata.map(RawValue::get)))
     }
 }
 

@@ -29,20 +29,8 @@ use files::Files;
 /// The newest known schema.
 const NEWEST: i64 = 17;
 
-const SESSION: [&str; 12] = [
-    "id",
-    "parent_session_id",
-    "name",
-    "description",
-    "session_type",
-    "working_dir",
-    "created_at",
-    "updated_at",
-    "model_config_json",
-    "archived_at",
-    "schedule_id",
-    "user_set_name",
-];
+const SESSION: &str = "id, parent_session_id, name, description, session_type, working_dir, created_at, updated_at, \
+    model_config_json, archived_at, schedule_id, user_set_name";
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["goose", "session", "remove", "--session-id"], false);
 
@@ -61,7 +49,7 @@ impl Schema for Sessions {
         let of_message = db.column_list("messages", "", &["created_timestamp", "metadata_json"])?;
         let sql = TableSql {
             sessions: "sessions",
-            columns: &SESSION,
+            columns: SESSION,
             messages: "messages",
             order: &["id", "rowid"],
             turn: format!(

@@ -24,5 +24,6 @@ pub(crate) const ABOUT: About = About {
     // No `new_session`: gptme reads the files and addresses that a prompt mentions, and a briefing quotes others.
     api_error: Some("error_class"),
     usage: Some(UsageAt { mark: "\"cost\"", cost: &["metadata", "cost"], ..UsageAt::NONE }),
+    renames: &["gptme-util", "chats", "rename", "ID", "TITLE"],
     ..About::NONE
 };

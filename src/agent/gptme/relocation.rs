@@ -29,13 +29,4 @@ impl Moving for Gptme {
             Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
         }))
     }
-
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err(format!(
-            "its agent does that: `gptme-util chats rename {} {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
+use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Grok Build",
@@ -36,5 +37,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE.in_terminal(&["grok"], &[]).without_terminal(&["grok"], &["-p"]),
     api_error: Some("\"stop_reason\":\"error\""),
     rewind_mark: Some("rewind_marker"),
+    decide: evidence::decide_in_project,
     ..About::NONE
 };

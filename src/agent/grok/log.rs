@@ -18,7 +18,7 @@ use crate::agent::tree::Turns;
 use crate::agent::{Found, Moving as _, ReadContext, is_there};
 use crate::error::PathError;
 use crate::format::content::call;
-use crate::format::json::{Text, epoch, inner, list, member, members, record, text_in, texts_in};
+use crate::format::json::{self, Text, epoch, inner, list, member, members, record, text_in, texts_in};
 use crate::format::jsonl::each_line;
 use crate::format::turn::Turn;
 use crate::session::branches::Branches;
@@ -51,11 +51,6 @@ impl Update<'_> {
     /// Returns whether a flag of the update is set.
     fn has(&self, mark: &str) -> bool {
         member(member(self.update, "_meta"), mark).is_some_and(|flag| flag.get() == "true")
-    }
-
-    /// Parses a number of the update.
-    fn number(raw: Option<&RawValue>) -> Option<usize> {
-        raw?.get().parse().ok()
     }
 }
 
@@ -135,14 +130,14 @@ impl Log for Updates {
         each_line(log, &mut |line| {
             let update = line.and_then(Self::parse);
             let of_prompt = update.as_ref().filter(|update| update.kind.get() == Some("user_message_chunk"));
-            let number = of_prompt.map(|update| Update::number(member(member(update.update, "_meta"), "promptIndex")));
+            let number = of_prompt.map(|update| json::number::<usize>(member(member(update.update, "_meta"), "promptIndex")));
             has_numbers |= number.flatten().is_some();
             // Once prompts have numbers, one without a number is a remark within a turn.
             if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
                 turns.begin(at);
             }
             let marker = update.filter(|update| update.kind.get() == Some("rewind_marker"));
-            let target = marker.and_then(|marker| Update::number(member(marker.update, "target_prompt_index")));
+            let target = marker.and_then(|marker| json::number(member(marker.update, "target_prompt_index")));
             target.into_iter().for_each(|target| turns.truncate(target));
             (last, at) = (number, at + 1);
             ControlFlow::Continue(())

@@ -92,10 +92,6 @@ impl Moving for Grok {
         };
         names::is_either(dir, encodes)
     }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
-    }
 }
 
 impl Housekeeping for Grok {}

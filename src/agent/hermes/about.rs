@@ -19,5 +19,6 @@ pub(crate) const ABOUT: About = About {
     variables: &[("HERMES_HOME", None)],
     // In a terminal, `-q` also answers and ends.
     new_session: NewSession::NONE.without_terminal(&["hermes", "chat", "-Q"], &["-q"]),
+    renames: &["hermes", "sessions", "rename", "ID", "TITLE"],
     ..About::NONE
 };

@@ -31,19 +31,8 @@ const NEWEST: i64 = 22;
 /// `active_profile` contains a name.
 const MAX_NAME: u64 = 4096;
 
-const SESSION: [&str; 11] = [
-    "id",
-    "parent_session_id",
-    "cwd",
-    "title",
-    "model",
-    "model_config",
-    "started_at",
-    "archived",
-    "git_branch",
-    "end_reason",
-    "source",
-];
+const SESSION: &str = "id, parent_session_id, cwd, title, model, model_config, started_at, archived, git_branch, \
+    end_reason, source";
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
 
@@ -66,7 +55,7 @@ impl Schema for Sessions {
         let sizes = [("messages", "content"), ("messages", "tool_calls")];
         let sql = TableSql {
             sessions: "sessions",
-            columns: &SESSION,
+            columns: SESSION,
             messages: "messages",
             order: &["id"],
             turn: format!(
@@ -159,16 +148,7 @@ impl Resuming for Hermes {
     }
 }
 
-impl Moving for Hermes {
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err(format!(
-            "its agent does that: `hermes sessions rename {} {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
-    }
-}
+impl Moving for Hermes {}
 
 impl Housekeeping for Hermes {}
 

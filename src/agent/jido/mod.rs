@@ -21,6 +21,7 @@ use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming
 use crate::agent::ids::is_random_uuid;
 use crate::agent::relocation::{Relocation, StoreMove};
 use crate::error::PathError;
+use crate::session::branches::BranchFilter;
 use crate::session::{
     AgentKind, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor,
 };
@@ -92,7 +93,7 @@ impl Reading for Jido {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if copy.transcript_bytes > MAX_FILE_BYTES {
             return Ok(());
         }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
-use super::{Found, Housekeeping, Listings, Moving, ReadContext, Reading, StoreNotes, Unable, is_there};
+use super::{Found, Housekeeping, Listings, Moving, ReadContext, Reading, StoreNotes, Unable, is_there, own_files};
 use crate::agent::Depth;
 use crate::agent::lines::{Counts, Record as _};
 use crate::agent::unknown_format::has_any;
@@ -27,6 +27,7 @@ use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::format::text;
+use crate::session::branches::BranchFilter;
 use crate::session::recorded;
 use crate::session::{Belongings, Evidence, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
@@ -159,7 +160,7 @@ impl Reading for Kimi {
         has_any(record, &SILENT) || records::is_command_record(record)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let files = Files::of(&copy.place);
         let mut has_any = false;
         each_message(&files.wire, see, |line| {
@@ -178,10 +179,7 @@ impl Reading for Kimi {
 
 impl Housekeeping for Kimi {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let mut own = vec![place.path.to_path_buf()];
-        own.extend(Files::of(place).legacy.filter(|legacy| **legacy != *place.path));
-        own.retain(|path| **path == *place.path || is_there(path));
-        Ok(Belongings { own, shared: Vec::new() })
+        Ok(own_files(place, Files::of(place).legacy.filter(|legacy| **legacy != *place.path)))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

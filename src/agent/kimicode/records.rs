@@ -24,11 +24,8 @@ pub(super) struct State<'a> {
     pub(super) cwd: Text<'a>,
     pub(super) title: Text<'a>,
     pub(super) archived: Flag,
-    #[serde(borrow)]
     created_at: Option<&'a RawValue>,
-    #[serde(borrow)]
     updated_at: Option<&'a RawValue>,
-    #[serde(borrow)]
     custom: Option<&'a RawValue>,
 }
 
@@ -82,13 +79,9 @@ impl State<'_> {
 pub(in crate::agent) struct KimiCodeRecord<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     time: Option<&'a RawValue>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
-    #[serde(borrow)]
     event: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 

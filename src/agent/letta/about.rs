@@ -3,6 +3,7 @@
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
 use crate::agent::upkeep::HalfLine;
+use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Letta Code",
@@ -22,5 +23,6 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| name == "conversation.json",
     half_line: HalfLine::Failing,
     new_session: NewSession::NONE.without_terminal(&["letta"], &["-p"]),
+    decide: |copy| evidence::decide(copy, |evidence| evidence.counts),
     ..About::NONE
 };

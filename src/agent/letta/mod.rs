@@ -82,17 +82,13 @@ impl Reading for Letta {
         Ok(Usage::from_cost(Cost::sum(costs.into_values().chain(nameless))))
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.engine().messages(copy, see)?;
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        // There is only one branch; replaced lines have no branch.
+        self.engine().messages_on(copy, BranchFilter::Active, see)?;
         unknown_format_of(&copy.place).map_or(Ok(()), |format| {
             let why = format!("{}, so messages may be missing", unknown_format(&format));
             Err(PathError::new("read", &messages_path(&copy.place), std::io::Error::other(why)))
         })
-    }
-
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        // There is only one branch; replaced lines have no branch.
-        self.messages(copy, see)
     }
 }
 
@@ -122,11 +118,7 @@ impl Resuming for Letta {
     }
 }
 
-impl Moving for Letta {
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |evidence| evidence.counts);
-    }
-}
+impl Moving for Letta {}
 
 impl Housekeeping for Letta {
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

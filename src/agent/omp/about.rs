@@ -2,6 +2,8 @@
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
+use crate::agent::upkeep;
+use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "oh-my-pi",
@@ -19,5 +21,7 @@ pub(crate) const ABOUT: About = About {
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["omp"], &[]).without_terminal(&["omp", "-p"], &[]),
     usage: Some(crate::agent::pi::about::USAGE),
+    decide: evidence::decide_in_project,
+    link: upkeep::node,
     ..About::NONE
 };

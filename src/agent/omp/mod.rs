@@ -17,7 +17,7 @@ use memchr::memmem;
 use super::lines::Lines;
 use super::{
     Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there,
-    mark_writers, refuse_subagent,
+    mark_writers, own_files, refuse_subagent,
 };
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
@@ -27,6 +27,7 @@ use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::branches::BranchFilter;
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
@@ -127,15 +128,14 @@ impl Moving for Omp {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         is_filed_under(project, dir)
     }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
-    }
 }
 
 impl Housekeeping for Omp {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, listings))
+        // A sub-agent's answer has the name of its file.
+        let answer = Some(place.path.with_extension("md")).filter(|_| place.is_subagent);
+        let others = place.side_dir.clone().into_iter().chain(answer);
+        Ok(own_files(place, others.chain(backups(&place.path, listings))))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -153,10 +153,6 @@ impl Housekeeping for Omp {
         let blobs = place.store.root.join("blobs");
         digests.into_iter().map(|digest| blobs.join(digest)).filter(|path| is_there(path)).collect()
     }
-
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
-    }
 }
 
 impl Dialect for Omp {
@@ -172,13 +168,6 @@ impl Dialect for Omp {
     fn is_filed_under(project: &str, dir: &Path) -> bool {
         is_filed_under(project, dir)
     }
-}
-
-/// Finds the files that belong to a copy. A sub-agent's answer has the name of its file.
-fn belongings(place: &Located, listings: &Listings) -> Belongings {
-    let answer = Some(place.path.with_extension("md")).filter(|path| place.is_subagent && is_there(path));
-    let own = std::iter::once(place.path.to_path_buf()).chain(place.side_dir.clone()).chain(answer);
-    Belongings { own: own.chain(backups(&place.path, listings)).collect(), shared: Vec::new() }
 }
 
 /// Finds the backups of a session's file, `<name>.jsonl.<number>.bak`: a rewrite whose rename failed leaves them. If
@@ -333,7 +322,7 @@ impl Engine for Packed {
         Ok(())
     }
 
-    fn messages(&self, _copy: &SessionCopy, _see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, _copy: &SessionCopy, _wanted: BranchFilter, _see: &mut Visitor<'_>) -> Result<(), PathError> {
         Ok(())
     }
 }

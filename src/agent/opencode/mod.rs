@@ -24,7 +24,6 @@ pub(super) mod program;
 pub(super) mod tables;
 mod transfer;
 mod tree;
-mod usage;
 
 const PROGRAM: Program =
     Program { kind: AgentKind::OpenCode, name: "opencode", variable: "OPENCODE_DB", channels: &["opencode"] };

@@ -15,6 +15,7 @@ use crate::agent::opencode::records::SessionFile;
 use crate::agent::{Engine, Found, ReadContext, database, is_there};
 use crate::error::PathError;
 use crate::format::turn::Turn;
+use crate::session::branches::BranchFilter;
 use crate::session::evidence;
 use crate::session::{Belongings, Fact, Health, Located, SessionCopy, Store, Visitor};
 use crate::system::fsio;
@@ -87,7 +88,7 @@ impl Engine for Tree {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         walk(&copy.place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
     }
 

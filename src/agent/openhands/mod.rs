@@ -17,6 +17,7 @@ use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming
 use crate::agent::command::as_option;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
+use crate::session::branches::BranchFilter;
 use crate::session::usage::Usage;
 use crate::session::{Comparison, Located, SessionCopy, Store, Visitor};
 use crate::system::links;
@@ -77,7 +78,7 @@ impl Reading for OpenHands {
         reader::events(&place.path).unwrap_or_default()
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         reader::messages(&copy.place.path, see)
     }
 }

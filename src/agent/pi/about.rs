@@ -2,7 +2,9 @@
 
 use crate::agent::about::About;
 use crate::agent::command::NewSession;
+use crate::agent::upkeep;
 use crate::agent::usage::UsageAt;
+use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Pi",
@@ -21,6 +23,8 @@ pub(crate) const ABOUT: About = About {
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["pi"], &[]).without_terminal(&["pi", "-p"], &[]),
     usage: Some(USAGE),
+    decide: evidence::decide_in_project,
+    link: upkeep::node,
     ..About::NONE
 };
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::lines::Lines;
 use super::{Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable, as_last_argument};
+use crate::agent::encodes;
 use crate::agent::ids::is_word;
 use crate::agent::relocation::{Relocation, StoreMove};
 use crate::agent::upkeep::{self, Link};
@@ -23,7 +24,6 @@ use crate::session::recorded;
 use crate::session::{AgentKind, Health, Located, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::names;
 use log::{Dialect, Tree};
 use records::{id_of_file, is_slug_of, slug};
 
@@ -84,21 +84,12 @@ impl Moving for Pi {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
         // Pi uses the name of a directory on disk. Only for an existing path can that be determined.
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
+        encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of))
     }
 }
 
-impl Housekeeping for Pi {
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
-    }
-}
+impl Housekeeping for Pi {}
 
 impl Dialect for Pi {
     const NAME: &'static str = "Pi";

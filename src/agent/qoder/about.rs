@@ -1,6 +1,7 @@
 //! The description of Qoder CLI in docs/agents.md.
 
 use crate::agent::about::About;
+use crate::agent::claude;
 use crate::agent::command::NewSession;
 
 pub(crate) const ABOUT: About = About {
@@ -21,5 +22,7 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/version"),
     api_error: Some("isApiErrorMessage"),
     new_session: NewSession::NONE.in_terminal(&["qodercli"], &["-i"]).without_terminal(&["qodercli", "-p"], &[]),
+    decide: claude::decide_again,
+    link: claude::link,
     ..About::NONE
 };

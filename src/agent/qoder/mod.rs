@@ -15,8 +15,9 @@ use serde_json::Value;
 use super::claude::slug::{base36, slug};
 use super::{
     Agent as _, Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
-    as_last_argument, claude, is_there, judge_by_age, refuse_subagent,
+    as_last_argument, claude, is_there, judge_by_age, own_files, refuse_subagent,
 };
+use crate::agent::encodes;
 use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, added_line, text};
 use crate::agent::unknown_format::has_any;
 use crate::agent::upkeep::{Link, Retention};
@@ -26,7 +27,7 @@ use crate::session::causes::{self, Cause};
 use crate::session::evidence;
 use crate::session::{Belongings, Health, Located, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
-use crate::system::{fsio, names};
+use crate::system::fsio;
 
 /// Maximum length of a slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;
@@ -62,10 +63,6 @@ impl Reading for Qoder {
 
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         claude::show(copy, wanted, see)
-    }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        claude::show(copy, BranchFilter::Active, see)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -107,29 +104,15 @@ impl Moving for Qoder {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir) == project);
-        // Qoder resolves links first. Only a path that exists can be resolved.
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| true);
-        if copy.is_filed_right {
-            copy.health.remove(Health::MisfiledSession);
-        }
+        // Qoder resolves links first.
+        encodes(dir, |dir| project_of(dir) == project)
     }
 }
 
 impl Housekeeping for Qoder {
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        claude::link(line)
-    }
-
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let meta = place.path.with_extension("meta.json");
-        let meta = Some(meta).filter(|path| place.is_subagent && is_there(path));
-        let own = [place.path.to_path_buf()].into_iter().chain(place.side_dir.clone()).chain(meta);
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+        let meta = Some(place.path.with_extension("meta.json")).filter(|_| place.is_subagent);
+        Ok(own_files(place, place.side_dir.clone().into_iter().chain(meta)))
     }
 
     fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {

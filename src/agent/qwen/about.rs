@@ -4,6 +4,7 @@ use crate::agent::about::About;
 use crate::agent::command::NewSession;
 use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
+use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Qwen Code",
@@ -33,5 +34,6 @@ pub(crate) const ABOUT: About = About {
         output: &["candidatesTokenCount", "thoughtsTokenCount"],
         ..UsageAt::NONE
     }),
+    decide: |copy| evidence::decide(copy, |evidence| evidence.source == "transcript"),
     ..About::NONE
 };

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use super::lines::Lines;
 use super::{
     Command, Engine, Found, Housekeeping, Listings, LiveRecord, Moving, ReadContext, Reading, Resuming, StoreNotes,
-    Unable, as_prompt_option, claude, is_there, refuse_subagent,
+    Unable, as_prompt_option, claude, is_there, own_files, refuse_subagent,
 };
 use crate::agent::ids::is_uuid;
 use crate::agent::unknown_format::has_any;
-use crate::format::json::{member, text_in};
+use crate::format::json::{member, number, text_in};
 use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Evidence, Health, Liveness, Located, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
@@ -136,7 +136,20 @@ impl Resuming for Qwen {
 
 impl Housekeeping for Qwen {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, listings))
+        // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
+        let siblings = listings.of(place.path.parent().unwrap_or(&place.path));
+        let is_file = |path: &PathBuf| **path != *place.path && links::is_file(path);
+        let own = own_files(place, siblings.with(&format!("{}.", place.id)).filter(is_file));
+        let (root, id) = (&place.store.root, &place.id);
+        let mut shared = vec![
+            root.join("file-history").join(id),
+            root.join("debug").join(format!("{id}.txt")),
+            root.join("todos").join(format!("{id}.json")),
+        ];
+        // Active and archived transcripts with one id have the same sub-agents.
+        shared.extend(place.side_dir.clone());
+        shared.retain(|path| !place.is_subagent && is_there(path));
+        Ok(Belongings { shared, ..own })
     }
 }
 
@@ -190,26 +203,6 @@ fn find(store: &Arc<Store>, id: &str) -> Found {
     })
 }
 
-/// Finds the files that belong to a copy; the neighbouring files are listed once per project.
-fn belongings(place: &Located, listings: &Listings) -> Belongings {
-    let mut own = vec![place.path.to_path_buf()];
-    let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
-    // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
-    let siblings = listings.of(chats);
-    let is_file = |path: &PathBuf| links::is_file(path);
-    own.extend(siblings.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
-    let (root, id) = (&place.store.root, &place.id);
-    let mut shared = vec![
-        root.join("file-history").join(id),
-        root.join("debug").join(format!("{id}.txt")),
-        root.join("todos").join(format!("{id}.json")),
-    ];
-    // Active and archived transcripts with one id have the same sub-agents.
-    shared.extend(place.side_dir.clone());
-    shared.retain(|path| !place.is_subagent && is_there(path));
-    Belongings { own, shared }
-}
-
 fn place(store: &Arc<Store>, project: &Arc<str>, id: String, path: PathBuf, side_dir: Option<PathBuf>) -> Located {
     Located { project: Some(Arc::clone(project)), side_dir, ..Located::new(store, id, path) }
 }
@@ -237,13 +230,13 @@ fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
 }
 
 fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, boot: Option<&str>) {
-    let Some((id, pid)) = registration.session_id.filled().zip(registration.pid.pid()) else { return };
+    let Some((id, pid)) = registration.session_id.filled().zip(number(registration.pid)) else { return };
     let start = registration.proc_start.get().and_then(|start| start.rsplit_once(':'));
     if start.zip(boot).is_some_and(|((then, _), now)| then != now) {
         // The machine was restarted since.
         return;
     }
-    if registration.pid_ns.0.zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
+    if number::<u64>(registration.pid_ns).zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
         let why = format!("process {pid} of another container registered itself, and rejoin cannot see it");
         notes.locked.insert(id.to_owned(), Liveness::Maybe { why });
         return;
@@ -271,7 +264,7 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     };
     // The file has no start time, so the id may belong to another process now.
     let is_here = runtime.hostname.get().is_none_or(|host| host == context.env.hostname);
-    match runtime.pid.pid().filter(|pid| is_here && process::exists(*pid)) {
+    match number(runtime.pid).filter(|pid| is_here && process::exists(*pid)) {
         Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still be running") },
         None => Liveness::Idle,
     }

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use super::lines::Lines;
 use super::{
     Command, Engine, Found, Housekeeping, Listings, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there,
-    refuse_subagent,
+    own_files, refuse_subagent,
 };
 use crate::agent::ids::is_word_with;
 use crate::agent::unknown_format::has_any;
@@ -30,7 +30,7 @@ use crate::agent::{locks, stores};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
-use crate::format::json::{Text, members, record, texts_in};
+use crate::format::json::{Text, members, record, text_in, texts_in};
 use crate::session::{
     AgentKind, Belongings, Comparison, Evidence, Fact, Health, Located, SessionCopy, SessionKind, Store,
 };
@@ -121,7 +121,7 @@ impl Housekeeping for Vibe {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let mut shared: Vec<PathBuf> = lease_paths(place).into();
         shared.retain(|path| is_there(path));
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
+        Ok(Belongings { shared, ..own_files(place, []) })
     }
 }
 
@@ -210,20 +210,23 @@ fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     let fact = |text: &Text<'_>| text.filled().map(|text| Fact::<Arc<str>>::new(text, "meta"));
     copy.title = fact(&meta.title);
     copy.git_branch = fact(&meta.git_branch).filter(|branch| *branch.value != *"HEAD");
-    copy.model = meta.model().map(|model| Fact::new(model, "meta"));
+    let [model, active] = texts_in(meta.config, ["model_name", "active_model"]);
+    copy.model = fact(&model).or_else(|| fact(&active));
     copy.parent_id = meta.parent_session_id.filled().map(str::to_owned);
-    copy.created_at = meta.started_at().map(|at| Fact::new(at, "meta"));
-    copy.active_at = meta.active_at().map(|at| Fact::new(at, "meta")).or(copy.active_at.take());
+    copy.created_at = meta.start_time.instant().map(|at| Fact::new(at, "meta"));
+    copy.active_at =
+        meta.end_time.instant().max(meta.bumped_at.instant()).map(|at| Fact::new(at, "meta")).or(copy.active_at.take());
     if copy.kind == SessionKind::Empty {
         // An older directory without messages.
-    } else if meta.is_archived() {
+    } else if meta.archived_at.filled().is_some() {
         copy.kind = SessionKind::Archived;
     } else if copy.parent_id.is_some() && !is_unified(&copy.place) {
         // A fork, or the continuation after a compaction; sub-agents of these versions have no directory here.
         copy.kind = SessionKind::Fork;
     }
-    if let Some(dir) = meta.working_directory() {
-        add_dir(copy, &dir, "meta", "meta.json", env);
+    // A move changes it and keeps the origin.
+    if let Some(dir) = text_in(meta.environment, "working_directory").filled() {
+        add_dir(copy, dir, "meta", "meta.json", env);
     }
     if let Some(dir) = meta.origin_directory.filled() {
         copy.start_dir = Some(Fact::new(env.expand(Path::new(dir)), "meta"));

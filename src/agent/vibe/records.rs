@@ -70,46 +70,18 @@ pub(crate) struct Meta<'a> {
     pub session_id: Text<'a>,
     /// The session from which it was started or forked.
     pub parent_session_id: Text<'a>,
-    start_time: Text<'a>,
-    end_time: Text<'a>,
-    bumped_at: Text<'a>,
-    archived_at: Text<'a>,
+    pub start_time: Text<'a>,
+    pub end_time: Text<'a>,
+    pub bumped_at: Text<'a>,
+    pub archived_at: Text<'a>,
     /// The git branch that was checked out.
     pub git_branch: Text<'a>,
     /// The title that the user gave or the model generated.
     pub title: Text<'a>,
     /// The directory of the start.
     pub origin_directory: Text<'a>,
-    environment: Option<&'a RawValue>,
-    config: Option<&'a RawValue>,
-}
-
-impl Meta<'_> {
-    /// Returns the time of the start.
-    pub(crate) fn started_at(&self) -> Option<Timestamp> {
-        self.start_time.instant()
-    }
-
-    /// Returns the time of the last activity.
-    pub(crate) fn active_at(&self) -> Option<Timestamp> {
-        self.end_time.instant().max(self.bumped_at.instant())
-    }
-
-    /// Returns whether the session was archived.
-    pub(crate) fn is_archived(&self) -> bool {
-        self.archived_at.filled().is_some()
-    }
-
-    /// Returns the working directory; a move changes it and keeps the origin.
-    pub(crate) fn working_directory(&self) -> Option<String> {
-        text_in(self.environment, "working_directory").filled().map(str::to_owned)
-    }
-
-    /// Returns the model.
-    pub(crate) fn model(&self) -> Option<String> {
-        let [name, active] = texts_in(self.config, ["model_name", "active_model"]);
-        name.filled().or(active.filled()).map(str::to_owned)
-    }
+    pub environment: Option<&'a RawValue>,
+    pub config: Option<&'a RawValue>,
 }
 
 /// Returns the id at the beginning of a `meta.json`, of which it is the first member.

@@ -16,6 +16,7 @@ use crate::agent::{Engine, Found, Moving as _, ReadContext};
 use crate::error::PathError;
 use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::branches::BranchFilter;
 use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -180,7 +181,7 @@ impl Engine for Unified {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let parts = Parts::of(&copy.place);
         parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
     }
