@@ -91,5 +91,5 @@ impl<'a> Sum<'a> {
 
 /// Returns the value at a path of member names.
 fn at<'a>(record: &'a RawValue, path: &[&str]) -> Option<&'a RawValue> {
-    path.iter().fold(Some(record), |raw, name| member(raw, name))
+    path.iter().try_fold(record, |raw, name| member(Some(raw), name))
 }

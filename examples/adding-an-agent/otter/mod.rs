@@ -2,12 +2,10 @@
 
 pub(super) mod about;
 
-use serde::Deserialize;
-
+use super::as_prompt_option;
 use super::lines::{self, Lines, Log};
-use super::{Command, Engine, Housekeeping, Moving, Reading, Resuming, Unable, as_prompt_option};
-use crate::format::json::{Text, record};
-use crate::format::turn::Turn;
+use crate::agent::prelude::*;
+use crate::format::json::record;
 use crate::session::{Role, SessionCopy};
 
 pub(super) struct Otter;
@@ -53,7 +51,7 @@ pub(in crate::agent) struct Record<'a> {
 }
 
 impl lines::Record for Record<'_> {
-    fn at(&self, _zone: &jiff::tz::TimeZone) -> Option<jiff::Timestamp> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.at.instant()
     }
 

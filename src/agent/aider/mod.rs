@@ -11,30 +11,16 @@ mod usage;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use foldhash::HashSet;
 
 use super::command::as_option;
-use super::{
-    Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there, judge_by_age,
-    own_files,
-};
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::error::PathError;
+use super::judge_by_age;
+use crate::agent::prelude::*;
 use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
 use crate::session::branches::BranchFilter;
-use crate::session::evidence;
-use crate::session::usage::Usage;
-use crate::session::{
-    AgentKind, Belongings, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor,
-};
-use crate::system::env::Env;
-use crate::system::reach;
 use records::{History, Piece};
 
 const HISTORY: &str = ".aider.chat.history.md";

@@ -1,8 +1,6 @@
 //! The description of Amplifier in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
-use crate::session::evidence;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Amplifier",

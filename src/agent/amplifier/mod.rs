@@ -13,27 +13,18 @@ mod relocation;
 mod upkeep;
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::Component;
 
 use reader::Reader;
 
-use super::{
-    Command, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument, refuse_subagent,
-};
+use super::as_last_argument;
 use crate::agent::lines::{Counts, Record as _};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
+use crate::session::Problem;
 use crate::session::branches::BranchFilter;
-use crate::session::recorded;
-use crate::session::{Evidence, Located, Problem, SessionCopy, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
 use crate::system::names;
-use crate::system::reach;
 use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.

@@ -1,24 +1,16 @@
 //! Reads the files of one session directory.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
 
 use super::upkeep::is_temporary;
 use super::{Amplifier, MAX_METADATA, is_filed_under};
+use crate::agent::Depth;
 use crate::agent::amplifier::records::{Entry, Event, Metadata};
 use crate::agent::amplifier::session_info;
 use crate::agent::lines::Record as _;
-use crate::agent::{Depth, Moving as _, ReadContext};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::Jsonl;
-use crate::format::turn::Turn;
-use crate::session::{Evidence, Fact, Health, Located, SessionCopy, SessionKind};
-use crate::system::fsio;
-use crate::system::links;
-use crate::system::reach;
 
 /// Collects the facts in the files of one session directory.
 pub(super) struct Reader<'a> {

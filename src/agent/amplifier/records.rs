@@ -3,16 +3,9 @@
 //! Facts: amplifier-app-cli f16375fc (`session_store.py`), amplifier-foundation d0d96f70 (`session/messages.py`),
 //! hooks-logging 20c9f06f, and the real client 0.1.1.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Text, inner, text_in};
-use crate::format::turn::Turn;
-use crate::session::Role;
 
 /// `metadata.json`.
 #[derive(Debug, Default, Deserialize)]

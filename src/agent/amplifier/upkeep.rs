@@ -6,14 +6,11 @@
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::ops::ControlFlow;
-use std::path::Path;
 
 use crate::agent::amplifier::records::Event;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::{Fold, is_own_temporary};
-use crate::error::PathError;
 use crate::format::jsonl::each_line;
-use crate::system::reach;
 
 const LOG: &str = "events.jsonl";
 

@@ -6,22 +6,13 @@ pub(super) mod about;
 mod records;
 
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::command::as_option;
-use super::{
-    Beginnings, Command, Engine, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, own_files,
-};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::ids::is_word;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::document::Field;
-use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Belongings, Fact, Located, SessionCopy, SessionKind};
-use crate::system::fsio;
 use records::{DOCUMENT, Names, member_of_names, workspace};
 
 /// Number of bytes at the beginning that are searched for the first workspace.

@@ -5,12 +5,8 @@
 
 pub(crate) mod record;
 
-use std::path::{Path, PathBuf};
-
-use super::Found;
 use super::upkeep::{CwdRecord, CwdRecords, modified_at};
-use crate::session::AgentKind;
-use crate::system::fsio;
+use crate::agent::prelude::*;
 
 /// A record contains one path.
 const MAX_BYTES: u64 = 64 * 1024;

@@ -1,9 +1,6 @@
 //! Finds the files that belong to a session in addition to its transcript.
 
-use std::path::PathBuf;
-
-use crate::agent::{Listings, own_files};
-use crate::session::{Belongings, Located};
+use crate::agent::prelude::*;
 
 /// The directories in which the client keeps files named after the session (2.1.330). Older clients also have `todos`
 /// and `debug`.

@@ -6,15 +6,11 @@
 //! did not find it without.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::agent::Found;
 use crate::agent::ids::is_uuid;
-use crate::session::{Fact, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::{fsio, links};
+use crate::agent::prelude::*;
 
 const TASKS: &str = "local-agent-mode-sessions";
 /// The record of a task also contains the system prompt.

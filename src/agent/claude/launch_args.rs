@@ -1,13 +1,11 @@
 //! The command line of the client: to continue a session, or to start a new one.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use crate::agent::as_last_argument;
 use crate::agent::command::{Plan, Request};
 use crate::agent::ids::is_uuid;
-use crate::agent::{Command, Unable, as_last_argument, refuse_subagent};
-use crate::session::{SessionCopy, SessionKind};
-use crate::system::env::Env;
+use crate::agent::prelude::*;
 
 /// Variables that a client must not inherit from another one: with them it keeps no transcript, or takes itself for the
 /// other session (measured on 2.1.330).

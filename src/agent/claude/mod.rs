@@ -22,29 +22,18 @@ mod trailer;
 mod upkeep;
 mod usage;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use ends::{Ends, TAIL};
 use foldhash::HashSet;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::upkeep::{Link, Retention, Strays};
-use super::{
-    Command, Found, Housekeeping, Interest, Listings, Moving, ReadContext, Reading, Resuming, Said, StoreNotes, Unable,
-    last_activity,
-};
-use crate::error::PathError;
+use super::upkeep::{Retention, Strays};
+use super::{Interest, Said, last_activity};
+use crate::agent::prelude::*;
 use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::CauseLine;
-use crate::session::evidence;
 use crate::session::stats::Days;
-use crate::session::usage::Usage;
-use crate::session::{Belongings, Evidence, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
 pub(super) use count::count;
 pub(super) use launch_args::start_new;
 pub(super) use live::liveness;

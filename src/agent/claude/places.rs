@@ -1,18 +1,12 @@
 //! Finds transcripts: one directory per project below the client's own, and sub-agents next to or below their session.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::desktop;
-use crate::agent::Found;
 use crate::agent::ids::is_uuid;
-use crate::session::{AgentKind, Located, Store};
-use crate::system::env::Env;
-use crate::system::links;
-use crate::system::reach;
+use crate::agent::prelude::*;
 
 /// Number of digits of the lead's id in the name of a team.
 const LEAD: usize = 8;

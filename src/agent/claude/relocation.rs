@@ -6,18 +6,15 @@
 //! the same id makes 2.1.330 refuse both.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use super::Claude;
 use crate::agent::claude::slug::{encoded, is_slug_of, project_of};
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove, added_line, small, text};
-use crate::agent::{Moving, Unable, is_there};
+use crate::agent::prelude::*;
+use crate::agent::relocation::{DirMove, added_line, text};
 use crate::format::edit::{Edit, json_string, json_value};
 use crate::format::json_text::members;
 use crate::session::mapping::Mapping;
-use crate::session::{Health, SessionCopy, Store, evidence, recorded};
-use crate::system::env::Env;
-use crate::system::{names, reach};
+use crate::system::names;
 
 /// Maximum size of the client's settings and data per directory: megabytes if there are thousands of directories.
 const MAX_GLOBAL: u64 = 64 * 1024 * 1024;

@@ -3,22 +3,17 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Claude, each_registration, liveness};
 use crate::agent::ids::is_uuid;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::{
     Link, Orphan, OrphanKind, Retention, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
-use crate::agent::{Found, Reading as _};
-use crate::format::json::{Text, whole_record};
-use crate::session::{AgentKind, Liveness, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
+use crate::format::json::whole_record;
 
 /// Settings of administrators, which override those of users (Claude Code's documentation, settings).
 const MANAGED_SETTINGS: &str = "/etc/claude-code/managed-settings.json";

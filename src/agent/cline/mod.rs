@@ -8,32 +8,16 @@ pub(super) mod about;
 mod records;
 mod tasks;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use super::{
-    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, judge_by_age,
-    refuse_subagent,
-};
+use super::judge_by_age;
 use crate::agent::document::{Document, Sum, set_title};
 use crate::agent::ids::is_word;
+use crate::agent::prelude::*;
 use crate::agent::stores;
-use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
+use crate::session::Comparison;
 use crate::session::branches::BranchFilter;
-use crate::session::evidence;
-use crate::session::recorded;
-use crate::session::usage::Usage;
-use crate::session::{
-    AgentKind, Comparison, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionCopy, SessionKind, Store,
-    Visitor,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
 use crate::system::process;
-use crate::system::reach;
 use records::{LEAD, Meta, SUBAGENT};
 use tasks::Tasks;
 

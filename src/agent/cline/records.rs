@@ -2,16 +2,11 @@
 //!
 //! Facts: measured on Cline CLI 3.0.65.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::document::{Document, compact};
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks, call};
 use crate::format::document::Shape;
-use crate::format::json::{Text, dollars, epoch, member, members, number, record, text_in};
-use crate::format::turn::Turn;
-use crate::session::Role;
+use crate::format::json::{dollars, epoch, number, record};
 use crate::session::usage::Cost;
 
 /// The contents of `<id>.json`.

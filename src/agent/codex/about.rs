@@ -1,7 +1,6 @@
 //! The description of Codex in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {

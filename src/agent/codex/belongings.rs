@@ -1,12 +1,9 @@
 //! Finds the files that belong to a session of Codex in addition to its rollout.
 
-use std::path::PathBuf;
-
 use super::Codex;
 use super::rollouts::{is_segment, of_thread, packed_twin};
 use super::thread::Thread;
-use crate::agent::{Housekeeping, Listings, Unable, is_there};
-use crate::session::{Belongings, Located};
+use crate::agent::prelude::*;
 
 impl Housekeeping for Codex {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
@@ -36,7 +33,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::agent::{Agent as _, Reading as _};
+    use crate::agent::Agent as _;
     use crate::session::Store;
 
     #[test]

@@ -3,12 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use jiff::Timestamp;
-use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
-use crate::format::json::{Text, member, members, text_in};
+use crate::agent::prelude::*;
 use crate::session::repository::Repository;
 
 /// The facts about the whole session in the first record.

@@ -14,33 +14,19 @@ mod rollouts;
 mod thread;
 mod threads;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use ends::Ends;
-use jiff::Timestamp;
 
 use super::ids::is_uuid;
-use super::{
-    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument, last_activity,
-    mark_writers, refuse_subagent,
-};
+use super::{as_last_argument, last_activity, mark_writers};
+use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
 use crate::agent::{locks, stores};
-use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::shell;
+use crate::session::Problem;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
-use crate::session::{
-    AgentKind, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionCopy, SessionKind, Store,
-    Visitor,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
 use crate::system::process::{self, Locks, Presence, StartTime};
 use meta::Meta;
 use records::{CodexRecord, Daemon, Prompt, named};

@@ -1,11 +1,9 @@
 //! The description of Command Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 use crate::agent::upkeep;
 use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
-use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Command Code",

@@ -6,28 +6,14 @@
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use serde_json::value::RawValue;
-
 use super::command::as_option;
 use super::ids::is_uuid;
 use super::lines::Lines;
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there, own_files,
-};
-use crate::agent::encodes;
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::{records, relocation};
-use crate::agent::relocation::{Relocation, StoreMove, text};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::agent::unknown_format::has_any;
-use crate::agent::upkeep::{self, Link};
-use crate::error::PathError;
-use crate::format::json::texts_in;
-use crate::session::evidence;
-use crate::session::{Belongings, Fact, Located, SessionCopy, Store};
-use crate::system::{fsio, links};
 
 /// The files of a session next to its transcript.
 const SIDECARS: [&str; 6] =

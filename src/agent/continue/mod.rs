@@ -5,23 +5,13 @@
 pub(super) mod about;
 mod records;
 
-use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use jiff::Timestamp;
-
+use super::as_last_argument;
 use super::ids::is_uuid;
-use super::{
-    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
-    is_there,
-};
 use crate::agent::document::{Documents, Sum, set_title};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::shell;
-use crate::session::{Fact, Health, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
 use records::{DOCUMENT, UNTITLED, made_at};
 
 const INDEX: &str = "sessions.json";

@@ -11,19 +11,13 @@ mod relocation;
 mod workspace;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
 
 use super::ids::is_uuid;
-use super::{
-    Command, Engine, Housekeeping, Listings, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below,
-    is_there, own_files,
-};
-use crate::agent::upkeep::{self, Link};
-use crate::session::{Belongings, Liveness, Located, SessionCopy};
+use super::{as_prompt_option, each_file_below};
+use crate::agent::prelude::*;
 use crate::system::process;
-use crate::system::reach;
 
 /// The agent.
 pub(super) struct Copilot;

@@ -6,23 +6,12 @@ mod records;
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use super::as_last_argument;
 use super::lines::{Ends, Lines, Log};
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument,
-    is_there, own_files,
-};
 use crate::agent::ids::is_word;
-use crate::agent::relocation::{Moved, Relocation, StoreMove};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
 use crate::format::json::record;
-use crate::session::{Belongings, Fact, Located, SessionCopy, SessionKind, Store};
-use crate::system::fsio;
-use crate::system::links;
-use crate::system::reach;
 use records::{DroidRecord, Settings};
 
 /// Suffix of the settings file next to a session.

@@ -2,17 +2,10 @@
 //!
 //! Facts: read in the packages of droid 0.215.0 and 0.225.2.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks};
-use crate::format::json::{Flag, Text, list, text_in};
-use crate::format::turn::Turn;
-use crate::session::recorded;
-use crate::session::{Evidence, Fact, Role, SessionCopy, SessionKind};
+use crate::format::json::list;
 
 /// Titles of a session that neither the user nor a model has named.
 const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];

@@ -18,29 +18,19 @@ mod usage;
 
 use std::collections::HashSet;
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::{
-    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_prompt_option, refuse_subagent,
-    unknown_format,
-};
+use super::{as_prompt_option, unknown_format};
 use crate::agent::ids::consists_of;
+use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
-use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::document::{Field, Shape};
-use crate::format::json::{Text, inner};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
+use crate::session::Comparison;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Comparison, Fact, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
 use projects::registry;
 use reader::{each, fill, read_document, read_lines, show, whole};
 use records::{message, record};

@@ -1,15 +1,10 @@
 //! Tokens of the replies of a session (0.61.0). Rewritten replies count once. Thinking tokens are counted separately.
 
-use std::ops::ControlFlow;
-
 use crate::agent::gemini::{DOCUMENT, is_document};
+use crate::agent::prelude::*;
 use crate::agent::usage::{Sum, UsageAt};
-use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::jsonl::each_line_with;
-use crate::session::Located;
-use crate::session::usage::Usage;
-use crate::system::fsio;
 
 const AT: UsageAt = UsageAt {
     tokens: &["tokens"],

@@ -7,23 +7,14 @@ pub(super) mod records;
 pub(super) mod about;
 mod files;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use jiff::tz::TimeZone;
-
+use super::AgentManaged;
 use super::lines::{Lines, Log};
-use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json::local_instant;
 use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError, Row};
-use crate::format::turn::Turn;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
 use files::Files;
 
 /// The newest known schema.

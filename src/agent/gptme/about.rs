@@ -1,6 +1,6 @@
 //! The description of gptme in docs/agents.md.
 
-use crate::agent::about::About;
+use crate::agent::prelude::*;
 use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {

@@ -9,23 +9,13 @@ mod relocation;
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use super::as_last_argument;
 use super::lines::{Ends, Lines, Log};
-use super::{
-    Command, Engine, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
-    is_there, refuse_subagent,
-};
+use crate::agent::prelude::*;
 use crate::agent::{database, locks};
-use crate::error::PathError;
 use crate::format::json::record;
 use crate::format::shell;
-use crate::session::{AgentKind, Fact, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
 use crate::system::process::Locks;
-use crate::system::reach;
 use records::{GptmeRecord, is_id};
 
 /// The variable that selects another directory of conversations.

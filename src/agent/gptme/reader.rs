@@ -2,15 +2,9 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::agent::gptme::records::{Config, parent};
-use crate::session::recorded;
-use crate::session::{Fact, SessionCopy, SessionKind};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
+use crate::agent::prelude::*;
 
 /// The file has a few settings.
 pub(super) const MAX_CONFIG: u64 = 1024 * 1024;

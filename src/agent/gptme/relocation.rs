@@ -5,13 +5,10 @@
 
 use super::Gptme;
 use super::reader::{MAX_CONFIG, settings};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Moving, Unable};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::Edit;
-use crate::format::shell;
 use crate::format::toml::{Settings, quoted};
-use crate::session::SessionCopy;
-use std::path::PathBuf;
 
 impl Moving for Gptme {
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

@@ -8,22 +8,16 @@
 pub(super) mod about;
 mod log;
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
+use super::LiveRecord;
 use super::command::as_option;
 use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::{
-    Command, Engine, Housekeeping, LiveRecord, Moving, Reading, Resuming, StoreNotes, Unable, refuse_subagent,
-};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::{self, json_string};
-use crate::session::evidence;
-use crate::session::{Health, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::{fsio, names};
+use crate::system::names;
 use log::Updates;
 
 /// Maximum length of a project name that is not cut and hashed.

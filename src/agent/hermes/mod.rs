@@ -6,22 +6,12 @@ mod records;
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable, stores};
+use super::{AgentManaged, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
-use crate::error::PathError;
-use crate::format::edit::Edit;
-use crate::format::shell;
+use crate::agent::prelude::*;
 use crate::format::sqlite::{Db, QueryError, Row};
-use crate::format::turn::{Turn, instant};
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Fact, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
+use crate::format::turn::instant;
 use records::{Columns, Origin};
 
 /// The variable that selects another home.

@@ -12,21 +12,10 @@ mod encoder;
 mod keys;
 mod relocation;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::ids::is_random_uuid;
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::session::branches::BranchFilter;
-use crate::session::{
-    AgentKind, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
 
 /// The file of the machine's secret, in JidoCode's directory.

@@ -12,26 +12,19 @@ mod reader;
 mod relocation;
 mod resuming;
 
-use std::ops::ControlFlow;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::Component;
 
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
-use super::{Found, Housekeeping, Listings, Moving, ReadContext, Reading, StoreNotes, Unable, is_there, own_files};
 use crate::agent::Depth;
 use crate::agent::lines::{Counts, Record as _};
+use crate::agent::prelude::*;
 use crate::agent::unknown_format::has_any;
-use crate::error::PathError;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::format::text;
 use crate::session::branches::BranchFilter;
-use crate::session::recorded;
-use crate::session::{Belongings, Evidence, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::links;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 use resuming::imports_in_words;
 

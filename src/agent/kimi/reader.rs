@@ -1,22 +1,13 @@
 //! Reads the files of one session, and `kimi.json` for all of them.
 
-use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
-
-use crate::agent::Unable;
 use crate::agent::kimi::records::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
 use crate::agent::lines::Record as _;
-use crate::agent::relocation::small;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
 use crate::format::edit::{Edit, json_string};
 use crate::format::json;
 use crate::format::jsonl::Jsonl;
-use crate::format::turn::Turn;
-use crate::session::{Fact, Health, Located, Problem, SessionCopy, SessionKind};
-use crate::system::fsio;
-use crate::system::links;
+use crate::session::Problem;
 
 /// `kimi.json` has about 150 bytes per directory.
 pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;

@@ -3,16 +3,10 @@
 //!
 //! Facts: measured on 1.45.0; its session.py (02a40bfe), metadata.py (04fe42b2) and session_state.py (1886a8fb).
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{function_call, plain_text, tool_calls};
-use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, texts_in};
-use crate::format::turn::Turn;
-use crate::session::{Message, Role};
+use crate::format::json::{epoch, list, record};
 
 /// The sentence of the system prompt with the directory, up to the directory.
 const DIRECTORY_IS: &str = "The current working directory is `";

@@ -8,20 +8,11 @@ mod records;
 
 pub(super) mod about;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use super::installed::{Package, Registry};
 use super::lines::{Ends, Lines, Log};
-use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::edit::json_string;
 use crate::format::json::record;
-use crate::session::{Fact, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
 use records::{IMPORTED, KimiCodeRecord, State, is_id};
 
 /// `state.json` lists the agents of a session.

@@ -3,19 +3,11 @@
 //! Facts: Kimi Code 2.1.0, measured; the log's types by its code too. The messages of an imported session have no
 //! origin: they are those of Kimi CLI's context.jsonl, with their roles.
 
-use std::path::PathBuf;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::ids::consists_of;
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text, tool_calls};
-use crate::format::json::{Flag, Text, epoch, inner, member, members, text_in, texts_in};
-use crate::format::turn::Turn;
-use crate::session::{Located, Role};
+use crate::format::json::epoch;
 
 /// The contents of `state.json`.
 #[derive(Debug, Default, Deserialize)]

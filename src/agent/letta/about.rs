@@ -1,9 +1,7 @@
 //! The description of Letta Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
-use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Letta Code",

@@ -9,21 +9,14 @@ pub(super) mod about;
 mod records;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::ids::is_word;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json::record;
 use crate::format::jsonl::{Jsonl, each_line_with};
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::evidence;
-use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Evidence, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
+use crate::session::usage::Cost;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};

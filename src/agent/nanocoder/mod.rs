@@ -5,22 +5,15 @@
 pub(super) mod about;
 mod records;
 
-use std::path::Path;
-
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::about::FindPackage;
 use super::ids::is_uuid;
 use super::installed::Registry;
-use super::{Command, Engine, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::document::{Documents, Sum, set_title};
+use crate::agent::prelude::*;
 use crate::agent::upkeep::Retention;
-use crate::error::PathError;
-use crate::format::json::{Flag, inner};
-use crate::session::{Fact, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
 use records::DOCUMENT;
 
 const PACKAGE: &str = "@nanocollective/nanocoder";

@@ -1,9 +1,7 @@
 //! The description of oh-my-pi in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 use crate::agent::upkeep;
-use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "oh-my-pi",

@@ -8,31 +8,18 @@ pub(super) mod about;
 mod projects;
 
 use std::collections::{BTreeSet, HashSet};
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use memchr::memmem;
 
 use super::lines::Lines;
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there,
-    mark_writers, own_files, refuse_subagent,
-};
+use super::mark_writers;
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::records::{PiRecord, id_of_file};
 use crate::agent::pi::{prompt_words, relocation};
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::agent::upkeep::{self, Link};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::branches::BranchFilter;
-use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
 use projects::{is_filed_under, project_of};
 
 /// The variables that select other directories, by its code.

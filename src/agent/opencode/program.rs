@@ -1,22 +1,17 @@
 //! Shared code of OpenCode and its forks: one database per release channel, in a directory with the program's name.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::agent::agent_managed::{AgentManaged, Import};
 use crate::agent::command::{Command, as_last_argument};
+use crate::agent::database;
 use crate::agent::opencode::tables::Tables;
 use crate::agent::opencode::transfer;
-use crate::agent::{Found, database};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::sqlite::rows::Owned;
 use crate::format::{shell, sqlite};
 use crate::session::repository::Repository;
-use crate::session::usage::{Tokens, Usage};
-use crate::session::{AgentKind, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::reach;
+use crate::session::usage::Tokens;
 
 /// The columns of the sums; older versions lack all of them.
 const SUMS: [&str; 5] =

@@ -2,13 +2,10 @@
 //!
 //! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the older tree.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::prelude::*;
 use crate::format::content::call;
-use crate::format::json::{Flag, Text, inner, member, members, number, text_in};
-use crate::format::turn::{Turn, instant};
-use crate::session::Role;
+use crate::format::json::number;
+use crate::format::turn::instant;
 
 /// The record of a session in the older tree; the database has a column for each member.
 #[derive(Debug, Default, Deserialize)]

@@ -4,9 +4,9 @@
 
 use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::opencode::{generations, records as format};
+use crate::agent::prelude::*;
 use crate::format::sqlite::{Db, QueryError, Row};
-use crate::format::turn::{Turn, instant};
-use crate::session::{Fact, SessionCopy, SessionKind};
+use crate::format::turn::instant;
 
 const SESSION: &str = "id, parent_id, directory, title, model, time_created, time_updated, time_archived, \
     fork_session_id";

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
-use crate::session::Located;
 
 /// The columns of a session, in the order in which [`info`] reads them.
 const COLUMNS: &str = "id, slug, project_id, workspace_id, directory, path, parent_id, title, agent, version, model, \

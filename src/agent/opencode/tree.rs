@@ -3,22 +3,15 @@
 //! Facts: anomalyco/opencode 063e8306 (json-migration); sessions that are in a database too are not read from here.
 
 use std::ffi::OsStr;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::database;
 use crate::agent::ids::is_argument;
 use crate::agent::opencode::records as format;
 use crate::agent::opencode::records::SessionFile;
-use crate::agent::{Engine, Found, ReadContext, database, is_there};
-use crate::error::PathError;
-use crate::format::turn::Turn;
+use crate::agent::prelude::*;
 use crate::session::branches::BranchFilter;
-use crate::session::evidence;
-use crate::session::{Belongings, Fact, Health, Located, SessionCopy, Store, Visitor};
-use crate::system::fsio;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
 

@@ -10,17 +10,12 @@ mod records;
 pub(super) mod about;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, refuse_subagent};
 use crate::agent::command::as_option;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::compare::compare_lists;
+use crate::session::Comparison;
 use crate::session::branches::BranchFilter;
-use crate::session::usage::Usage;
-use crate::session::{Comparison, Located, SessionCopy, Store, Visitor};
-use crate::system::links;
 use records::is_id;
 
 /// The variable that replaces the current directory.

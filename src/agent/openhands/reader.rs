@@ -1,16 +1,9 @@
 //! Reads the state and the events of one conversation.
 
-use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
-
-use crate::agent::Found;
 use crate::agent::lines::{Counts, Record as _};
 use crate::agent::openhands::records::{Event, State, number};
-use crate::error::PathError;
-use crate::session::{Fact, Health, Liveness, SessionCopy, Visitor};
+use crate::agent::prelude::*;
 use crate::system::env::Clock;
-use crate::system::fsio;
 
 /// The state contains the settings of the agent and its cost so far.
 const MAX_STATE: u64 = 16 * 1024 * 1024;

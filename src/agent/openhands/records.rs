@@ -3,20 +3,11 @@
 //! Facts: OpenHands CLI 1.16.0 with SDK 1.21.0, measured.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text};
-use crate::format::json::{Text, dollars, inner, local_instant, member, text_in, texts_in};
-use crate::format::turn::Turn;
-use crate::session::Role;
-use crate::session::recorded;
+use crate::format::json::{dollars, local_instant};
 use crate::session::usage::Cost;
 
 /// The text before the directory in the system prompt, on a separate line.

@@ -9,21 +9,10 @@ pub(super) mod about;
 pub(super) mod log;
 pub(super) mod relocation;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use super::as_last_argument;
 use super::lines::Lines;
-use super::{Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable, as_last_argument};
-use crate::agent::encodes;
 use crate::agent::ids::is_word;
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::agent::upkeep::{self, Link};
-use crate::format::json::text_in;
-use crate::session::evidence;
-use crate::session::recorded;
-use crate::session::{AgentKind, Health, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
+use crate::agent::prelude::*;
 use log::{Dialect, Tree};
 use records::{id_of_file, is_slug_of, slug};
 

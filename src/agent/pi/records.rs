@@ -3,23 +3,14 @@
 //! Facts: measured on Pi 0.87.1 and 1.5.2, whose `context_edit` and `pi.virtual-model-state` are not messages;
 //! branches, older versions and compaction from session-manager.ts of badlogic/pi-mono 0507789f.
 
-use std::path::Path;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::ids::is_word;
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::agent::tree::{self, Link};
 use crate::agent::unknown_format::has_any;
-use crate::error::PathError;
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Flag, Text, member, members, record};
-use crate::format::turn::Turn;
+use crate::format::json::record;
 use crate::session::branches::{Branches, Id, Parent, Part, hash};
-use crate::session::{Message, Role};
 
 /// A line of a session's file.
 #[derive(Debug, Default, Deserialize)]

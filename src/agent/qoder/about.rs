@@ -1,8 +1,7 @@
 //! The description of Qoder CLI in docs/agents.md.
 
-use crate::agent::about::About;
 use crate::agent::claude;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Qoder CLI",

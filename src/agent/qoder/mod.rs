@@ -6,28 +6,17 @@
 
 pub(super) mod about;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::claude::slug::{base36, slug};
-use super::{
-    Agent as _, Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
-    as_last_argument, claude, is_there, judge_by_age, own_files, refuse_subagent,
-};
-use crate::agent::encodes;
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, added_line, text};
+use super::{Agent as _, as_last_argument, claude, judge_by_age};
+use crate::agent::prelude::*;
+use crate::agent::relocation::{added_line, text};
 use crate::agent::unknown_format::has_any;
-use crate::agent::upkeep::{Link, Retention};
-use crate::error::PathError;
+use crate::agent::upkeep::Retention;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::{self, Cause};
-use crate::session::evidence;
-use crate::session::{Belongings, Health, Located, SessionCopy, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
 
 /// Maximum length of a slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;

@@ -1,10 +1,8 @@
 //! The description of Qwen Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
-use crate::session::evidence;
 
 pub(crate) const ABOUT: About = About {
     title: "Qwen Code",

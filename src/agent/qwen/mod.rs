@@ -11,24 +11,14 @@ mod log;
 mod relocation;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::lines::Lines;
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, LiveRecord, Moving, ReadContext, Reading, Resuming, StoreNotes,
-    Unable, as_prompt_option, claude, is_there, own_files, refuse_subagent,
-};
+use super::{LiveRecord, as_prompt_option, claude};
 use crate::agent::ids::is_uuid;
+use crate::agent::prelude::*;
 use crate::agent::unknown_format::has_any;
-use crate::format::json::{member, number, text_in};
-use crate::session::recorded;
-use crate::session::{AgentKind, Belongings, Evidence, Health, Liveness, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
+use crate::format::json::number;
 use crate::system::process::{self, StartTime};
-use crate::system::reach;
 use records::{Registration, Runtime, is_slug_of};
 
 /// Maximum size in bytes of a registration, or of a file next to a transcript; these have a few hundred bytes.

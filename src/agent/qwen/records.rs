@@ -3,20 +3,14 @@
 //! Facts: measured on Qwen Code 0.24.4 and 0.15.10; its chatRecordingService.ts (015346f1) for records that did not
 //! occur.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::claude::slug::slug;
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::agent::tree::Link;
 use crate::format::content::{Block, is_injected};
-use crate::format::json::{self, Flag, Text, member, text_in, texts_in};
+use crate::format::json;
 use crate::format::parts::parts;
-use crate::format::turn::Turn;
 use crate::session::branches::{Parent, Part, hash};
-use crate::session::{Message, Role};
 
 /// A line of a transcript.
 #[derive(Debug, Default, Deserialize)]

@@ -2,12 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::value::RawValue;
-
+use crate::agent::prelude::*;
 use crate::agent::vibe::records::{Entry, entries, history};
 use crate::format::content::plain_text;
-use crate::format::json::{Flag, Text, inner, list, members, record};
-use crate::session::Role;
+use crate::format::json::{list, record};
 
 /// A record of the journal, as far as it affects the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,30 +13,16 @@ mod unified;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use serde::Deserialize;
 
 use super::lines::Lines;
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there,
-    own_files, refuse_subagent,
-};
 use crate::agent::ids::is_word_with;
+use crate::agent::prelude::*;
 use crate::agent::unknown_format::has_any;
 use crate::agent::{locks, stores};
-use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
-use crate::format::json::{Text, members, record, text_in, texts_in};
-use crate::session::{
-    AgentKind, Belongings, Comparison, Evidence, Fact, Health, Located, SessionCopy, SessionKind, Store,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
+use crate::format::json::record;
+use crate::session::Comparison;
 use old::Old;
 use records::{Meta, id_in_head, save_dir};
 use unified::Unified;

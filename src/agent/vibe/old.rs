@@ -1,12 +1,10 @@
 //! The older directories: `meta.json` and `messages.jsonl`, with one message per line and no times.
 
 use super::{complete, read_meta};
-use crate::agent::ReadContext;
 use crate::agent::lines::{Ends, Log};
+use crate::agent::prelude::*;
 use crate::agent::vibe::records::OldMessage;
-use crate::error::PathError;
 use crate::format::json::record;
-use crate::session::SessionCopy;
 
 /// The log of the messages. Vibe hides a session with an unreadable line.
 pub(super) struct Old;

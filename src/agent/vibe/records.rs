@@ -2,17 +2,11 @@
 //!
 //! Facts: measured on 3.0.2 (store minor version 9); the older directories after mistralai/mistral-vibe 025ba238.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text, tool_calls};
-use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, text_in, texts_in};
+use crate::format::json::{epoch, list, record};
 use crate::format::toml::Settings;
-use crate::format::turn::Turn;
-use crate::session::{Message, Role};
 
 /// The known format, as `CURRENT` names it.
 pub(crate) const STORE_FORMAT: &str = "mistral.vibe.unified-session-store/v1";

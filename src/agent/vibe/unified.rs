@@ -2,25 +2,15 @@
 //! that continues it. The last turn of a killed client is only in the journal.
 
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use jiff::Timestamp;
 
 use super::{Vibe, complete, locate, read_meta, take_runtime};
 use crate::agent::lines::Counts;
+use crate::agent::prelude::*;
 use crate::agent::vibe::journal::{Change, Journal, changes};
 use crate::agent::vibe::records::{Current, Entry, Manifest, STORE_FORMAT, inline_entries, is_number};
-use crate::agent::{Engine, Found, Moving as _, ReadContext};
-use crate::error::PathError;
 use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::branches::BranchFilter;
-use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
 
 /// A chunk of the conversation: a list of entries.
 const CHUNK: Shape = Shape { list: "", members: &[] };

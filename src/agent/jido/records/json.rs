@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::{LoadError, MAX_FILE_BYTES};
+use crate::agent::prelude::*;
 
 /// Returns the object that the file must consist of, as a slice of the file.
 pub(in crate::agent::jido) fn document(bytes: &[u8]) -> Result<&str, LoadError> {

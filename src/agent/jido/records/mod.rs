@@ -6,8 +6,7 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
-
+use crate::agent::prelude::*;
 pub(crate) use error::{LoadError, Reason};
 use json::{collect, list, object, present};
 pub(in crate::agent::jido) use json::{document, fields, string, walk};
