@@ -7,11 +7,12 @@ use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
 use crate::agent::relocation::Act;
 use crate::agent::rewind::Rewind;
-use crate::agent::upkeep::{CwdRecords, Fold, HalfLine};
+use crate::agent::upkeep::{CwdRecords, Fold, HalfLine, Link, is_object};
+use crate::agent::usage::UsageAt;
 use crate::agent::version;
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
-use crate::session::{SessionCopy, Store};
+use crate::session::{SessionCopy, Store, evidence};
 use crate::system::env::Env;
 
 /// A function that finds the package of an installed program.
@@ -38,8 +39,23 @@ pub(crate) struct About {
     pub writes: &'static str,
     /// The versions that were measured, or the source code that was read.
     pub facts: &'static str,
+    /// The default root of its sessions, below the home.
+    pub root: &'static str,
+    /// Variables that select another root, the one with the highest precedence first: the directory in the variable, or
+    /// one below it.
+    pub variables: &'static [(&'static str, Option<&'static str>)],
+    /// JSON pointers and values that mark a record without conversation; one is sufficient.
+    pub silent: &'static [(&'static str, &'static [&'static str])],
+    /// The tokens and the cost in the records of a log, if the agent records them there.
+    pub usage: Option<UsageAt>,
     /// JSON pointer to the agent's version in a record of its transcript.
     pub version_at: Option<&'static str>,
+    /// Decides the launch directory of a copy from its evidence.
+    pub decide: fn(&mut SessionCopy),
+    /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
+    pub link: fn(&[u8]) -> Option<Link<'_>>,
+    /// The agent's command that renames a session; the words `ID` and `TITLE` are replaced. Empty if there is none.
+    pub renames: &'static [&'static str],
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
     pub is_state: fn(&str) -> bool,
     /// The agent's handling of a torn last line.
@@ -104,7 +120,14 @@ impl About {
         deletes: "",
         writes: "",
         facts: "",
+        root: "",
+        variables: &[],
+        silent: &[],
+        usage: None,
         version_at: None,
+        decide: |copy| evidence::decide(copy, |_| true),
+        link: |line| is_object(line).then(Link::default),
+        renames: &[],
         is_state: |_| false,
         half_line: HalfLine::PassedOver,
         api_error: None,

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::Unable;
+use crate::session::{SessionCopy, SessionKind};
+
 /// The command line that starts an agent's program for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Command {
@@ -70,6 +73,12 @@ impl NewSession {
         self.unset = names;
         self
     }
+}
+
+/// Refuses a sub-agent's session, which only its parent continues.
+pub(super) fn refuse_subagent(copy: &SessionCopy) -> Result<(), Unable> {
+    let why = "it is a sub-agent's session; resume its parent session";
+    if copy.kind == SessionKind::Subagent { Err(why.into()) } else { Ok(()) }
 }
 
 /// Returns a prompt as the last argument, in a form that the program cannot take for an option.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::tree_size;
+use super::{about, tree_size};
 use crate::format::jsonl::Jsonl;
 use crate::session::process::State;
 use crate::session::{AgentKind, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem, SessionCopy};
@@ -77,6 +77,12 @@ impl ReadContext<'_> {
             copy.bound_activity(changed);
         }
     }
+}
+
+/// Marks a copy as possibly in use if it was written to just now, for an agent without locks.
+pub(super) fn judge_by_age(copy: &mut SessionCopy, last: Option<Timestamp>, now: Timestamp) {
+    let agent = about(copy.place.agent()).title;
+    copy.judge_by_age(last, now, |age| format!("it was written {age} ago, and {agent} keeps no lock"));
 }
 
 /// Returns an upper bound of the times in a file that [`ReadContext::bound_activity`] bounds; `None` if reading the

@@ -11,13 +11,14 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use super::engine::Engine;
-use super::{Found, ReadContext, about};
+use super::{Found, ReadContext, judge_by_age};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
 use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
+use crate::session::branches::BranchFilter;
 use crate::session::evidence;
 use crate::session::{Comparison, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::fsio;
@@ -67,10 +68,7 @@ impl Engine for Documents {
         (self.fill)(&mut copy, &sum, context)?;
         copy.set_active_by_file(sum.modified);
         let last = copy.active_at.as_ref().map(|at| at.value).max(sum.modified);
-        let agent = about(copy.place.agent()).title;
-        copy.judge_by_age(last, context.env.clock.now, |age| {
-            format!("it was written {age} ago, and {agent} keeps no lock")
-        });
+        judge_by_age(&mut copy, last, context.env.clock.now);
         evidence::decide(&mut copy, |_| true);
         Ok(copy)
     }
@@ -80,7 +78,7 @@ impl Engine for Documents {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         self.document.messages(&copy.place.path, see)
     }
 

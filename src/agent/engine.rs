@@ -25,7 +25,7 @@ const MISSING: &str = "its agent has neither an engine nor this method";
 
 /// Finds and reads sessions of one kind of storage. A description of the agent's storage implements it.
 pub(crate) trait Engine: Sync {
-    /// Finds every copy in a store like [`super::Reading::locate`], or with `only` like [`super::Reading::locate_id`].
+    /// Implements [`super::Reading::locate`].
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found;
 
     /// Implements [`super::Reading::notes_on`]; `None` if sessions do not share files.
@@ -39,23 +39,13 @@ pub(crate) trait Engine: Sync {
     /// Implements [`super::Reading::count`].
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError>;
 
-    /// Implements [`super::Reading::messages`].
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError>;
-
-    /// Returns whether [`Engine::branches`] can find more than one.
-    fn has_branches(&self) -> bool {
-        false
-    }
-
     /// Implements [`super::Reading::branches`].
     fn branches(&self, _copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(Branches::default())
     }
 
-    /// Implements [`super::Reading::messages_on`] if there are branches.
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages(copy, see)
-    }
+    /// Implements [`super::Reading::messages_on`]; without branches, `wanted` is irrelevant.
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError>;
 
     /// Implements [`super::Reading::last_messages`].
     fn last_messages(&self, _copy: &SessionCopy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
@@ -118,7 +108,7 @@ impl Engine for Missing {
         Err(Self::error(&copy.place))
     }
 
-    fn messages(&self, copy: &SessionCopy, _see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, _see: &mut Visitor<'_>) -> Result<(), PathError> {
         Err(Self::error(&copy.place))
     }
 
@@ -149,8 +139,7 @@ mod tests {
         let found = |found: Found| found.problems.iter().any(|problem| problem.reason == MISSING);
         let read = |read: Result<(), PathError>| read.is_err_and(|error| error.reason() == MISSING);
         let methods = [
-            ("locate", found(agent.locate(&store))),
-            ("locate_id", found(agent.locate_id(&store, "id"))),
+            ("locate", found(agent.locate(&store, None)) || found(agent.locate(&store, Some("id")))),
             ("read", read(agent.read(copy.place.clone(), &context).map(drop))),
             ("count", read(agent.count(&mut copy))),
             ("messages", read(agent.messages(&copy, &mut |_| ControlFlow::Continue(())))),
@@ -166,11 +155,7 @@ mod tests {
         }
     }
 
-    impl Reading for Forgetful {
-        fn stores(&self, _env: &Env) -> Vec<Store> {
-            Vec::new()
-        }
-    }
+    impl Reading for Forgetful {}
 
     impl Resuming for Forgetful {
         fn command(&self, _copy: &SessionCopy, _prompt: Option<&str>) -> Result<Command, Unable> {
@@ -184,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_agent_without_engine_and_methods_is_reported() {
-        assert_eq!(missing(&Forgetful), ["locate", "locate_id", "read", "count", "messages"]);
+        assert_eq!(missing(&Forgetful), ["locate", "read", "count", "messages"]);
     }
 
     #[test]

@@ -82,6 +82,11 @@ impl Found {
         entries
     }
 
+    /// Lists the directories in a directory, including links to them.
+    pub(crate) fn dirs(&mut self, dir: &Path) -> Vec<PathBuf> {
+        self.entries(dir).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect()
+    }
+
     /// Adds the sessions that are files in a directory, each named after its id with an ending; with `only`, at most
     /// the one with that id. They get the project of the directory.
     pub(super) fn add_files(
@@ -168,8 +173,7 @@ impl Found {
     /// Searches the directories directly below `root` in parallel; each one is a project with its name.
     pub(crate) fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
         let mut found = Self::default();
-        let projects: Vec<PathBuf> =
-            found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
+        let projects = found.dirs(root);
         let walk = |dir: &Path, found: &mut Self| {
             match dir.file_name().and_then(|name| name.to_str()) {
                 Some(name) => walk(dir, &Arc::from(name), found),

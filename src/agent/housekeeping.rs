@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 
-use super::upkeep::{self, Link, Retention, Strays};
-use super::{Listings, Reading, Unable};
+use super::registry::about;
+use super::upkeep::{Link, Retention, Strays};
+use super::{Listings, Reading, Unable, is_there};
 use crate::session::{Belongings, Located, Store};
 use crate::system::env::Env;
 
@@ -15,7 +16,7 @@ pub(crate) trait Housekeeping: Reading {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         match self.engine_of(place).agent_managed() {
             Some(agent_managed) => Err(agent_managed.removes_alone(place)),
-            None => Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() }),
+            None => Ok(own_files(place, [])),
         }
     }
 
@@ -36,6 +37,12 @@ pub(crate) trait Housekeeping: Reading {
 
     /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::is_object(line).then(Link::default)
+        (about(self.kind()).link)(line)
     }
+}
+
+/// Returns the path of a copy, and those of `others` that exist.
+pub(super) fn own_files(place: &Located, others: impl IntoIterator<Item = PathBuf>) -> Belongings {
+    let others = others.into_iter().filter(|path| is_there(path));
+    Belongings { own: std::iter::once(place.path.to_path_buf()).chain(others).collect(), shared: Vec::new() }
 }

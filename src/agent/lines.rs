@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use super::engine::Engine;
 use super::ids::is_argument;
 use super::tree::note_branches;
-use super::{Found, ReadContext, about, by_kind};
+use super::{Found, ReadContext, by_kind, judge_by_age};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
@@ -154,6 +154,43 @@ pub(super) trait Record {
     }
 }
 
+/// The number of prompts and replies so far, for an agent that counts them itself.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub prompts: u64,
+    pub replies: u64,
+    pub has_bad_lines: bool,
+}
+
+impl Counts {
+    /// Adds a turn.
+    pub(super) fn add(&mut self, turn: &Turn) {
+        self.prompts += u64::from(turn.prompt().is_some());
+        self.replies += u64::from(turn.is_reply());
+    }
+
+    /// Adds the records of a file; `turn_of` returns the turn of a record, if it has one, and `None` for a bad line.
+    pub(super) fn add_lines(
+        &mut self,
+        path: &Path,
+        turn_of: impl Fn(&[u8]) -> Option<Option<Turn>>,
+    ) -> Result<(), PathError> {
+        each_line(path, &mut |line| {
+            match line.and_then(&turn_of) {
+                Some(turn) => turn.iter().for_each(|turn| self.add(turn)),
+                None => self.has_bad_lines = true,
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Stores the numbers in a copy.
+    pub(super) fn note_in(self, copy: &mut SessionCopy) {
+        (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
+        copy.note_bad_lines(self.has_bad_lines);
+    }
+}
+
 /// Facts from the two ends of a log.
 #[derive(Default)]
 pub(super) struct Ends {
@@ -233,20 +270,12 @@ impl Ends {
         copy.mark_if(self.is_torn, Health::TornTranscript);
         // A torn record after the end of a turn begins the next turn.
         let last = self.newest.max(self.modified).filter(|_| self.is_torn || !self.is_ended);
-        let agent = about(copy.place.agent()).title;
-        copy.judge_by_age(last, now, |age| format!("it was written {age} ago, and {agent} keeps no lock"));
+        judge_by_age(copy, last, now);
         if self.is_whole && self.prompt.is_none() && !self.has_reply {
-            be_empty(copy);
+            copy.be_empty();
         }
         let prompt = self.prompt.clone().filter(|prompt| !prompt.trim().is_empty());
         copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, L::SOURCE));
-    }
-}
-
-fn be_empty(copy: &mut SessionCopy) {
-    copy.health.insert(Health::EmptySession);
-    if copy.kind != SessionKind::Subagent {
-        copy.kind = SessionKind::Empty;
     }
 }
 
@@ -315,18 +344,10 @@ impl<L: Log> Engine for Lines<L> {
                 copy.kind = SessionKind::Main;
                 copy.health.remove(Health::EmptySession);
             }
-            SessionKind::Main if prompts + replies + hidden == 0 => be_empty(copy),
+            SessionKind::Main if prompts + replies + hidden == 0 => copy.be_empty(),
             _ => {}
         }
         Ok(())
-    }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
-    }
-
-    fn has_branches(&self) -> bool {
-        L::HAS_BRANCHES
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {

@@ -3,13 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use super::Unable;
+use super::registry::{Listed, about};
 use super::relocation::{Relocation, StoreMove};
 use crate::format::edit::Edit;
+use crate::format::shell;
+use crate::session::SessionCopy;
 use crate::session::repository::Repository;
-use crate::session::{SessionCopy, evidence};
+use crate::system::names;
+
+/// Returns whether a rule accepts a directory as text, in the given spelling or that of the disk. Only a path that
+/// exists can be resolved.
+pub(super) fn encodes(dir: &Path, rule: impl Fn(&str) -> bool) -> bool {
+    names::is_either(dir, |dir| dir.to_str().is_some_and(&rule))
+}
 
 /// Decides where the sessions of an agent belong, and moves and renames them.
-pub(crate) trait Moving: Sync {
+pub(crate) trait Moving: Listed + Sync {
     /// Returns whether the agent files the sessions of a directory under this project.
     fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
         true
@@ -17,7 +26,7 @@ pub(crate) trait Moving: Sync {
 
     /// Decides the launch directory again after evidence was added.
     fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| true);
+        (about(self.kind()).decide)(copy);
     }
 
     /// Returns the facts about the git repository in which a copy was started, to find its current location.
@@ -32,7 +41,16 @@ pub(crate) trait Moving: Sync {
     }
 
     /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.
-    fn retitle(&self, copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+        let word = |word: &&'static str| match *word {
+            "ID" => shell::word(&copy.place.id),
+            "TITLE" => shell::word(title),
+            word => word.into(),
+        };
+        let command: Vec<_> = about(self.kind()).renames.iter().map(word).collect();
+        if !command.is_empty() {
+            return Err(format!("its agent does that: `{}`", command.join(" ")).into());
+        }
         Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", copy.place.agent())
             .into())
     }

@@ -9,7 +9,9 @@ use foldhash::HashSet;
 use jiff::Timestamp;
 
 use super::engine::{Engine, Missing};
-use super::{Found, Interest, ReadContext, Said, StoreNotes};
+use super::registry::{Listed, about};
+use super::unknown_format::has_any;
+use super::{Found, Interest, ReadContext, Said, StoreNotes, stores};
 use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::session::branches::{BranchFilter, Branches};
@@ -18,13 +20,16 @@ use crate::session::usage::Usage;
 use crate::session::{Comparison, Located, Message, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 
-/// Finds and reads the sessions of an agent. Only `stores` is required; the engine implements the rest for most agents.
-pub(crate) trait Reading: Sync {
-    /// Returns the roots of its sessions, from its own variables and defaults; they need not exist.
-    fn stores(&self, env: &Env) -> Vec<Store>;
+/// Finds and reads the sessions of an agent. The engine implements most methods.
+pub(crate) trait Reading: Listed + Sync {
+    /// Returns the roots of its sessions, by default from the variables and the root in its description; they need not
+    /// exist.
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        stores::of(self.kind(), env)
+    }
 
-    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `locate_id`,
-    /// `read`, `count` and `messages`.
+    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `read`, `count`
+    /// and `messages_on`.
     fn engine(&self) -> &'static dyn Engine {
         &Missing
     }
@@ -40,14 +45,10 @@ pub(crate) trait Reading: Sync {
     }
 
     /// Finds every copy in a store by names alone. If a name does not contain the full id, only the first line is read
-    /// for it; for a database, the ids are read.
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        self.engine().locate(store, None)
-    }
-
-    /// Finds every copy of one full id without listing other sessions; may miss sub-agents.
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        self.engine().locate(store, Some(id))
+    /// for it; for a database, the ids are read. With `only`, finds the copies of one full id without listing other
+    /// sessions; this may miss sub-agents.
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        self.engine().locate(store, only)
     }
 
     /// Finds copies outside of stores, inside the directories that the user requests and those of sessions of any
@@ -108,8 +109,8 @@ pub(crate) trait Reading: Sync {
 
     /// Returns whether a record of its files is known to carry no conversation. A session is empty only if all its
     /// records are silent, so an unknown type or key must give `false`.
-    fn is_silent(&self, _record: &[u8]) -> bool {
-        false
+    fn is_silent(&self, record: &[u8]) -> bool {
+        has_any(record, about(self.kind()).silent)
     }
 
     /// Compares the records of two copies of one session; `None` if they cannot be compared.
@@ -125,7 +126,7 @@ pub(crate) trait Reading: Sync {
 
     /// Streams the messages of a copy in order to `see` until it breaks.
     fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.engine_of(&copy.place).messages(copy, see)
+        self.messages_on(copy, BranchFilter::Active, see)
     }
 
     /// Returns the branches of a copy's conversation.
@@ -136,8 +137,7 @@ pub(crate) trait Reading: Sync {
     /// Calls `see` with the messages of some branches in the order of the file until it breaks. [`Reading::messages`]
     /// shows the active branch.
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let engine = self.engine_of(&copy.place);
-        if engine.has_branches() { engine.messages_on(copy, wanted, see) } else { self.messages(copy, see) }
+        self.engine_of(&copy.place).messages_on(copy, wanted, see)
     }
 
     /// Like [`Reading::messages_on`] for all branches of a copy, but may skip the messages of some records or only
@@ -164,8 +164,9 @@ pub(crate) trait Reading: Sync {
     }
 
     /// Sums up the tokens and the cost of a copy's replies, as far as its agent records them.
-    fn usage(&self, _copy: &SessionCopy) -> Result<Usage, PathError> {
-        Ok(Usage::default())
+    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+        let log = self.written(&copy.place).into_iter().next();
+        about(self.kind()).usage.zip(log).map_or_else(|| Ok(Usage::default()), |(at, log)| at.sum(&log))
     }
 
     /// Counts the messages of a copy like [`Reading::count`], adds the days on which they were written, and returns the

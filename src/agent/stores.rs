@@ -3,20 +3,17 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::registry::about;
 use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
 
-/// Returns the stores that variables select, the variable with the highest precedence first, and the default store. The
-/// root is the directory in a variable, or one below it.
-pub(super) fn by_variables(
-    agent: AgentKind,
-    variables: &[(&'static str, Option<&str>)],
-    usual: PathBuf,
-    env: &Env,
-) -> Vec<Store> {
+/// Returns the stores that the agent's variables select, the variable with the highest precedence first, and the
+/// default store.
+pub(super) fn of(agent: AgentKind, env: &Env) -> Vec<Store> {
+    let usual = env.home.join(about(agent).root);
     let mut stores: Vec<Store> = Vec::new();
     let (mut unset, mut default) = (Vec::new(), None);
-    for (variable, below) in variables {
+    for (variable, below) in about(agent).variables {
         if let Some(dir) = env.agent_variable(variable).map(|dir| env.absolute(Path::new(dir))) {
             let root: PathBuf = dir.iter().chain(below.map(OsStr::new)).collect();
             let is_default = default.get_or_insert_with(|| root.clone()) == &root;

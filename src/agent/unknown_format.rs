@@ -163,10 +163,11 @@ fn records_of(document: &[u8]) -> Option<Vec<Box<RawValue>>> {
     Some(elements.filter(|element| element.get().starts_with('{')).collect())
 }
 
-/// Returns whether a member of a JSON record is one of these texts.
-pub(super) fn is_one_of(record: &[u8], pointer: &str, values: &[&str]) -> bool {
+/// Returns whether a member of a JSON record, by its pointer, has one of the texts next to that pointer.
+pub(super) fn has_any(record: &[u8], members: &[(&str, &[&str])]) -> bool {
     let Ok(record) = serde_json::from_slice::<Value>(record) else { return false };
-    record.pointer(pointer).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
+    let text = |pointer: &str| record.pointer(pointer).and_then(Value::as_str);
+    members.iter().any(|(pointer, values)| text(pointer).is_some_and(|text| values.contains(&text)))
 }
 
 #[cfg(test)]

@@ -267,7 +267,7 @@ pub(crate) fn check_places(
         let unpacked = Unpacked::of_store(manifest, at, is_copy, archive, env)?;
         let root = unpacked.root();
         let store = Arc::new(Store { root: root.to_owned(), ..store.clone() });
-        let mut places = agent.locate(&store).places;
+        let mut places = agent.locate(&store, None).places;
         // The id of a project's file is its path, which differs in the unpacked store.
         places.retain(|place| place.id == manifest.id || agent.about().keeps_in_projects);
         if let Some(copy) = copies.iter().find(|copy| places.iter().all(|place| *place.path != root.join(copy))) {

@@ -105,7 +105,7 @@ fn all_beside(one: &Handed) -> BTreeMap<(Arc<Path>, String), Located> {
             continue;
         };
         let neighbours =
-            agent.locate(&place.store).places.into_iter().filter(|neighbours| neighbours.path == place.path);
+            agent.locate(&place.store, None).places.into_iter().filter(|neighbours| neighbours.path == place.path);
         all.extend(neighbours.map(|neighbours| ((Arc::clone(&neighbours.path), neighbours.id.clone()), neighbours)));
     }
     all
@@ -132,7 +132,7 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
         return Err("it does not lie in a database".to_owned());
     };
     let is_there = || {
-        let found = agent.locate_id(&place.store, &place.id);
+        let found = agent.locate(&place.store, Some(&place.id));
         match found.problems.first() {
             Some(problem) => Err(format!("its database cannot be read: {}", problem.reason)),
             None => Ok(found.places.iter().any(|found| found.path == place.path)),

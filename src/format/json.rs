@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -213,6 +214,11 @@ pub(crate) fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<S
         .map(|(key, value)| Some(format!("  {}: {}", serde_json::to_string(key).ok()?, value.get())))
         .collect();
     Some(format!("{{\n{}\n}}", lines?.join(",\n")))
+}
+
+/// Parses a number; `None` for any other value.
+pub(crate) fn number<T: FromStr>(raw: Option<&RawValue>) -> Option<T> {
+    raw?.get().parse().ok()
 }
 
 /// Parses an RFC 3339 time with an offset or `Z`.

@@ -106,12 +106,12 @@ impl Wanted {
 
 /// Finds every copy of the given agents, or of all if none is given.
 pub(crate) fn locate(env: &Env, agents: &[AgentKind]) -> Places {
-    locate_with(env, agents, |agent, store| agent.locate(store))
+    locate_with(env, agents, |agent, store| agent.locate(store, None))
 }
 
 /// Finds every copy of one full id without looking at other sessions.
 pub(crate) fn locate_id(env: &Env, agents: &[AgentKind], id: &str) -> Places {
-    locate_with(env, agents, |agent, store| agent.locate_id(store, id))
+    locate_with(env, agents, |agent, store| agent.locate(store, Some(id)))
 }
 
 fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> Found + Sync) -> Places {

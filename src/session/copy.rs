@@ -146,6 +146,24 @@ impl SessionCopy {
         }
     }
 
+    /// Adds the last and the first recorded directory as evidence, each with its source in words.
+    pub(crate) fn add_dirs(&mut self, last: &'static str, start: &'static str) {
+        for (dir, detail) in [(&self.last_dir, last), (&self.start_dir, start)] {
+            if let Some(Fact { value, source }) = dir {
+                self.evidence.push(Evidence { dir: value.clone(), source, detail: detail.into(), counts: true });
+            }
+        }
+        self.last_dir = self.last_dir.take().or_else(|| self.start_dir.clone());
+    }
+
+    /// Marks the session as empty.
+    pub(crate) fn be_empty(&mut self) {
+        self.health.insert(Health::EmptySession);
+        if self.kind.is_listed() {
+            self.kind = SessionKind::Empty;
+        }
+    }
+
     /// Adds a problem if the condition holds.
     pub(crate) fn mark_if(&mut self, is_so: bool, health: Health) {
         if is_so {

@@ -99,11 +99,6 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Creates the usage of an agent that records tokens only.
-    pub(crate) fn from_tokens(tokens: Option<Tokens>) -> Self {
-        Self { tokens, cost: None }
-    }
-
     /// Creates the usage of an agent that records costs, and whose tokens are not read.
     pub(crate) fn from_cost(cost: Option<Cost>) -> Self {
         Self { tokens: None, cost }

@@ -1,6 +1,6 @@
 //! The rows about Otter in docs/agents.md.
 
-use crate::agent::about::About;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Otter",
@@ -12,5 +12,6 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "invented for docs/adding-an-agent.md",
+    root: ".otter",
     ..About::NONE
 };

@@ -2,22 +2,15 @@
 
 pub(super) mod about;
 
-use serde::Deserialize;
-
+use super::as_prompt_option;
 use super::lines::{self, Lines, Log};
-use super::{Command, Engine, Housekeeping, Moving, Reading, Resuming, Unable, as_prompt_option};
-use crate::format::json::{Text, record};
-use crate::format::turn::Turn;
-use crate::session::{AgentKind, Role, SessionCopy, Store};
-use crate::system::env::Env;
+use crate::agent::prelude::*;
+use crate::format::json::record;
+use crate::session::{Role, SessionCopy};
 
 pub(super) struct Otter;
 
 impl Reading for Otter {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::Otter, env.home.join(".otter"))]
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
     }
@@ -58,7 +51,7 @@ pub(in crate::agent) struct Record<'a> {
 }
 
 impl lines::Record for Record<'_> {
-    fn at(&self, _zone: &jiff::tz::TimeZone) -> Option<jiff::Timestamp> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.at.instant()
     }
 

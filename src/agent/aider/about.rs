@@ -1,6 +1,6 @@
 //! The description of Aider in docs/agents.md.
 
-use crate::agent::about::About;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Aider",
@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; `cleanup` never takes a history, because it is in the project, and `delete` takes it when it is named",
     facts: "measured on 0.86.2; files that `--chat-history-file` puts elsewhere are not found",
+    root: ".aider",
     needs_own_dir: true,
     keeps_in_projects: true,
     is_anywhere: true,

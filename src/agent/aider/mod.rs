@@ -11,26 +11,16 @@ mod usage;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use foldhash::HashSet;
 
 use super::command::as_option;
-use super::{Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there};
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::error::PathError;
+use super::judge_by_age;
+use crate::agent::prelude::*;
 use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
-use crate::session::evidence;
-use crate::session::usage::Usage;
-use crate::session::{
-    AgentKind, Belongings, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor,
-};
-use crate::system::env::Env;
-use crate::system::reach;
+use crate::session::branches::BranchFilter;
 use records::{History, Piece};
 
 const HISTORY: &str = ".aider.chat.history.md";
@@ -49,20 +39,9 @@ const TAIL: usize = 64 * 1024;
 pub(super) struct Aider;
 
 impl Reading for Aider {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        // It contains no sessions, but its existence shows that Aider has run here.
-        vec![Store::usual(AgentKind::Aider, env.home.join(".aider"))]
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         // During a restore, a project is the store.
-        let mut found = Found::default();
-        in_project(&store.root, &mut found);
-        found
-    }
-
-    fn locate_id(&self, _store: &Arc<Store>, id: &str) -> Found {
-        let path = Path::new(id);
+        let path = only.map_or_else(|| store.root.join(HISTORY), PathBuf::from);
         let dir = path.parent().filter(|_| path.is_absolute() && path.file_name() == Some(OsStr::new(HISTORY)));
         let mut found = Found::default();
         dir.into_iter().for_each(|dir| in_project(dir, &mut found));
@@ -112,8 +91,7 @@ impl Reading for Aider {
             copy.health.insert(Health::EmptySession);
         }
         copy.set_active_by_file(modified);
-        let why = |age| format!("it was written {age} ago, and Aider keeps no lock");
-        copy.judge_by_age(modified, context.env.clock.now, why);
+        judge_by_age(&mut copy, modified, context.env.clock.now);
         let dir = copy.place.store.root.clone();
         copy.mark_if(!origin::is_untracked(&dir, HISTORY), Health::Planted);
         copy.last_dir = Some(Fact::new(dir.clone(), "session"));
@@ -150,7 +128,7 @@ impl Reading for Aider {
         line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         each_piece(&copy.place.path, &mut |piece| {
             let (role, text) = match piece {
                 Piece::Prompt(text) => (Role::User, text),
@@ -200,9 +178,7 @@ impl Moving for Aider {
 
 impl Housekeeping for Aider {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let inputs = place.store.root.join(INPUTS);
-        let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+        Ok(own_files(place, [place.store.root.join(INPUTS)]))
     }
 }
 

@@ -3,12 +3,8 @@
 //! No file outside of a project names its history, so git decides: Aider writes it to the root of a work tree and keeps
 //! it untracked (measured on 0.86.2), and neither a clone nor a checkout creates an untracked file.
 
-use std::path::{Path, PathBuf};
-
+use crate::agent::prelude::*;
 use memchr::memmem;
-
-use crate::system::fsio;
-use crate::system::reach;
 
 /// A larger index would list millions of files.
 const MAX_INDEX: u64 = 256 * 1024 * 1024;

@@ -1,12 +1,10 @@
 //! The cost of a history: after each answer, Aider prints the cost of the answer and of all answers since its start, in
 //! US dollars (0.86.2, by its `base_coder.py`). It prints none for a model without a price.
 
-use std::path::Path;
-
 use crate::agent::aider::records::{BLANKS, START};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::jsonl::Jsonl;
-use crate::session::usage::{Cost, Usage};
+use crate::session::usage::Cost;
 
 pub(super) fn usage(path: &Path) -> Result<Usage, PathError> {
     let mut costs = Costs::default();

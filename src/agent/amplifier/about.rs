@@ -1,7 +1,6 @@
 //! The description of Amplifier in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Amplifier",
@@ -17,6 +16,11 @@ pub(crate) const ABOUT: About = About {
         (`hook amplifier`, `save transcript`)",
     facts: "measured on 0.1.1; microsoft/amplifier-app-cli f16375fc, amplifier-foundation d0d96f70, \
         ramparte/amplifier-distro 17dd3e00",
+    root: ".amplifier",
+    silent: &[
+        ("/event", &["session:start", "session:resume", "session:end", "session:fork", "session:config"]),
+        ("/role", &["system", "developer"]),
+    ],
     is_state: super::upkeep::is_state,
     needs_session_info: true,
     // On exit, the client prints its own resume command with this prefix of the id.
@@ -24,5 +28,6 @@ pub(crate) const ABOUT: About = About {
     fold: super::upkeep::fold,
     // Source: a public copy of the page "CLI Reference" in the documentation; not measured.
     new_session: NewSession::NONE.without_terminal(&["amplifier", "run"], &[]),
+    decide: |copy| evidence::decide(copy, |evidence| evidence.source == "session-info"),
     ..About::NONE
 };

@@ -13,24 +13,18 @@ mod relocation;
 mod upkeep;
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::Component;
 
 use reader::Reader;
 
-use super::{Command, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument};
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use super::as_last_argument;
+use crate::agent::lines::{Counts, Record as _};
+use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
-use crate::session::recorded;
-use crate::session::{AgentKind, Evidence, Located, Problem, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
+use crate::session::Problem;
+use crate::session::branches::BranchFilter;
 use crate::system::names;
-use crate::system::reach;
 use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
@@ -42,52 +36,28 @@ const PRINTED_ID: usize = 8;
 pub(super) struct Amplifier;
 
 impl Reading for Amplifier {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        // The client ignores AMPLIFIER_HOME for sessions: HOME alone decides.
-        vec![Store::usual(AgentKind::Amplifier, env.home.join(".amplifier"))]
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let children = found.entries(dir);
-            let has_sessions = children.iter().any(|(entry, kind)| kind.is_dir() && entry.file_name() == "sessions");
-            if has_sessions {
-                let sessions = found.entries(&dir.join("sessions"));
-                let sessions = sessions.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
-                sessions.for_each(|path| add(found, store, Some(project), path));
-            } else {
-                // Some readers accept sessions directly below the project (amplifier-distro, discovery).
-                let sessions = children.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
-                sessions.filter(|path| is_session_dir(path)).for_each(|path| add(found, store, Some(project), path));
-            }
-        });
-        // The naming hook still searches the directory that was used before projects.
-        let legacy = found.entries(&store.root.join("sessions"));
-        for (entry, _) in legacy.into_iter().filter(|(_, kind)| kind.is_dir()) {
-            add(&mut found, store, None, entry.path());
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         // An id that is not a plain file name could lead out of the directory of sessions.
-        if Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
+        if only.is_some_and(|id| Path::new(id).components().ne([Component::Normal(id.as_ref())])) {
             return Found::default();
         }
-        let is_dir = |path: &Path| links::is_dir(path);
+        let folders = |found: &mut Found, dir: &Path| match only {
+            Some(id) => Vec::from_iter(Some(dir.join(id)).filter(|path| links::is_dir(path))),
+            None => found.dirs(dir),
+        };
         let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let sessions = dir.join("sessions");
-            let (path, direct) = (sessions.join(id), dir.join(id));
-            if is_dir(&path) && is_dir(&sessions) {
-                add(found, store, Some(project), path);
-            } else if is_dir(&direct) && !is_dir(&sessions) && is_session_dir(&direct) {
-                add(found, store, Some(project), direct);
+            let (sessions, mut paths) = (dir.join("sessions"), folders(found, dir));
+            if paths.contains(&sessions) || only.is_some() && links::is_dir(&sessions) {
+                paths = folders(found, &sessions);
+            } else {
+                // Some readers accept sessions directly below the project (amplifier-distro, discovery).
+                paths.retain(|path| is_session_dir(path));
             }
+            paths.into_iter().for_each(|path| add(found, store, Some(project), path));
         });
-        let legacy = store.root.join("sessions").join(id);
-        if is_dir(&legacy) {
-            add(&mut found, store, None, legacy);
-        }
+        // The naming hook still searches the directory that was used before projects.
+        let legacy = folders(&mut found, &store.root.join("sessions"));
+        legacy.into_iter().for_each(|path| add(&mut found, store, None, path));
         found
     }
 
@@ -131,35 +101,19 @@ impl Reading for Amplifier {
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
+        let mut counts = Counts::default();
         if let Some(path) = transcript_path(&copy.place.path) {
-            each_line(&path, &mut |line| {
-                match line.and_then(json::record::<Entry<'_>>) {
-                    Some(entry) => {
-                        prompts += u64::from(entry.prompt().is_some());
-                        replies += u64::from(entry.is_reply());
-                    }
-                    None => has_bad_lines = true,
-                }
-                ControlFlow::Continue(())
-            })?;
+            counts.add_lines(&path, |line| json::record::<Entry<'_>>(line).map(|entry| entry.turn()))?;
         } else {
             // This client logs every event twice, so equal events count once.
             let mut seen = HashSet::new();
             each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-                if let Some(event) = line.and_then(json::record::<Event<'_>>) {
-                    if let Some(prompt) = event.prompt() {
-                        prompts += u64::from(seen.insert((event.stamp(), prompt)));
-                    } else if let Some(reply) = event.reply() {
-                        replies += u64::from(seen.insert((event.stamp(), reply)));
-                    }
-                }
+                let turn = line.and_then(json::record::<Event<'_>>).and_then(|event| event.turn());
+                turn.filter(|turn| seen.insert(turn.id.clone())).iter().for_each(|turn| counts.add(turn));
                 ControlFlow::Continue(())
             })?;
         }
-        copy.prompts = Some(prompts);
-        copy.replies = Some(replies);
-        copy.note_bad_lines(has_bad_lines);
+        counts.note_in(copy);
         Ok(())
     }
 
@@ -171,25 +125,19 @@ impl Reading for Amplifier {
         ["transcript.jsonl", "events.jsonl"].map(|name| place.path.join(name)).to_vec()
     }
 
-    fn is_silent(&self, record: &[u8]) -> bool {
-        let silent = ["session:start", "session:resume", "session:end", "session:fork", "session:config"];
-        is_one_of(record, "/event", &silent) || is_one_of(record, "/role", &["system", "developer"])
-    }
-
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         let written = self.written(place).into_iter();
         written.chain(["transcript.jsonl.backup"].map(|name| place.path.join(name))).collect()
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
             return each_message(&path, see, |line| json::record::<Entry<'_>>(line).map(|entry| entry.messages()));
         }
         let mut seen = HashSet::new();
         each_message(&copy.place.path.join("events.jsonl"), see, |line| {
-            let event: Event<'_> = json::record(line)?;
-            let message = event.message()?;
-            seen.insert((event.stamp(), message.text.clone())).then_some([message])
+            let turn = json::record::<Event<'_>>(line)?.turn()?;
+            seen.insert(turn.id).then_some(turn.messages)
         })
     }
 
@@ -200,9 +148,7 @@ impl Reading for Amplifier {
 
 impl Resuming for Amplifier {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         if copy.place.project.is_none() {
             return Err("it is outside every project, where Amplifier does not look".into());
         }

@@ -1,22 +1,16 @@
 //! Reads the files of one session directory.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
 
 use super::upkeep::is_temporary;
 use super::{Amplifier, MAX_METADATA, is_filed_under};
+use crate::agent::Depth;
 use crate::agent::amplifier::records::{Entry, Event, Metadata};
 use crate::agent::amplifier::session_info;
-use crate::agent::{Depth, Moving as _, ReadContext};
-use crate::error::PathError;
+use crate::agent::lines::Record as _;
+use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Evidence, Fact, Health, Located, SessionCopy, SessionKind};
-use crate::system::fsio;
-use crate::system::links;
-use crate::system::reach;
 
 /// Collects the facts in the files of one session directory.
 pub(super) struct Reader<'a> {
@@ -115,9 +109,10 @@ impl<'a> Reader<'a> {
         let (mut prompt, mut first_at, mut has_reply) = (None, None, false);
         let is_whole = file.lines_forward(|line| {
             if let Some(entry) = json::record::<Entry<'_>>(line) {
-                first_at = first_at.or_else(|| entry.at());
-                has_reply |= entry.is_reply();
-                prompt = entry.prompt();
+                let turn = entry.turn();
+                first_at = first_at.or_else(|| entry.time());
+                has_reply |= turn.as_ref().is_some_and(Turn::is_reply);
+                prompt = turn.as_ref().and_then(Turn::prompt).map(str::to_owned);
             }
             prompt.is_some()
         })?;
@@ -129,7 +124,7 @@ impl<'a> Reader<'a> {
         let (mut newest, mut is_torn, mut seen) = (None, false, 0);
         file.lines_backward(|line, is_ended| {
             match json::record::<Entry<'_>>(line) {
-                Some(entry) => newest = newest.max(entry.at()),
+                Some(entry) => newest = newest.max(entry.time()),
                 None => is_torn |= !is_ended,
             }
             seen += 1;
@@ -155,9 +150,10 @@ impl<'a> Reader<'a> {
             let (mut prompt, mut first_at, mut has_reply, mut dir) = (None, None, false, None);
             let is_whole = file.lines_forward(|line| {
                 if let Some(event) = json::record::<Event<'_>>(line) {
-                    first_at = first_at.or_else(|| event.at());
-                    has_reply |= event.reply().is_some();
-                    prompt = prompt.take().or_else(|| event.prompt());
+                    let turn = event.turn();
+                    first_at = first_at.or_else(|| event.time());
+                    has_reply |= turn.as_ref().is_some_and(Turn::is_reply);
+                    prompt = prompt.take().or_else(|| turn?.prompt().map(str::to_owned));
                     dir = dir.take().or_else(|| event.working_dir());
                 }
                 prompt.is_some() && (dir.is_some() || !wants_dir)
@@ -174,7 +170,7 @@ impl<'a> Reader<'a> {
         let (mut newest, mut has_ended) = (None, false);
         file.lines_backward(|line, _| {
             let event = json::record::<Event<'_>>(line);
-            newest = event.as_ref().and_then(Event::at);
+            newest = event.as_ref().and_then(Event::time);
             has_ended = event.is_some_and(|event| event.is_end());
             newest.is_some()
         })?;

@@ -3,13 +3,9 @@
 //! Facts: amplifier-app-cli f16375fc (`session_store.py`), amplifier-foundation d0d96f70 (`session/messages.py`),
 //! hooks-logging 20c9f06f, and the real client 0.1.1.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Text, inner, instant, text_in};
-use crate::session::{Message, Role};
 
 /// `metadata.json`.
 #[derive(Debug, Default, Deserialize)]
@@ -63,41 +59,29 @@ struct ToolCall<'a> {
 
 impl Entry<'_> {
     /// Returns the time of the message; older sessions keep the time at the top level.
-    pub(crate) fn at(&self) -> Option<Timestamp> {
+    pub(super) fn time(&self) -> Option<Timestamp> {
         text_in(self.metadata, "timestamp").instant().or_else(|| self.timestamp.instant())
-    }
-
-    /// Returns the text that the user typed, if the entry is a prompt.
-    pub(crate) fn prompt(&self) -> Option<String> {
-        if self.role.get() != Some("user") || self.tool_call_id.is_some() {
-            return None;
-        }
-        let text = plain_text(self.content);
-        (!text.trim_start().starts_with("<system-reminder>")).then_some(text).filter(|text| !text.is_empty())
-    }
-
-    /// Returns whether the entry is a reply with a text or a call.
-    pub(crate) fn is_reply(&self) -> bool {
-        self.role.get() == Some("assistant")
-            && (!self.calls().is_empty() || blocks(self.content).iter().any(Block::says_something))
     }
 
     fn calls(&self) -> Vec<ToolCall<'_>> {
         inner(self.tool_calls)
     }
+}
 
-    /// Formats the entry as messages: the text first, then each call.
-    pub(crate) fn messages(&self) -> Vec<Message> {
-        let at = self.at();
-        let role = Role::of(self.role.get());
-        let mut messages = Vec::new();
+impl Record for Entry<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.time()
+    }
+
+    /// Returns the turn: the text first, then each call.
+    fn turn(&self) -> Option<Turn> {
+        let mut turn = Turn::new(Role::of(self.role.get()), self.time());
         let text = plain_text(self.content);
-        if !text.is_empty() {
-            let text = match (role, self.name.filled()) {
-                (Role::Tool, Some(name)) => format!("{name} → {text}"),
-                _ => text,
-            };
-            messages.push(Message::new(role, text, at));
+        // Texts that the client inserts, and results of tools, have the role of the user too.
+        turn.counts = self.tool_call_id.is_none() && !text.trim_start().starts_with("<system-reminder>");
+        match self.name.filled().filter(|_| turn.role == Role::Tool && !text.is_empty()) {
+            Some(name) => turn.tool(format!("{name} → {text}")),
+            None => turn.say(text),
         }
         let calls = self.calls();
         for call in &calls {
@@ -105,14 +89,13 @@ impl Entry<'_> {
             let name =
                 call.tool.filled().or_else(|| inner.as_ref().and_then(|inner| inner.name.filled())).unwrap_or("tool");
             let arguments = call.arguments.or_else(|| inner.as_ref().and_then(|inner| inner.arguments));
-            let arguments = arguments.map_or("", RawValue::get);
-            messages.push(Message::new(Role::Tool, format!("{name} {arguments}"), at));
+            turn.tool(format!("{name} {}", arguments.map_or("", RawValue::get)));
         }
         if calls.is_empty() {
             let called = blocks(self.content).into_iter().filter(|block| matches!(block, Block::ToolCall { .. }));
-            messages.extend(called.filter_map(|block| block.message(Role::Tool, at)));
+            turn.messages.extend(called.filter_map(|block| block.message(Role::Tool, turn.at)));
         }
-        messages
+        Some(turn)
     }
 }
 
@@ -136,11 +119,6 @@ struct EventData<'a> {
 }
 
 impl Event<'_> {
-    /// Returns the time of the event.
-    pub(crate) fn at(&self) -> Option<Timestamp> {
-        self.ts.instant()
-    }
-
     fn data(&self) -> EventData<'_> {
         inner(self.data)
     }
@@ -150,25 +128,9 @@ impl Event<'_> {
         self.event.get() == Some("session:end")
     }
 
-    /// Returns the exact time in the event's own data, which is equal in both lines of an event that is logged twice.
-    pub(crate) fn stamp(&self) -> Option<String> {
-        self.data().timestamp.get().map(str::to_owned)
-    }
-
-    /// Returns the prompt of `prompt:submit`.
-    pub(crate) fn prompt(&self) -> Option<String> {
-        if self.event.get() != Some("prompt:submit") {
-            return None;
-        }
-        self.data().prompt.filled().map(str::to_owned)
-    }
-
-    /// Returns the response of `prompt:complete`.
-    pub(crate) fn reply(&self) -> Option<String> {
-        if self.event.get() != Some("prompt:complete") {
-            return None;
-        }
-        self.data().response.filled().map(str::to_owned)
+    /// Returns the time of the event.
+    pub(super) fn time(&self) -> Option<Timestamp> {
+        self.ts.instant()
     }
 
     /// Returns the directory that some writers add to the first events.
@@ -179,12 +141,26 @@ impl Event<'_> {
         let data = self.data();
         data.working_dir.filled().or_else(|| data.cwd.filled()).map(str::to_owned)
     }
+}
 
-    /// Formats a prompt or a response as a message.
-    pub(crate) fn message(&self) -> Option<Message> {
-        let at = self.data().timestamp.get().and_then(instant).or_else(|| self.at());
-        let prompt = self.prompt().map(|text| Message::new(Role::User, text, at));
-        prompt.or_else(|| self.reply().map(|text| Message::new(Role::Assistant, text, at)))
+impl Record for Event<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        self.time()
+    }
+
+    /// Returns a prompt or a response. The exact time in the event's own data is equal in both lines of an event that is
+    /// logged twice.
+    fn turn(&self) -> Option<Turn> {
+        let data = self.data();
+        let (role, text) = match self.event.get()? {
+            "prompt:submit" => (Role::User, &data.prompt),
+            "prompt:complete" => (Role::Assistant, &data.response),
+            _ => return None,
+        };
+        let mut turn = Turn::new(role, data.timestamp.instant().or_else(|| self.time()));
+        turn.say(text.filled()?);
+        turn.id = Some(format!("{} {}", data.timestamp.get().unwrap_or_default(), text.filled()?));
+        Some(turn)
     }
 }
 
@@ -248,10 +224,10 @@ mod tests {
 
     #[test]
     fn the_time_is_found_in_both_places() {
-        let expected = instant("2026-02-01T10:00:00Z");
-        assert_eq!(entry(r#"{"metadata":{"timestamp":"2026-02-01T10:00:00Z"}}"#).at(), expected);
-        assert_eq!(entry(r#"{"timestamp":"2026-02-01T10:00:00+00:00"}"#).at(), expected);
-        assert_eq!(entry(r#"{"metadata":7,"timestamp":8}"#).at(), None);
+        let expected = "2026-02-01T10:00:00Z".parse().ok();
+        assert_eq!(entry(r#"{"metadata":{"timestamp":"2026-02-01T10:00:00Z"}}"#).time(), expected);
+        assert_eq!(entry(r#"{"timestamp":"2026-02-01T10:00:00+00:00"}"#).time(), expected);
+        assert_eq!(entry(r#"{"metadata":7,"timestamp":8}"#).time(), None);
     }
 
     #[test]

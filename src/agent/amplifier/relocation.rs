@@ -3,22 +3,15 @@
 //!
 //! Measured on 0.1.1: it searches only the project of its current directory.
 
-use std::path::Path;
-
 use super::{Amplifier, MAX_METADATA, is_filed_under, slug};
 use crate::agent::amplifier::session_info;
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Moving, Unable};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::{self, json_string};
-use crate::session::{SessionCopy, SessionKind, evidence, recorded};
 
 impl Moving for Amplifier {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         is_filed_under(project, dir)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |evidence| evidence.source == "session-info");
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

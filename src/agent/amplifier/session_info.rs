@@ -3,14 +3,10 @@
 //! Written by amplifier-distro's bridge (ramparte/amplifier-distro 82c8fea) and by rejoin: exactly `working_dir` and
 //! `created_at`, two-space indent. A repair keeps unknown keys of a file byte for byte.
 
-use std::path::{Path, PathBuf};
-
 use indexmap::IndexMap;
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::format::json::{Text, instant, object_lines};
+use crate::agent::prelude::*;
+use crate::format::json::{instant, object_lines};
 
 /// The file's name in a session's directory.
 pub(crate) const FILE_NAME: &str = "session-info.json";

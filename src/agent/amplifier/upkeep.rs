@@ -6,14 +6,11 @@
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::ops::ControlFlow;
-use std::path::Path;
 
 use crate::agent::amplifier::records::Event;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::{Fold, is_own_temporary};
-use crate::error::PathError;
 use crate::format::jsonl::each_line;
-use crate::system::reach;
 
 const LOG: &str = "events.jsonl";
 
@@ -56,14 +53,14 @@ pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> 
     each_line(&into.join(LOG), &mut |line| {
         if let Some(line) = line {
             known.insert(hasher.hash_one(line));
-            last = last.max(serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.at()));
+            last = last.max(serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.time()));
         }
         ControlFlow::Continue(())
     })?;
     let (mut all_known, mut all_newer) = (true, true);
     each_line(&from.join(LOG), &mut |line| {
         all_known &= line.is_some_and(|line| known.contains(&hasher.hash_one(line)));
-        let at = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok()).and_then(|event| event.at());
+        let at = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok()).and_then(|event| event.time());
         all_newer &= at.is_some_and(|at| Some(at) > last);
         if all_known || all_newer { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;

@@ -1,6 +1,6 @@
 //! The description of Auggie in docs/agents.md.
 
-use crate::agent::about::About;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Auggie",
@@ -15,5 +15,6 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "read in the package of 0.36.0 alone: it needs an account, so neither its sessions nor its resume could be tried \
         offline. What is only on its server is fetched by its own `auggie session list` and not shown here",
+    root: ".augment",
     ..About::NONE
 };

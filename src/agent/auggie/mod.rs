@@ -6,21 +6,13 @@ pub(super) mod about;
 mod records;
 
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::command::as_option;
-use super::{Beginnings, Command, Engine, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::ids::is_word;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::document::Field;
-use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
-use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
 use records::{DOCUMENT, Names, member_of_names, workspace};
 
 /// Number of bytes at the beginning that are searched for the first workspace.
@@ -41,10 +33,6 @@ const DOCUMENTS: Documents = Documents {
 pub(super) struct Auggie;
 
 impl Reading for Auggie {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::Auggie, env.home.join(".augment"))]
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &DOCUMENTS
     }
@@ -64,7 +52,12 @@ impl Moving for Auggie {}
 
 impl Housekeeping for Auggie {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &listings.of(&place.store.root.join("sessions"))))
+        let is_backup = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
+            name.and_then(backup_of) == Some(place.id.as_str())
+        };
+        let listed = listings.of(&place.store.root.join("sessions"));
+        Ok(own_files(place, listed.with(&format!("{}{BACKUP}", place.id)).filter(is_backup)))
     }
 }
 
@@ -90,15 +83,6 @@ fn fill(copy: &mut SessionCopy, sum: &Sum, _context: &ReadContext<'_>) -> Result
 fn backup_of(name: &str) -> Option<&str> {
     let (id, number) = name.rsplit_once(BACKUP)?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
-}
-
-fn belongings(place: &Located, listed: &Beginnings) -> Belongings {
-    let is_backup = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
-        name.and_then(backup_of) == Some(place.id.as_str())
-    };
-    let backups = listed.with(&format!("{}{BACKUP}", place.id)).filter(is_backup);
-    Belongings { own: std::iter::once(place.path.to_path_buf()).chain(backups).collect(), shared: Vec::new() }
 }
 
 /// Returns the workspace under which Auggie's own list files a session: the first one that a message names.

@@ -2,19 +2,11 @@
 //!
 //! Facts: read in the package of Auggie 0.36.0.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::document::{Document, compact};
+use crate::agent::prelude::*;
 use crate::format::content::call;
 use crate::format::document::Shape;
-use crate::format::json::{Text, inner, list, member, members, text_in, texts_in};
-use crate::format::turn::Turn;
-use crate::session::Role;
-use crate::session::recorded;
+use crate::format::json::list;
 
 const MEMBERS: &[&str] = &["created", "modified", "title", "customTitle", "parentConversationId"];
 

@@ -5,12 +5,8 @@
 
 pub(crate) mod record;
 
-use std::path::{Path, PathBuf};
-
-use super::Found;
 use super::upkeep::{CwdRecord, CwdRecords, modified_at};
-use crate::session::AgentKind;
-use crate::system::fsio;
+use crate::agent::prelude::*;
 
 /// A record contains one path.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -29,9 +25,7 @@ impl CwdRecords for Cat {
     }
 
     fn in_store(&self, root: &Path, found: &mut Found) -> Vec<CwdRecord> {
-        let projects = found.entries(&root.join("projects"));
-        let projects: Vec<PathBuf> =
-            projects.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
+        let projects = found.dirs(&root.join("projects"));
         found.in_each(&projects, &|project, found| records_in(&project.join("cat/sessions"), found))
     }
 }

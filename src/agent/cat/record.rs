@@ -3,10 +3,9 @@
 //!
 //! The name and the contents, a bare path, are those of CAT (cowwoc/cat 1d1c204c), which reads these files too.
 
-use crate::system::reach;
+use crate::agent::prelude::*;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 
 /// The directories below a project that lead to the records, outermost first.
 pub(crate) const DIRS: [&str; 3] = [".claude", "cat", "sessions"];

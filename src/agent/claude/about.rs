@@ -1,7 +1,6 @@
 //! The description of Claude Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Claude Code",
@@ -29,5 +28,7 @@ pub(crate) const ABOUT: About = About {
         .in_terminal(&["claude"], &[])
         .without_terminal(&["claude", "-p"], &[])
         .unset(super::launch_args::NESTED),
+    decide: super::decide_again,
+    link: super::upkeep::link,
     ..About::NONE
 };

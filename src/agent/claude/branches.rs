@@ -4,17 +4,14 @@
 //! Qoder CLI from its bundle (1.1.52).
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
-use std::path::Path;
 
 use memchr::{memchr, memmem};
 
 use super::records::ClaudeRecord;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
 use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, hash};
-use crate::session::{SessionCopy, SessionKind};
 
 /// Reads the branches of a copy's conversation.
 pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> {

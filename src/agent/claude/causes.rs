@@ -4,17 +4,14 @@
 //! Facts: the parts of a request by Anthropic's Messages API; the errors by reports in anthropics/claude-code (2146,
 //! 6273, 66204).
 
-use serde::Deserialize;
-
 use super::records::ClaudeRecord;
 use super::{Repeats, branches};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json_text::has_lone_surrogate;
 use crate::format::jsonl::Jsonl;
 use crate::format::skim::Raw;
 use crate::session::branches::{BranchFilter, Part as BranchPart};
 use crate::session::causes::{Cause, CauseLine, MAX_IMAGE, Part, Suspects};
-use crate::session::{SessionCopy, SessionKind};
 
 /// Maximum length of a line that is read: a request may have at most 32 MB.
 const MAX_LINE: usize = 32 * 1024 * 1024;

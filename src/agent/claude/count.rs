@@ -1,21 +1,17 @@
 //! Counts the messages of a transcript, line by line.
 
-use std::ops::ControlFlow;
-
 use foldhash::HashSet;
 
 use super::branches::Tree;
 use super::ends::Ends;
 use super::records::ClaudeRecord;
 use super::usage::Usages;
+use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
-use crate::error::PathError;
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
 use crate::session::branches::{BranchFilter, Id, hash};
 use crate::session::stats::Days;
-use crate::session::usage::Usage;
-use crate::session::{SessionCopy, SessionKind};
 
 /// Reads a whole transcript and counts its messages.
 pub(in crate::agent) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {

@@ -5,15 +5,12 @@
 //! the app was never measured. Claude Code 2.1.332 resumed an invented task with its folder as `CLAUDE_CONFIG_DIR`, and
 //! did not find it without.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
 
 use serde_json::Value;
 
-use crate::agent::Found;
 use crate::agent::ids::is_uuid;
-use crate::session::{Fact, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::{fsio, links};
+use crate::agent::prelude::*;
 
 const TASKS: &str = "local-agent-mode-sessions";
 /// The record of a task also contains the system prompt.
@@ -25,10 +22,9 @@ pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
     let config =
         if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
     let dirs = |dir: &Path, is_wanted: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
-        let entries =
-            Found::default().entries(dir).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry);
-        let wanted = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_wanted));
-        wanted.map(|entry| entry.path()).collect()
+        let mut dirs = Found::default().dirs(dir);
+        dirs.retain(|dir| dir.file_name().and_then(OsStr::to_str).is_some_and(is_wanted));
+        dirs
     };
     let organisations = dirs(&config.join("Claude").join(TASKS), &is_uuid);
     let accounts = organisations.iter().flat_map(|organisation| dirs(organisation, &is_uuid));

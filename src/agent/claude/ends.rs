@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use jiff::Timestamp;
 use memchr::memchr2_iter;
 use memchr::memmem::Finder;
 
@@ -11,10 +10,9 @@ use super::places;
 use super::titles::{Titles, own_records};
 use super::trailer::Trailer;
 use crate::agent::claude::records::ClaudeRecord;
+use crate::agent::prelude::*;
 use crate::format::json::last_object;
 use crate::format::skim::{self, Raw};
-use crate::session::recorded;
-use crate::session::{Fact, Health, SessionCopy, SessionKind};
 
 /// Number of bytes at the end that are searched for titles. The client's own picker reads the same amount (SDK: 64
 /// KiB).

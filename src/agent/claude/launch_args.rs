@@ -1,13 +1,11 @@
 //! The command line of the client: to continue a session, or to start a new one.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use crate::agent::as_last_argument;
 use crate::agent::command::{Plan, Request};
 use crate::agent::ids::is_uuid;
-use crate::agent::{Command, Unable, as_last_argument};
-use crate::session::{SessionCopy, SessionKind};
-use crate::system::env::Env;
+use crate::agent::prelude::*;
 
 /// Variables that a client must not inherit from another one: with them it keeps no transcript, or takes itself for the
 /// other session (measured on 2.1.330).
@@ -23,12 +21,9 @@ pub(super) const NESTED: &[&str] = &[
 
 /// Returns the command that continues a session, or the reason why there is none.
 pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-    match copy.kind {
-        SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-        SessionKind::Empty => {
-            return Err("it has neither a prompt nor a reply, so Claude Code does not find it".into());
-        }
-        _ => {}
+    refuse_subagent(copy)?;
+    if copy.kind == SessionKind::Empty {
+        return Err("it has neither a prompt nor a reply, so Claude Code does not find it".into());
     }
     if !is_uuid(&copy.place.id) {
         return Err("its id is not a UUID".into());

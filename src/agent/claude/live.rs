@@ -1,12 +1,9 @@
 //! Finds the sessions that clients have open: each client registers its process and its session.
 
-use std::path::PathBuf;
-
 use super::records::Registration;
-use crate::agent::{Found, LiveRecord};
-use crate::format::json::Text;
+use crate::agent::LiveRecord;
+use crate::agent::prelude::*;
 use crate::session::process::State;
-use crate::session::{Liveness, Store};
 use crate::system::process::{self, Presence, StartTime};
 
 /// A registration has a few hundred bytes.

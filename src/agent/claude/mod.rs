@@ -17,40 +17,28 @@ mod places;
 mod relocation;
 mod rewind;
 pub(crate) mod slug;
-mod title;
 mod titles;
 mod trailer;
 mod upkeep;
 mod usage;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use ends::{Ends, TAIL};
 use foldhash::HashSet;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::upkeep::{Link, Retention, Strays};
-use super::{
-    Command, Found, Housekeeping, Interest, Listings, Moving, ReadContext, Reading, Resuming, Said, StoreNotes, Unable,
-    last_activity,
-};
-use crate::error::PathError;
+use super::upkeep::{Retention, Strays};
+use super::{Interest, Said, last_activity};
+use crate::agent::prelude::*;
 use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::CauseLine;
-use crate::session::evidence;
 use crate::session::stats::Days;
-use crate::session::usage::Usage;
-use crate::session::{Belongings, Evidence, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
 pub(super) use count::count;
 pub(super) use launch_args::start_new;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
-pub(super) use places::{locate, locate_id};
+pub(super) use places::locate;
 use records::ClaudeRecord;
 pub(super) use upkeep::link;
 
@@ -66,12 +54,8 @@ impl Reading for Claude {
         places::stores(env)
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate_id(store, id)
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        locate(store, only)
     }
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
@@ -112,10 +96,6 @@ impl Reading for Claude {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         is_silent(record)
-    }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        show(copy, BranchFilter::Active, see)
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
@@ -199,10 +179,6 @@ impl Housekeeping for Claude {
         // The app may override it when it starts the client.
         if desktop::is_in(store) { None } else { upkeep::retention(store, env) }
     }
-
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        link(line)
-    }
 }
 
 /// The messages seen so far, to skip those that the client wrote again.
@@ -281,6 +257,15 @@ fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
 
 fn is_exec(entrypoint: &str) -> bool {
     entrypoint.starts_with("sdk")
+}
+
+/// Implements [`About::decide`](super::about::About::decide).
+pub(super) fn decide_again(copy: &mut SessionCopy) {
+    evidence::decide(copy, |_| true);
+    if copy.is_filed_right {
+        // Evidence that was added after the read has corrected it.
+        copy.health.remove(Health::MisfiledSession);
+    }
 }
 
 /// Chooses the first recorded directory that encodes to the project, or else the start directory.

@@ -1,18 +1,12 @@
 //! Finds transcripts: one directory per project below the client's own, and sub-agents next to or below their session.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::desktop;
-use crate::agent::Found;
 use crate::agent::ids::is_uuid;
-use crate::session::{AgentKind, Located, Store};
-use crate::system::env::Env;
-use crate::system::links;
-use crate::system::reach;
+use crate::agent::prelude::*;
 
 /// Number of digits of the lead's id in the name of a team.
 const LEAD: usize = 8;
@@ -56,8 +50,11 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .collect()
 }
 
-/// Finds every transcript in a store.
-pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
+/// Finds every transcript in a store, or those of one session.
+pub(in crate::agent) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    if let Some(id) = only {
+        return locate_id(store, id);
+    }
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let mut side_dirs: HashSet<String> = HashSet::new();
         let mut files = Vec::new();
@@ -101,7 +98,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>) -> Found {
 }
 
 /// Finds the transcripts of one session.
-pub(in crate::agent) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
+fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     if !is_uuid(id) {
         return Found::default();
     }

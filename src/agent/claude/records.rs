@@ -2,14 +2,10 @@
 //!
 //! Facts: measured on Claude Code 2.1.330 and 2.1.197; claude-agent-sdk-python e8bde601 for the rules of listing.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-
+use crate::agent::prelude::*;
 use crate::format::content::{Block, Unread, blocks, count_blocks, is_injected, unread_blocks};
-use crate::format::json::{Flag, Text};
 use crate::format::skim::{self, Raw};
 use crate::session::branches::{Part, hash};
-use crate::session::{Message, Role};
 
 /// A line of a transcript. Only conversation records have `cwd`, `uuid` and similar members.
 #[derive(Debug, Default, Deserialize)]

@@ -5,18 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::ControlFlow;
 
 use indexmap::IndexMap;
 use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 
 use super::records::ClaudeRecord;
 use super::{Repeats, branches, messages};
+use crate::agent::prelude::*;
 use crate::agent::rewind::{Cut, Rewound};
-use crate::error::PathError;
 use crate::format::jsonl::each_line;
-use crate::session::{SessionCopy, SessionKind};
 
 /// Maximum size in bytes of a transcript that is copied.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;

@@ -1,15 +1,13 @@
 //! The records that contain a title or a move of a session.
 
 use std::collections::{HashSet, VecDeque};
-use std::path::Path;
-use std::sync::Arc;
 
 use memchr::memmem;
 
 use crate::agent::claude::records::ClaudeRecord;
+use crate::agent::prelude::*;
 use crate::format::jsonl::Jsonl;
 use crate::format::skim::Raw;
-use crate::session::Fact;
 
 /// Bytes of a transcript that are searched for the leaf of a summary; if it is farther down, a list shows no title from
 /// a summary.

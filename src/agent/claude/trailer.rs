@@ -1,10 +1,9 @@
 //! The last members of conversation records: the program that wrote them, the directory, the session and the branch.
 //! They are the same from one record to the next, so they need not be parsed again (measured on 2.1.330 and 2.1.197).
 
-use std::ops::ControlFlow;
-
 use memchr::{memchr, memchr3};
 
+use crate::agent::prelude::*;
 use crate::format::skim::{self, Raw};
 
 /// The beginning of a trailer.

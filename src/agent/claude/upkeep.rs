@@ -3,22 +3,17 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Claude, each_registration, liveness};
 use crate::agent::ids::is_uuid;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::{
     Link, Orphan, OrphanKind, Retention, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
-use crate::agent::{Found, Reading as _};
-use crate::format::json::{Text, whole_record};
-use crate::session::{AgentKind, Liveness, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
+use crate::format::json::whole_record;
 
 /// Settings of administrators, which override those of users (Claude Code's documentation, settings).
 const MANAGED_SETTINGS: &str = "/etc/claude-code/managed-settings.json";
@@ -31,8 +26,7 @@ pub(super) fn orphans(agent: &Claude, store: &Store, env: &Env) -> Strays {
     let notes = agent.notes(store, env);
     let is_live = |id: &str| notes.live.get(id).is_some_and(|records| liveness(records) != Liveness::Idle);
     let mut found = Found::default();
-    let projects = found.entries(&store.root.join("projects")).into_iter().filter(|(_, kind)| kind.is_dir());
-    let projects: Vec<PathBuf> = projects.map(|(project, _)| project.path()).collect();
+    let projects = found.dirs(&store.root.join("projects"));
     let mut orphans = found.in_each(&projects, &|project, found| strays_in(project, is_live, found));
     registrations(store, env, &mut orphans, &mut found);
     Strays { orphans, problems: found.problems }

@@ -7,17 +7,13 @@
 //! reply instead.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 use memchr::memmem;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::error::PathError;
-use crate::format::json::{Flag, Text, dollars, text_in};
+use crate::agent::prelude::*;
+use crate::format::json::dollars;
 use crate::format::jsonl::each_line;
-use crate::session::Located;
-use crate::session::usage::{Cost, Tokens, Usage};
+use crate::session::usage::{Cost, Tokens};
 
 /// A text in each record with tokens.
 const TOKENS: &[u8] = b"\"usage\"";

@@ -1,7 +1,6 @@
 //! The description of Cline in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Cline CLI",
@@ -22,6 +21,8 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; the row in its `sessions.db` stays when a folder goes, so its own list goes on showing the session; \
         `cline history delete --session-id ID` removes either or both",
     facts: "measured on 3.0.65; `$CLINE_DIR` by its code; tasks by cline/cline v3.40.0 and 21cb8d25, never measured",
+    root: ".cline/data",
+    variables: &[("CLINE_DATA_DIR", None), ("CLINE_DIR", Some("data"))],
     // The other files contain the status and the costs.
     is_state: |name| {
         name.ends_with(".json") && !name.ends_with(super::MESSAGES) && !super::tasks::FILES.contains(&name)

@@ -8,32 +8,19 @@ pub(super) mod about;
 mod records;
 mod tasks;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable};
+use super::judge_by_age;
 use crate::agent::document::{Document, Sum, set_title};
 use crate::agent::ids::is_word;
+use crate::agent::prelude::*;
 use crate::agent::stores;
-use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
-use crate::session::evidence;
-use crate::session::recorded;
-use crate::session::usage::Usage;
-use crate::session::{
-    AgentKind, Comparison, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionCopy, SessionKind, Store,
-    Visitor,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
+use crate::session::Comparison;
+use crate::session::branches::BranchFilter;
 use crate::system::process;
-use crate::system::reach;
 use records::{LEAD, Meta, SUBAGENT};
 use tasks::Tasks;
 
-const DATA_DIR: &str = "CLINE_DATA_DIR";
 const MESSAGES: &str = ".messages.json";
 /// The file also contains a prompt and the instructions for the program.
 const MAX_META: u64 = 16 * 1024 * 1024;
@@ -43,9 +30,7 @@ pub(super) struct Cline;
 
 impl Reading for Cline {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let variables = [(DATA_DIR, None), ("CLINE_DIR", Some("data"))];
-        let of_program = stores::by_variables(AgentKind::Cline, &variables, env.home.join(".cline/data"), env);
-        of_program.into_iter().chain(tasks::stores(env)).collect()
+        stores::of(AgentKind::Cline, env).into_iter().chain(tasks::stores(env)).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {
@@ -88,9 +73,7 @@ impl Resuming for Cline {
         if tasks::is_in(&copy.place) {
             return tasks::command(copy, prompt);
         }
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         if prompt.is_some() {
             let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
             return Err(why.into());
@@ -181,8 +164,7 @@ impl Engine for Sessions {
         copy.active_at = updated.or_else(|| meta.started_at()).map(|at| Fact::new(at, "transcript"));
         copy.set_active_by_file(sum.modified);
         copy.liveness = liveness(&meta);
-        let why = |age| format!("it was written {age} ago, and Cline CLI keeps no lock");
-        copy.judge_by_age(updated.max(sum.modified), context.env.clock.now, why);
+        judge_by_age(&mut copy, updated.max(sum.modified), context.env.clock.now);
         evidence::decide(&mut copy, |_| true);
         Ok(copy)
     }
@@ -196,7 +178,7 @@ impl Engine for Sessions {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let mut has_any = false;
         document(&copy.place).messages(&messages_path(&copy.place), &mut |message| {
             has_any = true;

@@ -2,16 +2,11 @@
 //!
 //! Facts: measured on Cline CLI 3.0.65.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::document::{Document, compact};
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks, call};
 use crate::format::document::Shape;
-use crate::format::json::{Text, dollars, epoch, member, members, record, text_in};
-use crate::format::turn::Turn;
-use crate::session::Role;
+use crate::format::json::{dollars, epoch, number, record};
 use crate::session::usage::Cost;
 
 /// The contents of `<id>.json`.
@@ -47,7 +42,7 @@ impl<'a> Meta<'a> {
 
     /// Returns the process that runs it: the hub, or the client if there was no hub yet.
     pub(super) fn pid(&self) -> Option<u32> {
-        self.pid?.get().parse().ok()
+        number(self.pid)
     }
 
     /// Returns a text from the member `metadata`.

@@ -5,29 +5,19 @@
 //! Facts: cline/cline v3.40.0, its disk.ts and task/index.ts, and legacy-state-reader.ts of 21cb8d25; never measured.
 
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use jiff::Timestamp;
 use memchr::memmem;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::agent::document::Document;
 use crate::agent::ids::is_word;
-use crate::agent::{Command, Engine, Found, ReadContext, StoreNotes, Unable, is_there};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::document::{Field, Shape};
-use crate::format::json::{Text, dollars, epoch, inner, member, members, text_in, texts_in};
+use crate::format::json::{dollars, epoch};
 use crate::format::text;
-use crate::format::turn::Turn;
-use crate::session::evidence;
-use crate::session::recorded;
+use crate::session::Comparison;
+use crate::session::branches::BranchFilter;
 use crate::session::usage::Cost;
-use crate::session::{AgentKind, Comparison, Evidence, Fact, Located, Role, SessionCopy, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::{fsio, links};
 
 /// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
@@ -185,7 +175,7 @@ impl Engine for Tasks {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         DOCUMENT.messages(&files(&copy.place)[0], see)
     }
 

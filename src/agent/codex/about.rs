@@ -1,7 +1,7 @@
 //! The description of Codex in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
+use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     title: "Codex",
@@ -17,6 +17,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 0.169.0 and 0.57.0; openai/codex 28345fe3, 3846901e",
+    root: ".codex",
+    variables: &[("CODEX_HOME", None)],
     version_at: Some("/payload/cli_version"),
     joins: super::joins,
     list_anew: super::list_anew,
@@ -25,5 +27,15 @@ pub(crate) const ABOUT: About = About {
         .in_terminal(&["codex"], &[])
         .without_terminal(&["codex", "exec", "--skip-git-repo-check"], &[]),
     rewind_mark: Some("thread_rolled_back"),
+    // Measured on 0.169.0: the sum is written after each reply.
+    usage: Some(UsageAt {
+        mark: "\"total_token_usage\"",
+        tokens: &["payload", "info", "total_token_usage"],
+        input: &["input_tokens"],
+        cached: "cached_input_tokens",
+        output: &["output_tokens"],
+        is_total: true,
+        ..UsageAt::NONE
+    }),
     ..About::NONE
 };

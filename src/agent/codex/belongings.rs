@@ -1,16 +1,24 @@
 //! Finds the files that belong to a session of Codex in addition to its rollout.
 
-use std::path::PathBuf;
-
 use super::Codex;
 use super::rollouts::{is_segment, of_thread, packed_twin};
 use super::thread::Thread;
-use crate::agent::{Beginnings, Housekeeping, Listings, Unable, is_there};
-use crate::session::{Belongings, Located};
+use crate::agent::prelude::*;
 
 impl Housekeeping for Codex {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, &listings.of(&place.store.root.join("shell_snapshots"))))
+        let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
+        let own = files.into_iter().flat_map(|path| {
+            let twin = packed_twin(&path);
+            std::iter::once(path).chain(twin)
+        });
+        let own = own.filter(|path| **path == *place.path || is_there(path));
+        let (root, id) = (&place.store.root, &place.id);
+        // The lock file is kept: if it were removed while a process is starting, two processes could write.
+        let capabilities = root.join("tui-thread-reference-capabilities").join(id);
+        let snapshots = listings.of(&root.join("shell_snapshots"));
+        let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
+        Ok(Belongings { own: own.collect(), shared: shared.collect() })
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -19,27 +27,13 @@ impl Housekeeping for Codex {
     }
 }
 
-fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
-    let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
-    let own = files.into_iter().flat_map(|path| {
-        let twin = packed_twin(&path);
-        std::iter::once(path).chain(twin)
-    });
-    let (root, id) = (&place.store.root, &place.id);
-    // The lock file is kept: if it were removed while a process is starting, two processes could write.
-    let capabilities = root.join("tui-thread-reference-capabilities").join(id);
-    let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
-    let own = own.filter(|path| **path == *place.path || is_there(path));
-    Belongings { own: own.collect(), shared: shared.collect() }
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::agent::{Agent as _, Reading as _};
+    use crate::agent::Agent as _;
     use crate::session::Store;
 
     #[test]
@@ -61,7 +55,7 @@ mod tests {
         }
         let env = crate::system::env::tests::fixed();
         let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
-        let found = Codex.locate(&Arc::new(store));
+        let found = Codex.locate(&Arc::new(store), None);
         let mut places: Vec<&Located> = found.places.iter().collect();
         places.sort_by_key(|place| *place.path != *own[0]);
         assert_eq!(places.len(), 2);

@@ -1,15 +1,9 @@
 //! Reads the two ends of a rollout, which is sufficient for a list.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use jiff::Timestamp;
-
 use super::threads::THREADS;
 use crate::agent::codex::meta::{Meta, Source};
 use crate::agent::codex::records::{CodexRecord, Prompt, Turn};
-use crate::session::recorded;
-use crate::session::{Evidence, Fact, Health, SessionCopy, SessionKind};
+use crate::agent::prelude::*;
 
 /// Number of records near the end that are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 4;

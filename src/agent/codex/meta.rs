@@ -3,12 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use jiff::Timestamp;
-use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
-use crate::format::json::{Text, instant, member, members, text_in};
+use crate::agent::prelude::*;
 use crate::session::repository::Repository;
 
 /// The facts about the whole session in the first record.
@@ -69,7 +66,8 @@ impl Meta {
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut reading = Reading::default();
         // An error occurs after the fields that could be parsed, so it does not invalidate them.
-        let _ = Line(&mut reading).deserialize(&mut serde_json::Deserializer::from_slice(line));
+        let members = Members { reading: &mut reading, is_payload: false };
+        let _ = members.deserialize(&mut serde_json::Deserializer::from_slice(line));
         let Reading { kind, written_at, mut meta } = reading;
         match kind.as_deref() {
             Some("session_meta") => meta.has_envelope = true,
@@ -97,12 +95,13 @@ struct Reading {
     meta: Meta,
 }
 
-/// Takes the members of the line.
-struct Line<'m>(&'m mut Reading);
-/// Takes the members of the envelope's payload.
-struct Body<'m>(&'m mut Meta);
+/// Takes the members of the line, or of the envelope's payload.
+struct Members<'m> {
+    reading: &'m mut Reading,
+    is_payload: bool,
+}
 
-impl<'de> DeserializeSeed<'de> for Line<'_> {
+impl<'de> DeserializeSeed<'de> for Members<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -110,59 +109,38 @@ impl<'de> DeserializeSeed<'de> for Line<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Line<'_> {
+impl<'de> Visitor<'de> for Members<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a record")
+        f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Reading { kind, written_at, meta } = &mut *self.reading;
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            match key.as_ref() {
-                "type" => self.0.kind = owned(&map.next_value()?),
-                "payload" => map.next_value_seed(Body(&mut self.0.meta))?,
-                "timestamp" => self.0.written_at = map.next_value::<Text<'de>>()?.instant(),
+            match (key.as_ref(), self.is_payload) {
+                ("type", false) => *kind = owned(&map.next_value()?),
+                ("timestamp", false) => *written_at = map.next_value::<Text<'de>>()?.instant(),
+                ("payload", false) => {
+                    let mut reading = Reading { meta: std::mem::take(meta), ..Reading::default() };
+                    let read = map.next_value_seed(Members { reading: &mut reading, is_payload: true });
+                    *meta = reading.meta;
+                    read?;
+                }
                 // Without an envelope, these are members of the line itself.
-                "id" => self.0.meta.id = owned(&map.next_value()?),
-                "git" => git(map.next_value()?, &mut self.0.meta),
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Body<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Body<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the facts of a session")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            match key.as_ref() {
-                "id" => self.0.id = owned(&map.next_value()?),
-                "timestamp" => self.0.created_at = map.next_value::<Text<'de>>()?.get().and_then(instant),
-                "cwd" => self.0.cwd = owned(&map.next_value()?),
-                "source" => self.0.source = source(map.next_value()?),
-                "history_base" => {
+                ("id", _) => meta.id = owned(&map.next_value()?),
+                ("git", _) => git(map.next_value()?, meta),
+                ("timestamp", true) => meta.created_at = map.next_value::<Text<'de>>()?.instant(),
+                ("cwd", true) => meta.cwd = owned(&map.next_value()?),
+                ("source", true) => meta.source = source(map.next_value()?),
+                ("history_base", true) => {
                     let base: Result<Option<HistoryBase>, _> =
                         serde_json::from_str(map.next_value::<&RawValue>()?.get());
-                    self.0.base = base.map_err(|_| UnknownBase).transpose();
+                    meta.base = base.map_err(|_| UnknownBase).transpose();
                 }
-                "forked_from_id" => self.0.forked_from = owned(&map.next_value()?),
-                "parent_thread_id" => self.0.parent = owned(&map.next_value()?),
-                "git" => git(map.next_value()?, self.0),
+                ("forked_from_id", true) => meta.forked_from = owned(&map.next_value()?),
+                ("parent_thread_id", true) => meta.parent = owned(&map.next_value()?),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }

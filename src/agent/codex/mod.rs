@@ -13,37 +13,21 @@ mod rollbacks;
 mod rollouts;
 mod thread;
 mod threads;
-mod usage;
-
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use ends::Ends;
-use jiff::Timestamp;
 
 use super::ids::is_uuid;
-use super::{
-    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument, last_activity,
-    mark_writers,
-};
-use crate::agent::stores;
+use super::{as_last_argument, last_activity, mark_writers};
+use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
-use crate::error::PathError;
+use crate::agent::{locks, stores};
 use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::shell;
+use crate::session::Problem;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
-use crate::session::usage::Usage;
-use crate::session::{
-    AgentKind, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionCopy, SessionKind, Store,
-    Visitor,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
-use crate::system::process::{self, Lock, Locks, Presence, StartTime};
+use crate::system::process::{self, Locks, Presence, StartTime};
 use meta::Meta;
 use records::{CodexRecord, Daemon, Prompt, named};
 use rollouts::{is_archived, is_segment, locate, packed_twin};
@@ -66,7 +50,7 @@ pub(super) struct Codex;
 
 impl Reading for Codex {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::by_variables(AgentKind::Codex, &[("CODEX_HOME", None)], env.home.join(".codex"), env);
+        let mut stores = stores::of(AgentKind::Codex, env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
                 // If a home was named, neither variable may lead the agent away from it.
@@ -78,12 +62,11 @@ impl Reading for Codex {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, |_| true)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if is_uuid(id) { locate(store, |found| found == id) } else { Found::default() }
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        if only.is_some_and(|id| !is_uuid(id)) {
+            return Found::default();
+        }
+        locate(store, |id| only.is_none_or(|only| only == id))
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
@@ -99,7 +82,7 @@ impl Reading for Codex {
             notes.problems.push(Problem { reason: error.reason(), path: index });
         }
         threads::add(store, None, env, &mut notes);
-        add_locks(store, &mut notes);
+        locks::add_held(&store.root.join(LOCKS), is_uuid, |_| None, &mut notes);
         notes
     }
 
@@ -110,7 +93,7 @@ impl Reading for Codex {
         threads::add(&place.store, Some(&place.id), env, &mut notes);
         let lock = place.store.root.join(LOCKS).join(format!("{}.lock", place.id));
         let is_there = links::is_file(&lock);
-        let used = is_there.then(|| writer(&lock, &Locks::read())).flatten();
+        let used = is_there.then(|| locks::liveness(&lock, &Locks::read(), |_| None)).flatten();
         notes.locked.extend(used.map(|used| (place.id.clone(), used)));
         notes
     }
@@ -234,16 +217,8 @@ impl Reading for Codex {
         Ok(())
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place)
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         CodexRecord::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
-    }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
@@ -298,10 +273,9 @@ impl Resuming for Codex {
         if !is_uuid(id) {
             return Err("its id is not a UUID".into());
         }
-        match copy.kind {
-            SessionKind::Archived => return Err(format!("it is archived; run `codex unarchive {id}` first").into()),
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-            _ => {}
+        refuse_subagent(copy)?;
+        if copy.kind == SessionKind::Archived {
+            return Err(format!("it is archived; run `codex unarchive {id}` first").into());
         }
         if copy.health.contains(Health::MissingFields) {
             return Err("it lacks the first record, and Codex needs that to load a session".into());
@@ -341,33 +315,6 @@ fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
     };
     let prompt = prompt.map(|text| Message::new(Role::User, text, record.at()));
     prompt.or_else(|| record.message())
-}
-
-/// Records the sessions that a client is writing to.
-fn add_locks(store: &Store, notes: &mut StoreNotes) {
-    let mut found = Found::default();
-    let mut table = None;
-    for (entry, kind) in found.entries(&store.root.join(LOCKS)) {
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let id = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_uuid(id));
-        let used =
-            id.and_then(|id| Some((id.to_owned(), writer(&entry.path(), table.get_or_insert_with(Locks::read))?)));
-        notes.locked.extend(used);
-    }
-    notes.problems.append(&mut found.problems);
-}
-
-/// Determines from the lock of a session whether a client is writing to it; the file remains after the client has
-/// ended.
-fn writer(lock: &Path, table: &Locks) -> Option<Liveness> {
-    match table.holder(lock) {
-        Lock::Free => None,
-        Lock::HeldBy(pid) => Some(Liveness::Live { pid }),
-        Lock::Held => {
-            let why = "its writer lock is held by a process that rejoin cannot see".to_owned();
-            Some(Liveness::Maybe { why })
-        }
-    }
 }
 
 /// Reads the start of a rollout, after a first line of any size.

@@ -6,13 +6,10 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
-use serde::Deserialize;
-
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks, is_injected, plain_text};
-use crate::format::json::{Text, record, texts_in};
+use crate::format::json::record;
 use crate::format::skim::{self, Raw};
-use crate::session::{Message, Role};
 
 /// A line of a rollout.
 #[derive(Debug, Default, Deserialize)]

@@ -3,15 +3,12 @@
 //! Facts: measured on 0.169.0, by the requests of a resume after a `thread_rolled_back`, and after a rewind in the
 //! terminal.
 
-use std::ops::ControlFlow;
-
 use memchr::memmem;
-use serde::Deserialize;
 
 use super::records::{CodexRecord, Prompt};
 use super::thread::Thread;
+use crate::agent::prelude::*;
 use crate::agent::tree::Turns;
-use crate::error::PathError;
 use crate::session::branches::Branches;
 
 /// The type of the event.

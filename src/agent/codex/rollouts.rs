@@ -1,14 +1,11 @@
 //! The locations and the names of rollouts.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::agent::Found;
 use crate::agent::ids::is_uuid;
-use crate::session::{Located, Store};
+use crate::agent::prelude::*;
 
 /// `sessions/YYYY/MM/DD`.
 const MAX_DEPTH: usize = 3;

@@ -5,14 +5,10 @@
 //! in `rollout-<time>-<thread>_<segment>.jsonl`, the first record has `history_base`: the last id in the name of the
 //! earlier rollout, and the number of its bytes that count.
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-
 use super::meta::{HistoryBase, Meta};
 use super::rollouts::{find, is_segment, of_thread, thread_id};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::jsonl::Jsonl;
-use crate::session::Located;
 
 /// A rollout of a thread.
 #[derive(Debug)]

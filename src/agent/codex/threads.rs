@@ -3,16 +3,9 @@
 //! The table is derived from the rollouts, so it only supplements them. Facts: `state_5.sqlite` of 0.169.0; older
 //! versions have no `name` and store a given name in `title`, which otherwise contains the first prompt.
 
-use std::path::{Path, PathBuf};
-
-use crate::agent::{Found, StoreNotes};
+use crate::agent::prelude::*;
 use crate::format::sqlite::{self, Db, QueryError};
 use crate::format::toml::Settings;
-use crate::session::recorded;
-use crate::session::{Evidence, Fact, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
 
 /// The source name for facts of the table.
 pub(super) const THREADS: &str = "threads";

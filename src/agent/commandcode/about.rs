@@ -1,8 +1,9 @@
 //! The description of Command Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
+use crate::agent::upkeep;
 use crate::agent::upkeep::HalfLine;
+use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     title: "Command Code",
@@ -16,10 +17,14 @@ pub(crate) const ABOUT: About = About {
         directory has characters beyond ASCII, `&` or `'`",
     facts: "measured on 1.64.0; files next to the transcript, forks and titles by its package; the names of projects with its \
         dependency @sindresorhus/slugify",
+    root: ".commandcode",
     // Measured on 1.64.0: it then loses the next record, and with that every earlier one.
     half_line: HalfLine::WrittenOn,
     is_state: |name| name.ends_with("meta.json"),
     api_error: Some("\"Error: "),
     new_session: NewSession::NONE.in_terminal(&["command-code"], &[]).without_terminal(&["command-code"], &["-p"]),
+    usage: Some(UsageAt { mark: "\"costUsd\"", cost: &["usage", "costUsd"], ..UsageAt::NONE }),
+    decide: evidence::decide_in_project,
+    link: upkeep::node,
     ..About::NONE
 };

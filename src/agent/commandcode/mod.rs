@@ -6,28 +6,14 @@
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use serde_json::value::RawValue;
-
 use super::command::as_option;
 use super::ids::is_uuid;
 use super::lines::Lines;
-use super::{Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::{records, relocation};
-use crate::agent::relocation::{Relocation, StoreMove, text};
-use crate::agent::unknown_format::is_one_of;
-use crate::agent::upkeep::{self, Link};
-use crate::error::PathError;
-use crate::format::json::{dollars, member, texts_in};
-use crate::format::jsonl::each_line_with;
-use crate::session::evidence;
-use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::{fsio, links, names};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
+use crate::agent::unknown_format::has_any;
 
 /// The files of a session next to its transcript.
 const SIDECARS: [&str; 6] =
@@ -38,10 +24,6 @@ const MAX_META: u64 = 1024 * 1024;
 pub(super) struct CommandCode;
 
 impl Reading for CommandCode {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::CommandCode, env.home.join(".commandcode"))]
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Tree(Self))
     }
@@ -63,17 +45,8 @@ impl Reading for CommandCode {
         Ok(copy)
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        let mut cost = None;
-        each_line_with(&copy.place.path, b"\"costUsd\"", &mut |line| {
-            let line: Option<&RawValue> = serde_json::from_slice(line).ok();
-            cost = Cost::sum(cost.into_iter().chain(dollars(member(member(line, "usage"), "costUsd"))));
-        })?;
-        Ok(Usage::from_cost(cost))
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &["effort_change"]) || records::is_silent(record)
+        has_any(record, &[("/type", &["effort_change"])]) || records::is_silent(record)
     }
 }
 
@@ -94,24 +67,15 @@ impl Moving for CommandCode {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir).is_none_or(|name| name == project));
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
+        encodes(dir, |dir| project_of(dir).is_none_or(|name| name == project))
     }
 }
 
 impl Housekeeping for CommandCode {
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
-    }
-
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let history = place.store.root.join("file-history").join(&place.id);
-        let own = std::iter::once(place.path.to_path_buf()).chain(sidecars(&place.path));
-        Ok(Belongings { own: own.collect(), shared: Some(history).filter(|path| is_there(path)).into_iter().collect() })
+        let shared = Some(history).filter(|path| is_there(path)).into_iter().collect();
+        Ok(Belongings { shared, ..own_files(place, sidecars(&place.path)) })
     }
 }
 

@@ -1,7 +1,6 @@
 //! The description of Continue in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Continue CLI",
@@ -17,6 +16,9 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; the entry in `sessions.json` stays when a session goes, so `cn ls` goes on showing it, and opens the newest \
         session instead",
     facts: "measured on 1.5.47; the extensions by its code",
+    root: ".continue/sessions",
+    variables: &[("CONTINUE_GLOBAL_DIR", Some("sessions"))],
+    silent: &[("/message/role", &["system"])],
     // Measured on 1.5.47: only an editor extension removes an entry from its `sessions.json`.
     still_lists: Some("Continue CLI still lists removed sessions, and opens the newest session instead"),
     // Measured on the version in `facts`.

@@ -5,25 +5,13 @@
 pub(super) mod about;
 mod records;
 
-use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use jiff::Timestamp;
-
+use super::as_last_argument;
 use super::ids::is_uuid;
-use super::{
-    Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
-    is_there,
-};
 use crate::agent::document::{Documents, Sum, set_title};
-use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::shell;
-use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
 use records::{DOCUMENT, UNTITLED, made_at};
 
 const INDEX: &str = "sessions.json";
@@ -36,11 +24,6 @@ const DOCUMENTS: Documents = Documents { dir: None, is_id: is_uuid, document: DO
 pub(super) struct Continue;
 
 impl Reading for Continue {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        let variables = [("CONTINUE_GLOBAL_DIR", Some("sessions"))];
-        stores::by_variables(AgentKind::Continue, &variables, env.home.join(".continue/sessions"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &DOCUMENTS
     }
@@ -65,10 +48,6 @@ impl Reading for Continue {
     fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
         // The index only contains the times of creation.
         StoreNotes::default()
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/message/role", &["system"])
     }
 }
 

@@ -4,15 +4,12 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
-use serde_json::value::RawValue;
-
 use crate::agent::document::Document;
+use crate::agent::prelude::*;
 use crate::format::content::{plain_text, tool_calls};
 use crate::format::document::Shape;
-use crate::format::json::{Text, list, member, members, text_in, texts_in};
-use crate::format::turn::{Turn, instant};
-use crate::session::Role;
+use crate::format::json::list;
+use crate::format::turn::instant;
 
 /// The title of a session that neither the user nor a model has named.
 pub(super) const UNTITLED: &str = "Untitled Session";

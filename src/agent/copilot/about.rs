@@ -1,7 +1,7 @@
 //! The description of Copilot CLI in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
+use crate::agent::upkeep;
 
 pub(crate) const ABOUT: About = About {
     title: "Copilot CLI",
@@ -16,8 +16,30 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 1.0.102",
+    root: ".copilot",
+    variables: &[("COPILOT_HOME", None)],
+    silent: &[(
+        "/type",
+        &[
+            "session.start",
+            "session.resume",
+            "session.shutdown",
+            "session.model_change",
+            "session.usage_record",
+            "session.warning",
+            "session.error",
+            "session.info",
+            "session.context_changed",
+            "session.mode_changed",
+            "system.message",
+            "hook.start",
+            "hook.end",
+            "abort",
+        ],
+    )],
     version_at: Some("/data/copilotVersion"),
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     api_error: Some("session.error"),
+    link: upkeep::node,
     ..About::NONE
 };

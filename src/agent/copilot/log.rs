@@ -1,17 +1,12 @@
 //! Reads facts about a session from `events.jsonl`.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use super::workspace::Workspace;
 use super::{Copilot, liveness, survey};
 use crate::agent::copilot::records::{Context, Event, may_have_context};
 use crate::agent::ids::is_uuid;
 use crate::agent::lines::{Ends, Log};
-use crate::agent::{Moving as _, ReadContext};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json::record;
-use crate::session::{Evidence, Fact, SessionCopy};
 
 /// Number of events near the end that are searched for the model: a session without an answer has none.
 const MAX_EVENTS: u32 = 40;

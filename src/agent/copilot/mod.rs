@@ -11,60 +11,24 @@ mod relocation;
 mod workspace;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
 
 use super::ids::is_uuid;
-use super::{
-    Command, Engine, Housekeeping, Listings, ReadContext, Reading, Resuming, Unable, as_prompt_option, each_file_below,
-    is_there,
-};
-use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
-use crate::agent::upkeep::{self, Link};
-use crate::session::{AgentKind, Belongings, Liveness, Located, SessionCopy, Store};
-use crate::system::env::Env;
+use super::{as_prompt_option, each_file_below};
+use crate::agent::prelude::*;
 use crate::system::process;
-use crate::system::reach;
 
 /// The agent.
 pub(super) struct Copilot;
 
 impl Reading for Copilot {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Copilot, &[("COPILOT_HOME", None)], env.home.join(".copilot"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         self.engine().transcript(place).filter(|path| reach::is_file(path))
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(
-            record,
-            "/type",
-            &[
-                "session.start",
-                "session.resume",
-                "session.shutdown",
-                "session.model_change",
-                "session.usage_record",
-                "session.warning",
-                "session.error",
-                "session.info",
-                "session.context_changed",
-                "session.mode_changed",
-                "system.message",
-                "hook.start",
-                "hook.end",
-                "abort",
-            ],
-        )
     }
 }
 
@@ -82,12 +46,7 @@ impl Resuming for Copilot {
 impl Housekeeping for Copilot {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
-        let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
-        Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
-    }
-
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
+        Ok(own_files(place, [place.store.root.join(lock)]))
     }
 }
 
@@ -132,6 +91,7 @@ mod tests {
     use super::*;
     use crate::agent::Agent as _;
     use crate::agent::{Depth, Inspector, StoreNotes};
+    use crate::session::Store;
     use crate::system::env::tests::fixed;
     use std::sync::Arc;
 
@@ -147,7 +107,7 @@ mod tests {
             std::fs::write(locks.join(format!("{id}.lock")), "").expect("a file");
         }
         let store = Store { root: root.path().to_owned(), ..Copilot.stores(&fixed()).remove(0) };
-        let place = Copilot.locate_id(&Arc::new(store), id).places.remove(0);
+        let place = Copilot.locate(&Arc::new(store), Some(id)).places.remove(0);
         let own = vec![state.join(id), locks.join(format!("{id}.lock"))];
         assert_eq!(Copilot.belongings(&place), Ok(Belongings { own: own.clone(), shared: Vec::new() }));
         std::fs::remove_file(&own[1]).expect("a file");

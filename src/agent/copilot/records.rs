@@ -3,16 +3,10 @@
 //! Facts: measured on Copilot CLI 1.0.102; sub-agents, sources and compaction from the event reference of
 //! github/copilot-sdk 03418125.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::format::content::call;
-use crate::format::json::{Flag, Text, inner, list, members, texts_in};
-use crate::format::turn::Turn;
-use crate::session::{Message, Role};
+use crate::format::json::list;
 
 /// A line of `events.jsonl`.
 #[derive(Debug, Default, Deserialize)]

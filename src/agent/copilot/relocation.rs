@@ -7,8 +7,7 @@
 use super::Copilot;
 use super::workspace::MAX_WORKSPACE;
 use crate::agent::copilot::flat_yaml;
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small};
-use crate::agent::{Moving, Unable};
+use crate::agent::prelude::*;
 use crate::format::edit::Edit;
 
 /// The keys of workspace.yaml that name directories.

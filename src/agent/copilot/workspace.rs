@@ -1,15 +1,8 @@
 //! Reads `workspace.yaml`.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use jiff::Timestamp;
-
 use crate::agent::copilot::flat_yaml;
+use crate::agent::prelude::*;
 use crate::format::json::instant;
-use crate::session::SessionCopy;
-use crate::session::recorded;
-use crate::system::fsio;
 
 /// The file contains about ten short keys; a name can be a long prompt.
 pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;

@@ -9,25 +9,15 @@ pub(super) mod about;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::{
-    AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, StoreNotes, Unable, as_last_argument,
-};
+use super::{AgentManaged, as_last_argument};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
-use crate::format::turn::{Turn, instant};
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
+use crate::format::turn::instant;
 use records::Project;
 
 /// The day of the newest migration whose meaning is known; a migration's number begins with its day.
@@ -36,7 +26,7 @@ const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
 const REGISTRY: &str = "projects.json";
 const FILE: &str = "crush.db";
 
-const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "updated_at"];
+const SESSION: &str = "id, parent_session_id, title, created_at, updated_at";
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["crush", "session", "delete"], false);
 
@@ -55,7 +45,7 @@ impl Schema for Sessions {
         let of_message = db.column_list("messages", "", &["is_summary_message", "model"])?;
         let sql = TableSql {
             sessions: "sessions",
-            columns: &SESSION,
+            columns: SESSION,
             messages: "messages",
             order: &["created_at", "rowid"],
             turn: format!(
@@ -235,7 +225,7 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
 /// Finds the sessions of one database, and files them under its project directory.
 fn in_project(store: &Arc<Store>, project: &Project, only: Option<&str>, found: &mut Found) {
     let path = project.data_dir.join(FILE);
-    if !super::is_there(&path) {
+    if !is_there(&path) {
         return;
     }
     let before = found.places.len();

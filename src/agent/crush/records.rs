@@ -2,15 +2,9 @@
 //!
 //! Facts: charmbracelet/crush 37f36e93.
 
-use std::path::{Path, PathBuf};
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::prelude::*;
 use crate::format::content::call;
-use crate::format::json::{Text, inner, members, text_in, texts_in};
-use crate::format::turn::{Turn, instant};
-use crate::session::Role;
+use crate::format::turn::instant;
 
 /// A working directory of Crush, and the directory of its data.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::format::turn::Turn;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::evidence;
 use crate::session::usage::Cost;
-use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
 pub(super) use reader::{Older, Queries, Table, TableSql};
@@ -83,14 +83,6 @@ impl Engine for Database {
             let why = std::io::Error::other("one of its sessions could not be read");
             PathError::new("read", &place.path, why)
         })
-    }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
-    }
-
-    fn has_branches(&self) -> bool {
-        true
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
@@ -379,7 +371,7 @@ fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Session
     for limit in [1, 40] {
         let keys = reader.keys(table, &copy.place.id, Some(limit))?;
         if keys.is_empty() && !reader.is_damaged {
-            be_empty(copy);
+            copy.be_empty();
         }
         for key in keys.iter().skip(done) {
             let turn = reader.turn(table, *key)?;
@@ -400,12 +392,4 @@ fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Session
 pub(super) fn judge_liveness(copy: &mut SessionCopy, now: Timestamp) {
     let (last, agent) = (copy.active_at.as_ref().map(|at| at.value), copy.place.agent());
     copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and {agent} keeps no lock"));
-}
-
-/// Marks a session as empty.
-pub(super) fn be_empty(copy: &mut SessionCopy) {
-    copy.health.insert(Health::EmptySession);
-    if copy.kind.is_listed() {
-        copy.kind = SessionKind::Empty;
-    }
 }

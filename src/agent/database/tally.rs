@@ -1,6 +1,5 @@
 //! Counts prompts and replies of a session in a database.
 
-use super::be_empty;
 use super::reader::Reader;
 use crate::agent::tree::note_branches;
 use crate::agent::unknown_format;
@@ -68,7 +67,7 @@ impl Tally {
                 let rows = text::count(self.rows, "message");
                 unknown_format::mark(copy, format!("{rows} of its database could not be understood"));
             }
-            0 => be_empty(copy),
+            0 => copy.be_empty(),
             _ => {}
         }
     }

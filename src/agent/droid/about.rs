@@ -1,7 +1,6 @@
 //! The description of Factory's Droid in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Factory Droid",
@@ -15,6 +14,9 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "read in the packages of 0.215.0 and 0.225.2 alone: it needs an account, so neither its sessions nor its resume could be tried \
         offline",
+    root: ".factory",
+    variables: &[("FACTORY_HOME_OVERRIDE", Some(".factory"))],
+    silent: &[("/type", &["session_start"])],
     is_state: |name| name.ends_with(super::SETTINGS),
     // Source: docs.factory.ai/reference/cli-reference
     new_session: NewSession::NONE.in_terminal(&["droid"], &[]).without_terminal(&["droid", "exec"], &[]),

@@ -6,29 +6,14 @@ mod records;
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use super::as_last_argument;
 use super::lines::{Ends, Lines, Log};
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, as_last_argument,
-    is_there, stores,
-};
 use crate::agent::ids::is_word;
-use crate::agent::relocation::{Moved, Relocation, StoreMove};
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
 use crate::format::json::record;
-use crate::session::{AgentKind, Belongings, Fact, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
-use crate::system::reach;
 use records::{DroidRecord, Settings};
 
-/// A variable that replaces the home.
-const VARIABLE: &str = "FACTORY_HOME_OVERRIDE";
 /// Suffix of the settings file next to a session.
 const SETTINGS: &str = "settings.json";
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
@@ -39,16 +24,8 @@ const ASIDE: &str = "btw";
 pub(super) struct Droid;
 
 impl Reading for Droid {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Droid, &[(VARIABLE, Some(".factory"))], env.home.join(".factory"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &["session_start"])
     }
 }
 
@@ -75,8 +52,7 @@ impl Moving for Droid {
 
 impl Housekeeping for Droid {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let own = [place.path.to_path_buf(), settings(&place.path)].into_iter().filter(|path| is_there(path));
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+        Ok(own_files(place, [settings(&place.path)]))
     }
 }
 

@@ -2,17 +2,10 @@
 //!
 //! Facts: read in the packages of droid 0.215.0 and 0.225.2.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks};
-use crate::format::json::{Flag, Text, list, text_in};
-use crate::format::turn::Turn;
-use crate::session::recorded;
-use crate::session::{Evidence, Fact, Role, SessionCopy, SessionKind};
+use crate::format::json::list;
 
 /// Titles of a session that neither the user nor a model has named.
 const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];
@@ -27,7 +20,6 @@ pub(in crate::agent) struct DroidRecord<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     timestamp: Text<'a>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
     cwd: Text<'a>,
     /// Its last working directory, if it has changed; the file stays in its project.
@@ -47,10 +39,8 @@ pub(in crate::agent) struct DroidRecord<'a> {
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Said<'a> {
     role: Text<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
     visibility: Text<'a>,
-    #[serde(borrow)]
     is_user_visible: Option<&'a RawValue>,
     hidden_from_user_views: Flag,
     hook_event_name: Text<'a>,
@@ -158,7 +148,6 @@ fn without_put_in(text: &str) -> String {
 pub(super) struct Settings<'a> {
     /// The time at which it was archived.
     pub(super) archived_at: Text<'a>,
-    #[serde(borrow)]
     tags: Option<&'a RawValue>,
 }
 

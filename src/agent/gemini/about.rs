@@ -1,7 +1,6 @@
 //! The facts about Gemini CLI in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Gemini CLI",
@@ -17,6 +16,8 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing",
     facts: "measured on 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts (0a33bdb8); \
         saved chats by its logger.ts (04fbf507)",
+    root: ".gemini",
+    variables: &[("GEMINI_CLI_HOME", Some(".gemini"))],
     is_hash: super::is_hash,
     new_session: NewSession::NONE.in_terminal(&["gemini"], &["-i"]).without_terminal(&["gemini"], &["-p"]),
     rewind_mark: Some("$rewindTo"),

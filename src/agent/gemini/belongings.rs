@@ -1,10 +1,7 @@
 //! Finds the files that belong to a session of Gemini CLI in addition to its record.
 
-use std::path::{Path, PathBuf};
-
 use super::{Gemini, is_session_id, saved};
-use crate::agent::{Found, Housekeeping, Listings, Unable, is_there};
-use crate::session::{Belongings, Located};
+use crate::agent::prelude::*;
 
 impl Housekeeping for Gemini {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {

@@ -7,11 +7,9 @@ use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use jiff::Timestamp;
-
 use super::records::{GeminiRecord, record};
+use crate::agent::prelude::*;
 use crate::format::content::Block;
-use crate::format::json::Text;
 use crate::format::parts::parts;
 use crate::session::branches::{BranchFilter, Branches, Id, Node, Parent, Part, hash};
 

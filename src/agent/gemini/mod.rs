@@ -18,29 +18,19 @@ mod usage;
 
 use std::collections::HashSet;
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::{
-    Command, Found, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, as_prompt_option, unknown_format,
-};
+use super::{as_prompt_option, unknown_format};
 use crate::agent::ids::consists_of;
-use crate::agent::stores;
+use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
-use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::document::{Field, Shape};
-use crate::format::json::{Text, inner};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
+use crate::session::Comparison;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Comparison, Fact, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
 use projects::registry;
 use reader::{each, fill, read_document, read_lines, show, whole};
 use records::{message, record};
@@ -58,34 +48,20 @@ const DOCUMENT: Shape =
 pub(super) struct Gemini;
 
 impl Reading for Gemini {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        // The variable replaces the home directory.
-        stores::by_variables(AgentKind::Gemini, &[("GEMINI_CLI_HOME", Some(".gemini"))], env.home.join(".gemini"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
-            walk(store, project, &dir.join("chats"), |_| true, found);
-            saved::locate(store, project, dir, found);
-        })
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if !is_session_id(id) {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        if let Some(id) = only.filter(|id| !is_session_id(id)) {
             return saved::locate_id(store, id);
         }
         // Shortened as the client shortens it; an id of fewer characters is used as it is.
-        let short: String = id.chars().take(8).collect();
+        let short = only.map(|id| id.chars().take(8).collect::<String>());
+        let is_wanted = |name: &str| only.is_none_or(|id| name == id || name.rsplit('-').next() == short.as_deref());
         let mut found = Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
-            walk(
-                store,
-                project,
-                &dir.join("chats"),
-                |name| name == id || name.rsplit('-').next() == Some(&short),
-                found,
-            );
+            walk(store, project, &dir.join("chats"), is_wanted, found);
+            if only.is_none() {
+                saved::locate(store, project, dir, found);
+            }
         });
-        found.places.retain(|place| place.id == id);
+        found.places.retain(|place| only.is_none_or(|id| place.id == id));
         found
     }
 
@@ -155,10 +131,6 @@ impl Reading for Gemini {
         record(line).is_some_and(|record| record.is_silent())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.messages_on(copy, BranchFilter::Active, see)
-    }
-
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(whole(&copy.place)?.branches())
     }
@@ -181,12 +153,9 @@ impl Reading for Gemini {
 
 impl Resuming for Gemini {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-            SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
-            }
-            _ => {}
+        refuse_subagent(copy)?;
+        if copy.kind == SessionKind::Empty {
+            return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
         }
         if saved::is_in(&copy.place) {
             return saved::command(&copy.place, prompt);

@@ -1,17 +1,12 @@
 //! Maps projects to their directories, and directories to the names of projects.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::agent::{Found, StoreNotes};
-use crate::format::json::Text;
+use crate::agent::prelude::*;
 use crate::format::text;
-use crate::session::recorded;
-use crate::session::{Evidence, Problem};
-use crate::system::fsio;
+use crate::session::Problem;
 
 /// Largest `projects.json`, in bytes; it has one line per directory.
 pub(super) const MAX_REGISTRY: u64 = 16 * 1024 * 1024;

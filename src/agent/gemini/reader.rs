@@ -1,21 +1,14 @@
 //! Reads the files of a session: lines, or one document of the older generation.
 
 use std::io::Read;
-use std::ops::ControlFlow;
-use std::path::Path;
-
-use jiff::Timestamp;
 
 use super::{DOCUMENT, is_document, saved};
 use crate::agent::gemini::conversation::{Conversation, Entry, Place};
 use crate::agent::gemini::records::{message, record};
+use crate::agent::prelude::*;
 use crate::agent::unknown_format;
-use crate::error::PathError;
 use crate::format::document::Field;
-use crate::format::json::{Text, inner};
 use crate::format::jsonl::Jsonl;
-use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Visitor};
-use crate::system::fsio;
 
 /// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
 const SMALL: u64 = 64 * 1024;

@@ -2,14 +2,10 @@
 //!
 //! Facts: measured on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document).
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::prelude::*;
 use crate::format::content::{Block, is_injected};
-use crate::format::json::{self, Text};
+use crate::format::json;
 use crate::format::parts::{parts, tool_call};
-use crate::session::{Message, Role};
 
 /// A line, or an object in a line; its keys determine its kind.
 #[derive(Debug, Default, Deserialize)]

@@ -7,16 +7,15 @@
 //! the project stay with the old one. The hash of the old directory in the first line of a session stays.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use super::{Gemini, is_hash};
+use crate::agent::Agent as _;
 use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Agent as _, Moving, Unable, is_there};
+use crate::agent::prelude::*;
+use crate::agent::relocation::{DirMove, text};
 use crate::format::edit::{self, json_member, json_value};
 use crate::format::json_text::{decoded, members};
-use crate::session::{SessionCopy, evidence};
-use crate::system::{names, reach};
+use crate::system::names;
 
 /// Directories with a subdirectory per project, each with a file that names its directory.
 const BASES: [&str; 2] = ["tmp", "history"];

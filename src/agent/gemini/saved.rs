@@ -5,17 +5,11 @@
 //! logger.ts (04fbf507).
 
 use std::io::{BufRead as _, BufReader, Read};
-use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
 
 use super::place;
-use crate::agent::Found;
-use crate::agent::Unable;
 use crate::agent::command::Command;
+use crate::agent::prelude::*;
 use crate::format::document::{Field, Shape};
-use crate::session::{Located, Store};
-use crate::system::reach;
 
 const SHAPE: Shape = Shape { list: "history", members: &[] };
 

@@ -4,21 +4,12 @@
 //! Goose 1.10 and later import them once, when they create `sessions.db`, and do not remove them. Facts: block/goose,
 //! session_manager.rs (01643006) and legacy.rs (decaa9d2).
 
-use std::sync::Arc;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use super::{path_in, records};
 use crate::agent::ids::is_argument;
 use crate::agent::lines::{Ends, Log, Record};
-use crate::agent::{Found, ReadContext, is_there};
-use crate::error::PathError;
-use crate::format::json::{self, Text};
-use crate::format::turn::{Turn, instant};
-use crate::session::{Fact, Health, Located, SessionCopy, Store};
+use crate::agent::prelude::*;
+use crate::format::json::{self, number};
+use crate::format::turn::instant;
 
 /// A line: the metadata, or a message.
 #[derive(Debug, Default, Deserialize)]
@@ -41,13 +32,12 @@ impl Line<'_> {
 
 impl Record for Line<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
-        self.created.and_then(|at| at.get().parse().ok()).and_then(instant)
+        number(self.created).and_then(instant)
     }
 
     fn turn(&self) -> Option<Turn> {
         let (role, content) = (self.role.get()?, self.content?);
-        let created = self.created.and_then(|at| at.get().parse().ok());
-        Some(records::turn(role, content.get(), created, self.metadata.map(RawValue::get)))
+        Some(records::turn(role, content.get(), number(self.created), self.metadata.map(RawValue::get)))
     }
 }
 

@@ -7,42 +7,21 @@ pub(super) mod records;
 pub(super) mod about;
 mod files;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use jiff::tz::TimeZone;
-
+use super::AgentManaged;
 use super::lines::{Lines, Log};
-use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json::local_instant;
 use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError, Row};
-use crate::format::turn::Turn;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
 use files::Files;
 
 /// The newest known schema.
 const NEWEST: i64 = 17;
 
-const SESSION: [&str; 12] = [
-    "id",
-    "parent_session_id",
-    "name",
-    "description",
-    "session_type",
-    "working_dir",
-    "created_at",
-    "updated_at",
-    "model_config_json",
-    "archived_at",
-    "schedule_id",
-    "user_set_name",
-];
+const SESSION: &str = "id, parent_session_id, name, description, session_type, working_dir, created_at, updated_at, \
+    model_config_json, archived_at, schedule_id, user_set_name";
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["goose", "session", "remove", "--session-id"], false);
 
@@ -61,7 +40,7 @@ impl Schema for Sessions {
         let of_message = db.column_list("messages", "", &["created_timestamp", "metadata_json"])?;
         let sql = TableSql {
             sessions: "sessions",
-            columns: &SESSION,
+            columns: SESSION,
             messages: "messages",
             order: &["id", "rowid"],
             turn: format!(

@@ -2,12 +2,9 @@
 //!
 //! Facts: aaif-goose/goose 017176d0, schema 17.
 
-use serde_json::value::RawValue;
-
+use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text};
-use crate::format::json::{Text, inner, member, members, text_in};
-use crate::format::turn::{Turn, instant};
-use crate::session::Role;
+use crate::format::turn::instant;
 
 /// Returns the model in a session's `model_config_json`.
 pub(crate) fn model(json: &str) -> Option<String> {

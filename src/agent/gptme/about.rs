@@ -1,6 +1,7 @@
 //! The description of gptme in docs/agents.md.
 
-use crate::agent::about::About;
+use crate::agent::prelude::*;
+use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     title: "gptme",
@@ -22,5 +23,7 @@ pub(crate) const ABOUT: About = About {
     needs_own_dir: true,
     // No `new_session`: gptme reads the files and addresses that a prompt mentions, and a briefing quotes others.
     api_error: Some("error_class"),
+    usage: Some(UsageAt { mark: "\"cost\"", cost: &["metadata", "cost"], ..UsageAt::NONE }),
+    renames: &["gptme-util", "chats", "rename", "ID", "TITLE"],
     ..About::NONE
 };

@@ -9,25 +9,13 @@ mod relocation;
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use super::as_last_argument;
 use super::lines::{Ends, Lines, Log};
-use super::{
-    Command, Engine, Found, Housekeeping, ReadContext, Reading, Resuming, StoreNotes, Unable, as_last_argument,
-    is_there,
-};
-use crate::agent::database;
-use crate::error::PathError;
-use crate::format::json::{dollars, member, record};
-use crate::format::jsonl::each_line_with;
+use crate::agent::prelude::*;
+use crate::agent::{database, locks};
+use crate::format::json::record;
 use crate::format::shell;
-use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Fact, Liveness, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::process::{self, Lock, Locks};
-use crate::system::reach;
+use crate::system::process::Locks;
 use records::{GptmeRecord, is_id};
 
 /// The variable that selects another directory of conversations.
@@ -76,23 +64,11 @@ impl Reading for Gptme {
         for place in places {
             let path = place.path.join(".lock");
             if is_there(&path) {
-                let lock = table.get_or_insert_with(Locks::read).holder(&path);
-                if lock != Lock::Free {
-                    notes.locked.insert(place.id.clone(), liveness(lock, &path));
-                }
+                let held = locks::liveness(&path, table.get_or_insert_with(Locks::read), noted);
+                notes.locked.extend(held.map(|held| (place.id.clone(), held)));
             }
         }
         notes
-    }
-
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        let mut cost = None;
-        each_line_with(&Lines::<Self>::log(&copy.place), b"\"cost\"", &mut |line| {
-            // A model without a price has no cost.
-            let of_line = record::<GptmeRecord<'_>>(line).and_then(|record| dollars(member(record.metadata, "cost")));
-            cost = Cost::sum(cost.into_iter().chain(of_line));
-        })?;
-        Ok(Usage::from_cost(cost))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -110,16 +86,11 @@ impl Resuming for Gptme {
         if id.starts_with('-') {
             return Err("its id could be taken for an option".into());
         }
-        match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's conversation; resume its parent".into()),
-            SessionKind::Exec if prompt.is_none() => {
-                return Err(
-                    "it was made without a terminal, so gptme would only print it and end; go on with one prompt, \
-                     as `--prompt` takes it"
-                        .into(),
-                );
-            }
-            _ => {}
+        refuse_subagent(copy)?;
+        if copy.kind == SessionKind::Exec && prompt.is_none() {
+            let why = "it was made without a terminal, so gptme would only print it and end; go on with one prompt, as \
+                       `--prompt` takes it";
+            return Err(why.into());
         }
         let words: &[&str] = if prompt.is_some() { &["gptme", "-n"] } else { &["gptme"] };
         Ok(Command::new(&[words, &["--resume", "--name", id]].concat(), as_last_argument(prompt)))
@@ -185,16 +156,9 @@ fn workspace(copy: &SessionCopy) -> Option<&Path> {
     copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| &*dir.value)
 }
 
-/// Returns the liveness by the lock of a conversation.
-fn liveness(lock: Lock, path: &Path) -> Liveness {
-    if let Lock::HeldBy(pid) = lock {
-        return Liveness::Live { pid };
-    }
-    let pid = fsio::read_bounded(path, MAX_LOCK).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    match pid.and_then(|pid| pid.trim().parse().ok()).filter(|pid| process::exists(*pid)) {
-        Some(pid) => Liveness::Live { pid },
-        None => Liveness::Maybe { why: "its lock is held by a process that rejoin cannot see".to_owned() },
-    }
+/// Returns the process that a lock contains.
+fn noted(lock: &Path) -> Option<u32> {
+    String::from_utf8(fsio::read_bounded(lock, MAX_LOCK).ok()?).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -2,15 +2,9 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::agent::gptme::records::{Config, parent};
-use crate::session::recorded;
-use crate::session::{Evidence, Fact, SessionCopy, SessionKind};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
+use crate::agent::prelude::*;
 
 /// The file has a few settings.
 pub(super) const MAX_CONFIG: u64 = 1024 * 1024;
@@ -37,13 +31,7 @@ pub(super) fn read_meta(copy: &mut SessionCopy) {
 /// Reads the settings, and adds the directories in them and in the conversation as evidence.
 pub(super) fn read_config(copy: &mut SessionCopy, env: &Env) {
     apply_config(copy, env);
-    let dirs = [(&copy.last_dir, "config.toml"), (&copy.start_dir, "conversation.jsonl")];
-    let evidence = dirs.map(|(dir, file)| {
-        let detail = file.into();
-        dir.as_ref().map(|dir| Evidence { dir: dir.value.clone(), source: dir.source, detail, counts: true })
-    });
-    copy.evidence.extend(evidence.into_iter().flatten());
-    copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
+    copy.add_dirs("config.toml", "conversation.jsonl");
 }
 
 /// A fork has no settings until it is resumed for the first time.

@@ -2,20 +2,10 @@
 //!
 //! Facts: gptme 0.35.1, measured; sub-agents and local times by its code.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::lines;
-use crate::format::json::{Flag, Text, local_instant, member, record};
+use crate::agent::prelude::*;
+use crate::format::json::{local_instant, record};
 use crate::format::toml::Settings;
-use crate::format::turn::Turn;
-use crate::session::Role;
-use crate::session::recorded;
 
 /// The text before the directory in one of the initial messages of the program.
 const DIRECTORY: &str = "**Working Directory:** ";

@@ -5,13 +5,10 @@
 
 use super::Gptme;
 use super::reader::{MAX_CONFIG, settings};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Moving, Unable};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::Edit;
-use crate::format::shell;
 use crate::format::toml::{Settings, quoted};
-use crate::session::SessionCopy;
-use std::path::PathBuf;
 
 impl Moving for Gptme {
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
@@ -28,14 +25,5 @@ impl Moving for Gptme {
             let edits = vec![Edit::replace(span, quoted(text(&dir)?))];
             Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
         }))
-    }
-
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err(format!(
-            "its agent does that: `gptme-util chats rename {} {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
     }
 }

@@ -1,7 +1,6 @@
 //! The description of Grok Build in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Grok Build",
@@ -15,9 +14,27 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing, but `move` moves the folder into the new directory's project and changes `info.cwd`",
     facts: "measured on 1.0.41; sub-agents, `/rewind` and locks by xai-org/grok-build 19d42e35",
+    root: ".grok",
+    variables: &[("GROK_HOME", None)],
+    silent: &[
+        (
+            "/params/update/sessionUpdate",
+            &[
+                "available_commands_update",
+                "current_mode_update",
+                "hooks_changed",
+                "memory_files",
+                "model_changed",
+                "plugins_changed",
+                "session_status",
+            ],
+        ),
+        ("/type", &["system"]),
+    ],
     is_state: |name| name.ends_with(".json"),
     new_session: NewSession::NONE.in_terminal(&["grok"], &[]).without_terminal(&["grok"], &["-p"]),
     api_error: Some("\"stop_reason\":\"error\""),
     rewind_mark: Some("rewind_marker"),
+    decide: evidence::decide_in_project,
     ..About::NONE
 };

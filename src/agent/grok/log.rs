@@ -2,28 +2,16 @@
 //!
 //! Facts: xai-org/grok-build 19d42e35, xai-grok-shell/src/session: storage/mod.rs and acp_session_impl/turn.rs.
 
-use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde_json::value::RawValue;
-
 use super::{Grok, MAX_SUMMARY, is_id, summary};
 use crate::agent::claude::liveness;
 use crate::agent::document::{compact, set_title};
 use crate::agent::lines::{self, Ends, Log};
+use crate::agent::prelude::*;
 use crate::agent::tree::Turns;
-use crate::agent::{Found, Moving as _, ReadContext, is_there};
-use crate::error::PathError;
 use crate::format::content::call;
-use crate::format::json::{Text, epoch, inner, list, member, members, record, text_in, texts_in};
+use crate::format::json::{self, epoch, list, record};
 use crate::format::jsonl::each_line;
-use crate::format::turn::Turn;
 use crate::session::branches::Branches;
-use crate::session::{Fact, Health, Liveness, Role, SessionCopy, SessionKind, Store};
-use crate::system::fsio;
 
 /// The texts of `summary.json` that are read.
 const OF_SUMMARY: [&str; 8] = [
@@ -51,11 +39,6 @@ impl Update<'_> {
     /// Returns whether a flag of the update is set.
     fn has(&self, mark: &str) -> bool {
         member(member(self.update, "_meta"), mark).is_some_and(|flag| flag.get() == "true")
-    }
-
-    /// Parses a number of the update.
-    fn number(raw: Option<&RawValue>) -> Option<usize> {
-        raw?.get().parse().ok()
     }
 }
 
@@ -135,14 +118,15 @@ impl Log for Updates {
         each_line(log, &mut |line| {
             let update = line.and_then(Self::parse);
             let of_prompt = update.as_ref().filter(|update| update.kind.get() == Some("user_message_chunk"));
-            let number = of_prompt.map(|update| Update::number(member(member(update.update, "_meta"), "promptIndex")));
+            let number =
+                of_prompt.map(|update| json::number::<usize>(member(member(update.update, "_meta"), "promptIndex")));
             has_numbers |= number.flatten().is_some();
             // Once prompts have numbers, one without a number is a remark within a turn.
             if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
                 turns.begin(at);
             }
             let marker = update.filter(|update| update.kind.get() == Some("rewind_marker"));
-            let target = marker.and_then(|marker| Update::number(member(marker.update, "target_prompt_index")));
+            let target = marker.and_then(|marker| json::number(member(marker.update, "target_prompt_index")));
             target.into_iter().for_each(|target| turns.truncate(target));
             (last, at) = (number, at + 1);
             ControlFlow::Continue(())

@@ -8,45 +8,26 @@
 pub(super) mod about;
 mod log;
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
+use super::LiveRecord;
 use super::command::as_option;
 use super::ids::is_word as is_id;
 use super::lines::Lines;
-use super::{Command, Engine, Housekeeping, LiveRecord, Moving, Reading, Resuming, StoreNotes, Unable, stores};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::{self, json_string};
-use crate::session::evidence;
-use crate::session::{AgentKind, Health, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::{fsio, names};
+use crate::system::names;
 use log::Updates;
 
 /// Maximum length of a project name that is not cut and hashed.
 const MAX_NAME: usize = 255;
 const MAX_SUMMARY: u64 = 4 * 1024 * 1024;
-/// Updates that carry no conversation.
-const SILENT: [&str; 7] = [
-    "available_commands_update",
-    "current_mode_update",
-    "hooks_changed",
-    "memory_files",
-    "model_changed",
-    "plugins_changed",
-    "session_status",
-];
 
 /// The agent.
 pub(super) struct Grok;
 
 impl Reading for Grok {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Grok, &[("GROK_HOME", None)], env.home.join(".grok"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Updates)
     }
@@ -68,17 +49,11 @@ impl Reading for Grok {
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         vec![place.path.join("updates.jsonl"), place.path.join("chat_history.jsonl")]
     }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/params/update/sessionUpdate", &SILENT) || is_one_of(record, "/type", &["system"])
-    }
 }
 
 impl Resuming for Grok {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default().into());
         }
@@ -110,10 +85,6 @@ impl Moving for Grok {
             name == project || name.len() > MAX_NAME && !project.starts_with('%')
         };
         names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
     }
 }
 

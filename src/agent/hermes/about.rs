@@ -1,7 +1,6 @@
 //! The description of Hermes in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Hermes",
@@ -15,7 +14,10 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing, unless `sessions.auto_prune` is on",
     writes: "nothing; its database is only read, and `hermes sessions delete --yes ID` removes a session",
     facts: "measured on 0.19.0, schema 22; profiles, sub-agents and compression by its code",
+    root: ".hermes",
+    variables: &[("HERMES_HOME", None)],
     // In a terminal, `-q` also answers and ends.
     new_session: NewSession::NONE.without_terminal(&["hermes", "chat", "-Q"], &["-q"]),
+    renames: &["hermes", "sessions", "rename", "ID", "TITLE"],
     ..About::NONE
 };

@@ -6,22 +6,12 @@ mod records;
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use super::{AgentManaged, Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable, stores};
+use super::{AgentManaged, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
-use crate::error::PathError;
-use crate::format::edit::Edit;
-use crate::format::shell;
+use crate::agent::prelude::*;
 use crate::format::sqlite::{Db, QueryError, Row};
-use crate::format::turn::{Turn, instant};
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Fact, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
+use crate::format::turn::instant;
 use records::{Columns, Origin};
 
 /// The variable that selects another home.
@@ -31,19 +21,8 @@ const NEWEST: i64 = 22;
 /// `active_profile` contains a name.
 const MAX_NAME: u64 = 4096;
 
-const SESSION: [&str; 11] = [
-    "id",
-    "parent_session_id",
-    "cwd",
-    "title",
-    "model",
-    "model_config",
-    "started_at",
-    "archived",
-    "git_branch",
-    "end_reason",
-    "source",
-];
+const SESSION: &str = "id, parent_session_id, cwd, title, model, model_config, started_at, archived, git_branch, \
+    end_reason, source";
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
 
@@ -66,7 +45,7 @@ impl Schema for Sessions {
         let sizes = [("messages", "content"), ("messages", "tool_calls")];
         let sql = TableSql {
             sessions: "sessions",
-            columns: &SESSION,
+            columns: SESSION,
             messages: "messages",
             order: &["id"],
             turn: format!(
@@ -117,10 +96,9 @@ impl Schema for Sessions {
 
 impl Reading for Hermes {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let usual = env.home.join(".hermes");
-        let mut stores = stores::by_variables(AgentKind::Hermes, &[(VARIABLE, None)], usual.clone(), env);
+        let mut stores = stores::of(AgentKind::Hermes, env);
         // A profile of the default home is found there.
-        let profiles = usual.join("profiles");
+        let profiles = env.home.join(".hermes/profiles");
         stores.retain(|store| store.root.parent() != Some(&profiles));
         stores
     }
@@ -160,16 +138,7 @@ impl Resuming for Hermes {
     }
 }
 
-impl Moving for Hermes {
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        Err(format!(
-            "its agent does that: `hermes sessions rename {} {}`",
-            shell::word(&copy.place.id),
-            shell::word(title)
-        )
-        .into())
-    }
-}
+impl Moving for Hermes {}
 
 impl Housekeeping for Hermes {}
 
@@ -177,8 +146,7 @@ impl Housekeeping for Hermes {}
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
     database::locate(store, &store.root.join("state.db"), &Sessions, only, &mut found);
-    let profiles = found.entries(&store.root.join("profiles")).into_iter().filter(|(_, kind)| kind.is_dir());
-    let mut profiles: Vec<PathBuf> = profiles.map(|(entry, _)| entry.path()).collect();
+    let mut profiles = found.dirs(&store.root.join("profiles"));
     profiles.sort();
     for home in profiles {
         let mut named = Store::clone(store);

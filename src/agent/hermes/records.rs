@@ -2,12 +2,8 @@
 //!
 //! Facts: Hermes 0.19.0, measured; sub-agents and compression by its code.
 
-use serde_json::value::RawValue;
-
+use crate::agent::prelude::*;
 use crate::format::content::tool_calls;
-use crate::format::json::texts_in;
-use crate::format::turn::Turn;
-use crate::session::Role;
 
 /// The origin of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +41,7 @@ pub(super) struct Columns {
 /// Creates a turn from a message.
 pub(super) fn turn(columns: &Columns) -> Turn {
     let role = Role::of(columns.role.as_deref());
-    let mut turn = Turn::new(role, columns.at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()));
+    let mut turn = Turn::new(role, columns.at.and_then(|at| Timestamp::from_millisecond(at).ok()));
     if columns.is_rewound {
         return turn;
     }

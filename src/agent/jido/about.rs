@@ -1,6 +1,6 @@
 //! The description of JidoCode in docs/agents.md.
 
-use crate::agent::about::About;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "JidoCode",
@@ -12,5 +12,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "the file of a session that it resumes; closing the session writes it again",
     writes: "signed sessions (`save jido`)",
     facts: "read in agentjido/jido_code 03efe8eb",
+    root: ".jido_code",
+    silent: &[("/role", &["system"]), ("/status", &["pending", "in_progress", "completed"])],
     ..About::NONE
 };

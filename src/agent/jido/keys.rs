@@ -5,14 +5,12 @@
 //! it.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::records::LoadError;
 use super::signature::{APP_SALTS, Key, SignatureCheck, Unsupported, check, derive_key};
 use super::{machine_secret, short_name};
-use crate::session::{Health, SessionCopy};
-use crate::system::env::Env;
+use crate::agent::prelude::*;
 
 /// The derived keys of one store by salt, in the order of [`APP_SALTS`].
 #[derive(Default)]

@@ -12,25 +12,10 @@ mod encoder;
 mod keys;
 mod relocation;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use jiff::Timestamp;
-use serde::Deserialize;
-
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable};
 use crate::agent::ids::is_random_uuid;
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
-use crate::format::json::Text;
-use crate::session::{
-    AgentKind, Evidence, Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
+use crate::agent::prelude::*;
+use crate::session::branches::BranchFilter;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
 
 /// The file of the machine's secret, in JidoCode's directory.
@@ -52,16 +37,10 @@ const REFUSED: [Health; 5] = [
 pub(super) struct Jido;
 
 impl Reading for Jido {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(AgentKind::Jido, root(env))]
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        locate(store, None)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        locate(store, Some(id))
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        found.add_files(store, &store.root.join("sessions"), None, ".json", only, is_random_uuid);
+        found
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
@@ -72,20 +51,16 @@ impl Reading for Jido {
             refuse(&mut copy, &LoadError::FileTooLarge);
         } else {
             let bytes = fsio::read_opened(file, &metadata, &copy.place.path, MAX_FILE_BYTES)?;
+            // Even a refused session has a name and a directory that are useful to the user.
+            describe(&mut copy, &bytes, context.env);
             match records::parse(&bytes) {
                 Ok(session) => {
-                    Known::of(&session).fill(&mut copy, context.env);
                     fill(&mut copy, &session);
                     if session.signature.is_some() && !REFUSED.iter().any(|refused| copy.health.contains(*refused)) {
                         keys::check_signature(&bytes, &mut copy, context.env);
                     }
                 }
-                Err(error) => {
-                    // Even a refused session has a name and a directory that are useful to the user.
-                    let loose: Loose<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
-                    loose.known().fill(&mut copy, context.env);
-                    refuse(&mut copy, &error);
-                }
+                Err(error) => refuse(&mut copy, &error),
             }
         }
         copy.set_active_by_file(metadata.modified().ok().and_then(|time| time.try_into().ok()));
@@ -107,13 +82,7 @@ impl Reading for Jido {
         Ok(())
     }
 
-    fn is_silent(&self, record: &[u8]) -> bool {
-        // An entry of its task list.
-        is_one_of(record, "/role", &["system"])
-            || is_one_of(record, "/status", &["pending", "in_progress", "completed"])
-    }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if copy.transcript_bytes > MAX_FILE_BYTES {
             return Ok(());
         }
@@ -190,75 +159,28 @@ pub(crate) fn short_name(hostname: &str) -> &str {
     hostname.split('.').next().filter(|name| !name.is_empty()).unwrap_or("localhost")
 }
 
-/// The fields that are shown even for a file that JidoCode refuses.
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Loose<'a> {
-    id: Text<'a>,
-    name: Text<'a>,
-    project_path: Text<'a>,
-    closed_at: Text<'a>,
-    updated_at: Text<'a>,
-    created_at: Text<'a>,
-}
-
-impl Loose<'_> {
-    fn known(&self) -> Known<'_> {
-        let at = |text: &Text<'_>| text.get().and_then(records::instant);
-        Known {
-            id: self.id.get(),
-            name: self.name.filled(),
-            project_path: self.project_path.filled(),
-            closed_at: at(&self.closed_at),
-            updated_at: at(&self.updated_at),
-            created_at: at(&self.created_at),
-        }
+/// Fills in the fields that are shown even for a file that JidoCode refuses.
+fn describe(copy: &mut SessionCopy, bytes: &[u8], env: &Env) {
+    const NAMES: [&str; 6] = ["id", "name", "project_path", "closed_at", "updated_at", "created_at"];
+    let Ok(document) = records::document(bytes) else { return };
+    let members = records::fields(document, NAMES).unwrap_or_default();
+    let texts = members.map(|json| records::string(json?).ok().flatten());
+    let [id, name, project_path, closed, updated, created] = texts.each_ref().map(Option::as_deref);
+    let is_filled = |text: &&str| !text.trim().is_empty();
+    let time = |text: Option<&str>, source| Some(Fact::new(records::instant(text?)?, source));
+    copy.title = name.filter(is_filled).map(|name| Fact::new(name.to_owned(), "name"));
+    if let Some(path) = project_path.filter(is_filled) {
+        let dir = env.expand(Path::new(path));
+        copy.start_dir = Some(Fact::new(dir.clone(), "session"));
+        copy.last_dir = copy.start_dir.clone();
+        let detail = "project_path".into();
+        copy.evidence.push(Evidence { dir: dir.into(), source: "session", detail, counts: true });
     }
-}
-
-/// The metadata of a session.
-struct Known<'a> {
-    id: Option<&'a str>,
-    name: Option<&'a str>,
-    project_path: Option<&'a str>,
-    closed_at: Option<Timestamp>,
-    updated_at: Option<Timestamp>,
-    created_at: Option<Timestamp>,
-}
-
-impl<'a> Known<'a> {
-    fn of(session: &'a JidoSession) -> Self {
-        let filled = |text: &'a str| Some(text).filter(|text| !text.trim().is_empty());
-        Self {
-            id: Some(&session.id),
-            name: filled(&session.name),
-            project_path: filled(&session.project_path),
-            closed_at: session.closed_at,
-            updated_at: Some(session.updated_at),
-            created_at: Some(session.created_at),
-        }
-    }
-
-    fn fill(&self, copy: &mut SessionCopy, env: &Env) {
-        copy.title = self.name.map(|name| Fact::new(name.to_owned(), "name"));
-        if let Some(path) = self.project_path {
-            let dir = env.expand(Path::new(path));
-            copy.start_dir = Some(Fact::new(dir.clone(), "session"));
-            copy.last_dir = copy.start_dir.clone();
-            copy.evidence.push(Evidence {
-                dir: dir.into(),
-                source: "session",
-                detail: "project_path".into(),
-                counts: true,
-            });
-        }
-        copy.created_at = self.created_at.map(|at| Fact::new(at, "created_at"));
-        let closed = self.closed_at.map(|at| Fact::new(at, "closed_at"));
-        copy.active_at = closed.or_else(|| self.updated_at.map(|at| Fact::new(at, "updated_at")));
-        if let Some(id) = self.id.filter(|id| *id != copy.place.id) {
-            copy.notes.push(format!("its content says that its id is {id}"));
-            copy.health.insert(Health::InvalidContent);
-        }
+    copy.created_at = time(created, "created_at");
+    copy.active_at = time(closed, "closed_at").or_else(|| time(updated, "updated_at"));
+    if let Some(id) = id.filter(|id| *id != copy.place.id) {
+        copy.notes.push(format!("its content says that its id is {id}"));
+        copy.health.insert(Health::InvalidContent);
     }
 }
 
@@ -283,12 +205,6 @@ fn refuse(copy: &mut SessionCopy, error: &LoadError) {
         _ => Health::InvalidContent,
     });
     copy.notes.insert(0, error.to_string());
-}
-
-fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
-    let mut found = Found::default();
-    found.add_files(store, &store.root.join("sessions"), None, ".json", only, is_random_uuid);
-    found
 }
 
 #[cfg(test)]

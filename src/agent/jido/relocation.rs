@@ -7,10 +7,9 @@
 use super::{Jido, keys};
 use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{SignatureCheck, check, sign};
-use crate::agent::relocation::{Act, Moved, Relocation, small, text};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::{self, json_string};
-use crate::session::Store;
-use crate::system::env::Env;
 
 impl Jido {
     pub(super) fn move_sessions<'a>(store: &'a Store, env: &'a Env) -> Relocation<'a> {

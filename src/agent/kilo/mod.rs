@@ -5,19 +5,12 @@
 
 pub(super) mod about;
 
-use std::path::Path;
-
-use super::{AgentManaged, Command, Engine, Housekeeping, Moving, Reading, Resuming, Unable};
+use super::AgentManaged;
 use crate::agent::database::Database;
 use crate::agent::opencode::program::Program;
 use crate::agent::opencode::tables::Tables;
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::session::repository::Repository;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::reach;
 
 const PROGRAM: Program =
     Program { kind: AgentKind::Kilo, name: "kilo", variable: "KILO_DB", channels: &["kilo", "opencode"] };

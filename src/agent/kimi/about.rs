@@ -1,7 +1,6 @@
 //! The description of Kimi CLI in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Kimi CLI",
@@ -16,6 +15,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 1.45.0 and 1.52.0; 1.51.0 by its code; its session.py (02a40bfe)",
+    root: ".kimi",
+    variables: &[("KIMI_SHARE_DIR", None)],
     is_state: |name| matches!(name, "state.json" | "metadata.json"),
     needs_own_dir: true,
     // With `-p` in a terminal, it would answer and end (kimi_cli/ui/shell of 1.45.0).

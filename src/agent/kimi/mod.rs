@@ -12,37 +12,37 @@ mod reader;
 mod relocation;
 mod resuming;
 
-use std::ops::ControlFlow;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::Component;
 
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
-use super::{Found, Housekeeping, Listings, Moving, ReadContext, Reading, StoreNotes, Unable, is_there};
 use crate::agent::Depth;
-use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::lines::{Counts, Record as _};
+use crate::agent::prelude::*;
+use crate::agent::unknown_format::has_any;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::format::text;
-use crate::session::recorded;
-use crate::session::{AgentKind, Belongings, Evidence, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::links;
+use crate::session::branches::BranchFilter;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 use resuming::imports_in_words;
+
+/// Members of records without conversation.
+const SILENT: [(&str, &[&str]); 3] = [
+    ("/type", &["metadata"]),
+    ("/role", &["_checkpoint", "_usage", "_system_prompt"]),
+    ("/message/type", &["StatusUpdate", "StepBegin", "StepInterrupted", "StepRetry", "TurnEnd"]),
+];
 
 /// The agent.
 pub(super) struct Kimi;
 
 impl Reading for Kimi {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Kimi, &[("KIMI_SHARE_DIR", None)], env.home.join(".kimi"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        if let Some(id) = only {
+            return locate_id(store, id);
+        }
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
             let entries = found.entries(dir);
             let is_dir = |name: &str| entries.iter().any(|(entry, kind)| kind.is_dir() && entry.file_name() == name);
@@ -61,21 +61,6 @@ impl Reading for Kimi {
                 if !id.starts_with('.') && !id.is_empty() {
                     found.places.push(place(store, project, id, path));
                 }
-            }
-        })
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        // An id that is not a plain file name could lead out of the project.
-        if id.starts_with('.') || Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
-            return Found::default();
-        }
-        Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
-            let (path, legacy) = (dir.join(id), dir.join(format!("{id}.jsonl")));
-            if links::is_dir(&path) {
-                found.places.push(place(store, project, id, path));
-            } else if is_file(&legacy) {
-                found.places.push(place(store, project, id, legacy));
             }
         })
     }
@@ -129,35 +114,26 @@ impl Reading for Kimi {
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut prompts, mut has_bad_lines) = (0, false);
-        let mut replies = Replies::default();
+        let (mut counts, mut replies) = (Counts::default(), Replies::default());
         let files = Files::of(&copy.place);
         each_line(&files.wire, &mut |line| {
             match line.and_then(json::record::<WireRecord<'_>>) {
                 Some(record) => {
                     let event = record.event();
-                    prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
+                    counts.prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
                     replies.see(&event);
                 }
-                None => has_bad_lines = true,
+                None => counts.has_bad_lines = true,
             }
             ControlFlow::Continue(())
         })?;
-        let mut replies = replies.count();
-        if prompts + replies == 0 {
-            each_line(&files.context, &mut |line| {
-                match line.and_then(json::record::<ContextRecord<'_>>) {
-                    Some(record) => {
-                        prompts += u64::from(record.prompt().is_some());
-                        replies += u64::from(record.is_reply());
-                    }
-                    None => has_bad_lines = true,
-                }
-                ControlFlow::Continue(())
+        counts.replies = replies.count();
+        if counts.prompts + counts.replies == 0 {
+            counts.add_lines(&files.context, |line| {
+                json::record::<ContextRecord<'_>>(line).map(|record| record.turn())
             })?;
         }
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
+        counts.note_in(copy);
         Ok(())
     }
 
@@ -174,17 +150,10 @@ impl Reading for Kimi {
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &["metadata"])
-            || is_one_of(record, "/role", &["_checkpoint", "_usage", "_system_prompt"])
-            || is_one_of(
-                record,
-                "/message/type",
-                &["StatusUpdate", "StepBegin", "StepInterrupted", "StepRetry", "TurnEnd"],
-            )
-            || records::is_command_record(record)
+        has_any(record, &SILENT) || records::is_command_record(record)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let files = Files::of(&copy.place);
         let mut has_any = false;
         each_message(&files.wire, see, |line| {
@@ -203,16 +172,29 @@ impl Reading for Kimi {
 
 impl Housekeeping for Kimi {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let mut own = vec![place.path.to_path_buf()];
-        own.extend(Files::of(place).legacy.filter(|legacy| **legacy != *place.path));
-        own.retain(|path| **path == *place.path || is_there(path));
-        Ok(Belongings { own, shared: Vec::new() })
+        Ok(own_files(place, Files::of(place).legacy.filter(|legacy| **legacy != *place.path)))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         // Kimi empties a session whose directory is not in this list.
         Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
     }
+}
+
+/// Finds the sessions with an id.
+fn locate_id(store: &Arc<Store>, id: &str) -> Found {
+    // An id that is not a plain file name could lead out of the project.
+    if id.starts_with('.') || Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
+        return Found::default();
+    }
+    Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+        let (path, legacy) = (dir.join(id), dir.join(format!("{id}.jsonl")));
+        if links::is_dir(&path) {
+            found.places.push(place(store, project, id, path));
+        } else if is_file(&legacy) {
+            found.places.push(place(store, project, id, legacy));
+        }
+    })
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {

@@ -1,20 +1,13 @@
 //! Reads the files of one session, and `kimi.json` for all of them.
 
-use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
-
-use crate::agent::Unable;
 use crate::agent::kimi::records::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
-use crate::agent::relocation::small;
-use crate::error::PathError;
+use crate::agent::lines::Record as _;
+use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
 use crate::format::edit::{Edit, json_string};
 use crate::format::json;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Fact, Health, Located, Problem, SessionCopy, SessionKind};
-use crate::system::fsio;
-use crate::system::links;
+use crate::session::Problem;
 
 /// `kimi.json` has about 150 bytes per directory.
 pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;
@@ -116,8 +109,9 @@ pub(super) fn read_context(copy: &mut SessionCopy, path: &Path, has_prompt: bool
     let is_whole = file.lines_forward(|line| {
         if let Some(record) = json::record::<ContextRecord<'_>>(line) {
             dir = dir.take().or_else(|| record.directory());
-            prompt = record.prompt();
-            has_reply |= record.is_reply();
+            let turn = record.turn();
+            prompt = turn.as_ref().and_then(Turn::prompt).map(str::to_owned);
+            has_reply |= turn.is_some_and(|turn| turn.is_reply());
         }
         has_prompt || prompt.is_some()
     });

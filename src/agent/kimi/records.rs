@@ -3,13 +3,10 @@
 //!
 //! Facts: measured on 1.45.0; its session.py (02a40bfe), metadata.py (04fe42b2) and session_state.py (1886a8fb).
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{function_call, plain_text, tool_calls};
-use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, texts_in};
-use crate::session::{Message, Role};
+use crate::format::json::{epoch, list, record};
 
 /// The sentence of the system prompt with the directory, up to the directory.
 const DIRECTORY_IS: &str = "The current working directory is `";
@@ -208,33 +205,25 @@ impl ContextRecord<'_> {
         let (_, rest) = text.split_once(DIRECTORY_IS)?;
         rest.split_once('`').map(|(dir, _)| dir.to_owned())
     }
+}
 
-    /// Returns the text that the user typed.
-    pub(crate) fn prompt(&self) -> Option<String> {
-        self.role.get().filter(|role| *role == "user")?;
-        let text = plain_text(self.content);
-        // Texts that the program inserts for the model begin with this tag.
-        (!text.trim().is_empty() && !text.starts_with("<system")).then_some(text)
+impl Record for ContextRecord<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        None
     }
 
-    /// Returns whether the record is a reply with a text or a call.
-    pub(crate) fn is_reply(&self) -> bool {
-        self.role.get() == Some("assistant")
-            && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())
-    }
-
-    /// Formats the record as messages: the text first, then each call.
-    pub(crate) fn messages(&self) -> Vec<Message> {
+    fn turn(&self) -> Option<Turn> {
+        let mut turn = Turn::new(Role::of(self.role.get()), None);
         let text = plain_text(self.content);
-        let (role, text) = match self.role.get() {
-            Some("user") => (Role::User, text),
-            Some("assistant") => (Role::Assistant, text),
-            Some("tool") => (Role::Tool, format!("→ {text}")),
-            _ => return Vec::new(),
-        };
-        let said = (!text.trim().is_empty() && (role != Role::User || self.prompt().is_some())).then_some((role, text));
-        let calls = tool_calls(self.tool_calls).into_iter().map(|call| (Role::Tool, call));
-        said.into_iter().chain(calls).map(|(role, text)| Message::new(role, text, None)).collect()
+        match turn.role {
+            // Texts that the program inserts for the model begin with this tag.
+            Role::User if text.starts_with("<system") => {}
+            Role::User | Role::Assistant => turn.say(text),
+            Role::Tool => turn.tool(format!("→ {text}")),
+            Role::System => return None,
+        }
+        tool_calls(self.tool_calls).into_iter().for_each(|call| turn.tool(call));
+        Some(turn)
     }
 }
 

@@ -5,17 +5,13 @@
 //! because other sessions may be there. The system prompt in context.jsonl is a part of the conversation and stays,
 //! too.
 
-use std::path::{Path, PathBuf};
-
 use super::reader::{Files, MAX_MAP};
 use super::{Kimi, hash, reader, remote_kaos};
 use crate::agent::kimi::records::work_dirs;
-use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Moving, Unable};
+use crate::agent::prelude::*;
+use crate::agent::relocation::{DirMove, text};
 use crate::format::edit::{self, Edit, json_element, json_value};
-use crate::format::json::text_in;
 use crate::format::json_text::elements;
-use crate::session::{SessionCopy, evidence};
 use crate::system::names;
 
 impl Moving for Kimi {

@@ -1,17 +1,14 @@
 //! The command that resumes a session of Kimi CLI, and its checks: its program has the same name as that of Kimi Code,
 //! and starts a new session for an id that it does not find.
 
-use std::path::Path;
-
 use super::reader::{Files, is_file, listed_dirs};
 use super::{Kimi, hash, remote_kaos};
+use crate::agent::as_prompt_option;
 use crate::agent::installed::Package;
 use crate::agent::kimicode::{self, OLDER as PACKAGE, PACKAGE as SUCCESSOR};
-use crate::agent::{Command, Resuming, Unable, as_prompt_option};
+use crate::agent::prelude::*;
 use crate::format::shell;
-use crate::session::{AgentKind, Located, SessionCopy};
-use crate::system::env::{Env, Program};
-use crate::system::reach;
+use crate::system::env::Program;
 
 impl Resuming for Kimi {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {

@@ -1,7 +1,6 @@
 //! The description of Kimi Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Kimi Code",
@@ -15,6 +14,20 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 2.1.0; what is taken back, compressed and imported by its code",
+    root: ".kimi-code",
+    variables: &[("KIMI_CODE_HOME", None)],
+    silent: &[(
+        "/type",
+        &[
+            "metadata",
+            "config.update",
+            "permission.set_mode",
+            "runtime.set_binding",
+            "plugin.session_start",
+            "token_counting.measured",
+            "token_counting.turn_recorded",
+        ],
+    )],
     is_state: |name| name == "state.json",
     needs_own_dir: true,
     new_session: NewSession::NONE.without_terminal(&["kimi"], &["-p"]),

@@ -8,25 +8,13 @@ mod records;
 
 pub(super) mod about;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use super::installed::{Package, Registry};
 use super::lines::{Ends, Lines, Log};
-use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there, stores};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small};
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::edit::json_string;
 use crate::format::json::record;
-use crate::session::{AgentKind, Fact, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
 use records::{IMPORTED, KimiCodeRecord, State, is_id};
 
-/// The variable that selects another home.
-const VARIABLE: &str = "KIMI_CODE_HOME";
 /// `state.json` lists the agents of a session.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
@@ -38,28 +26,8 @@ pub(super) const OLDER: (Registry, &str) = (Registry::PyPi, "kimi_cli");
 pub(super) struct KimiCode;
 
 impl Reading for KimiCode {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::KimiCode, &[(VARIABLE, None)], env.home.join(".kimi-code"), env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(
-            record,
-            "/type",
-            &[
-                "metadata",
-                "config.update",
-                "permission.set_mode",
-                "runtime.set_binding",
-                "plugin.session_start",
-                "token_counting.measured",
-                "token_counting.turn_recorded",
-            ],
-        )
     }
 }
 
@@ -143,7 +111,7 @@ impl Log for KimiCode {
 pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     let id = format!("{IMPORTED}{}", older.id);
     let stores = KimiCode.stores(env).into_iter().map(Arc::new);
-    let places = stores.flat_map(|store| KimiCode.locate_id(&store, &id).places);
+    let places = stores.flat_map(|store| KimiCode.locate(&store, Some(&id)).places);
     let is_of = |place: &Located| {
         let bytes = fsio::read_if_present(&place.path.join("state.json"), MAX_STATE).ok().flatten().unwrap_or_default();
         let state: State<'_> = serde_json::from_slice(&bytes).unwrap_or_default();

@@ -3,19 +3,11 @@
 //! Facts: Kimi Code 2.1.0, measured; the log's types by its code too. The messages of an imported session have no
 //! origin: they are those of Kimi CLI's context.jsonl, with their roles.
 
-use std::path::PathBuf;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::ids::consists_of;
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text, tool_calls};
-use crate::format::json::{Flag, Text, epoch, inner, member, members, text_in, texts_in};
-use crate::format::turn::Turn;
-use crate::session::{Located, Role};
+use crate::format::json::epoch;
 
 /// The contents of `state.json`.
 #[derive(Debug, Default, Deserialize)]
@@ -24,11 +16,8 @@ pub(super) struct State<'a> {
     pub(super) cwd: Text<'a>,
     pub(super) title: Text<'a>,
     pub(super) archived: Flag,
-    #[serde(borrow)]
     created_at: Option<&'a RawValue>,
-    #[serde(borrow)]
     updated_at: Option<&'a RawValue>,
-    #[serde(borrow)]
     custom: Option<&'a RawValue>,
 }
 
@@ -82,13 +71,9 @@ impl State<'_> {
 pub(in crate::agent) struct KimiCodeRecord<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     time: Option<&'a RawValue>,
-    #[serde(borrow)]
     message: Option<&'a RawValue>,
-    #[serde(borrow)]
     event: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 

@@ -1,6 +1,6 @@
 //! The description of Leo in docs/agents.md.
 
-use crate::agent::about::About;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Leo",

@@ -5,26 +5,18 @@
 
 pub(super) mod about;
 
-use std::path::{Path, PathBuf};
-
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use serde::Deserialize;
 
-use super::{Found, PointerWriter};
-use jiff::tz::TimeZone;
+use super::PointerWriter;
 
 use crate::agent::claude::slug::is_slug_of;
 use crate::agent::command::{Plan, Request};
 use crate::agent::ids::is_uuid;
-use crate::agent::relocation::{Act, small};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::edit::{Edit, json_string};
-use crate::format::json::{Text, local_instant, text_in};
+use crate::format::json::local_instant;
+use crate::session::Pointer;
 use crate::session::mapping::Mapping;
-use crate::session::recorded;
-use crate::session::{AgentKind, Pointer};
-use crate::system::env::Env;
-use crate::system::fsio;
 
 /// The pointer's name in an app's directory.
 pub(crate) const FILE_NAME: &str = ".agent_session.json";
@@ -42,7 +34,7 @@ struct Raw<'a> {
     app_path: Text<'a>,
     timestamp: Text<'a>,
     cwd: Text<'a>,
-    context: Option<&'a serde_json::value::RawValue>,
+    context: Option<&'a RawValue>,
 }
 
 /// The program.

@@ -1,7 +1,6 @@
 //! The description of Letta Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
 
 pub(crate) const ABOUT: About = About {
@@ -18,8 +17,10 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 0.25.9 (schema 1) and 0.32.18 (schema 2); `$LETTA_LOCAL_BACKEND_DIR` by its code",
+    silent: &[("/type", &["session"])],
     is_state: |name| name == "conversation.json",
     half_line: HalfLine::Failing,
     new_session: NewSession::NONE.without_terminal(&["letta"], &["-p"]),
+    decide: |copy| evidence::decide(copy, |evidence| evidence.counts),
     ..About::NONE
 };

@@ -9,22 +9,14 @@ pub(super) mod about;
 mod records;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::lines::{Ends, Lines, Log};
-use super::{Command, Engine, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, is_there};
 use crate::agent::ids::is_word;
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::json::record;
 use crate::format::jsonl::{Jsonl, each_line_with};
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::evidence;
-use crate::session::usage::{Cost, Usage};
-use crate::session::{AgentKind, Evidence, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
+use crate::session::usage::Cost;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};
@@ -83,21 +75,13 @@ impl Reading for Letta {
         Ok(Usage::from_cost(Cost::sum(costs.into_values().chain(nameless))))
     }
 
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &["session"])
-    }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        self.engine().messages(copy, see)?;
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        // There is only one branch; replaced lines have no branch.
+        self.engine().messages_on(copy, BranchFilter::Active, see)?;
         unknown_format_of(&copy.place).map_or(Ok(()), |format| {
             let why = format!("{}, so messages may be missing", unknown_format(&format));
             Err(PathError::new("read", &messages_path(&copy.place), std::io::Error::other(why)))
         })
-    }
-
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        // There is only one branch; replaced lines have no branch.
-        self.messages(copy, see)
     }
 }
 
@@ -116,7 +100,7 @@ impl Resuming for Letta {
             return Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display()).into());
         }
         // Letta Code reads every conversation at its start.
-        let torn = self.locate(&copy.place.store).places.into_iter().find(is_torn);
+        let torn = self.locate(&copy.place.store, None).places.into_iter().find(is_torn);
         let Some(torn) = torn.map(|torn| messages_path(&torn)) else { return Ok(()) };
         Err(format!(
             "the last line of {} was cut off, and Letta Code fails on every session while it is there; when nothing was \
@@ -127,11 +111,7 @@ impl Resuming for Letta {
     }
 }
 
-impl Moving for Letta {
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |evidence| evidence.counts);
-    }
-}
+impl Moving for Letta {}
 
 impl Housekeeping for Letta {
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

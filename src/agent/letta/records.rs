@@ -8,24 +8,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::ops::{ControlFlow, Range};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::ops::Range;
 
 use crate::agent::lines;
 use crate::agent::pi::records::PiRecord;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks};
-use crate::format::json::{Flag, Text, dollars, epoch, inner, member, record};
+use crate::format::json::{dollars, epoch, record};
 use crate::format::jsonl::each_line;
-use crate::format::turn::Turn;
-use crate::session::Role;
-use crate::session::recorded;
 use crate::session::usage::Cost;
 
 /// Beginning of the texts that the program puts before a prompt.

@@ -1,7 +1,6 @@
 //! The description of Nanocoder in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Nanocoder",
@@ -17,6 +16,9 @@ pub(crate) const ABOUT: About = About {
     writes: "nothing; the entry in `sessions.json` stays when a session goes, so its own list goes on showing it for as long as it \
         would have kept it, and says `Session not found`",
     facts: "measured on 1.25.2 and 1.30.0; the settings by its code",
+    root: if cfg!(target_os = "macos") { "Library/Application Support/nanocoder" } else { ".local/share/nanocoder" },
+    variables: &[("NANOCODER_DATA_DIR", None), ("XDG_DATA_HOME", Some("nanocoder"))],
+    silent: &[("/role", &["system"])],
     // By the code of 1.25.2: an entry of `sessions.json` is not compared with the files.
     still_lists: Some("Nanocoder lists removed sessions as long as it would have kept them, and then finds no session"),
     fit_command: super::fit_command,

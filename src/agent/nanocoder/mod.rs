@@ -5,28 +5,18 @@
 pub(super) mod about;
 mod records;
 
-use std::path::Path;
-
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::about::FindPackage;
 use super::ids::is_uuid;
 use super::installed::Registry;
-use super::{Command, Engine, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, stores};
 use crate::agent::document::{Documents, Sum, set_title};
-use crate::agent::unknown_format::is_one_of;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::Retention;
-use crate::error::PathError;
-use crate::format::json::{Flag, inner};
-use crate::session::{AgentKind, Fact, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
 use records::DOCUMENT;
 
-const DATA_DIR: &str = "NANOCODER_DATA_DIR";
 const PACKAGE: &str = "@nanocollective/nanocoder";
-const STANDARD: &str = "XDG_DATA_HOME";
 /// The setting with the number of days for which it keeps sessions, and the default.
 const DAYS: &str = "nanocoder.sessions.retentionDays";
 const DEFAULT_DAYS: i64 = 30;
@@ -38,15 +28,6 @@ const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_uuid, 
 pub(super) struct Nanocoder;
 
 impl Reading for Nanocoder {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        let usual = if cfg!(target_os = "macos") {
-            env.home.join("Library/Application Support/nanocoder")
-        } else {
-            env.home.join(".local/share/nanocoder")
-        };
-        stores::by_variables(AgentKind::Nanocoder, &[(DATA_DIR, None), (STANDARD, Some("nanocoder"))], usual, env)
-    }
-
     fn engine(&self) -> &'static dyn Engine {
         &DOCUMENTS
     }
@@ -57,10 +38,6 @@ impl Reading for Nanocoder {
         // In a long document, the flag of a user-given title may follow the messages.
         entitle(copy, &sum);
         Ok(())
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/role", &["system"])
     }
 }
 

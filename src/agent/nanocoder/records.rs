@@ -2,14 +2,11 @@
 //!
 //! Facts: measured on Nanocoder 1.25.2 and 1.30.0; tool calls, and `titleManuallySet`, by its code.
 
-use serde_json::value::RawValue;
-
 use crate::agent::document::{Document, compact};
+use crate::agent::prelude::*;
 use crate::format::content::call;
 use crate::format::document::Shape;
-use crate::format::json::{Text, inner, list, member, members};
-use crate::format::turn::Turn;
-use crate::session::Role;
+use crate::format::json::list;
 
 const MEMBERS: &[&str] = &["title", "titleManuallySet", "createdAt", "lastAccessedAt", "model", "workingDirectory"];
 

@@ -1,7 +1,7 @@
 //! The description of oh-my-pi in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
+use crate::agent::upkeep;
 
 pub(crate) const ABOUT: About = About {
     title: "oh-my-pi",
@@ -18,5 +18,8 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 18.2.3; the variables, the place of images, and all of 18.3.4, by its code",
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["omp"], &[]).without_terminal(&["omp", "-p"], &[]),
+    usage: Some(crate::agent::pi::about::USAGE),
+    decide: evidence::decide_in_project,
+    link: upkeep::node,
     ..About::NONE
 };

@@ -8,31 +8,18 @@ pub(super) mod about;
 mod projects;
 
 use std::collections::{BTreeSet, HashSet};
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use memchr::memmem;
 
 use super::lines::Lines;
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable, is_there,
-    mark_writers,
-};
+use super::mark_writers;
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::records::{PiRecord, id_of_file};
 use crate::agent::pi::{prompt_words, relocation};
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::agent::upkeep::{self, Link};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::evidence;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
+use crate::session::branches::BranchFilter;
 use projects::{is_filed_under, project_of};
 
 /// The variables that select other directories, by its code.
@@ -90,10 +77,6 @@ impl Reading for Omp {
         is_packed(&place.path).then_some(&Packed)
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        if is_packed(&copy.place.path) { Ok(Usage::default()) } else { super::pi::usage::usage(&copy.place.path) }
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         crate::agent::pi::records::is_silent(record)
     }
@@ -105,8 +88,8 @@ impl Reading for Omp {
 
 impl Resuming for Omp {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        refuse_subagent(copy)?;
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             SessionKind::Archived => {
                 return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
             }
@@ -132,15 +115,14 @@ impl Moving for Omp {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         is_filed_under(project, dir)
     }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
-    }
 }
 
 impl Housekeeping for Omp {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, listings))
+        // A sub-agent's answer has the name of its file.
+        let answer = Some(place.path.with_extension("md")).filter(|_| place.is_subagent);
+        let others = place.side_dir.clone().into_iter().chain(answer);
+        Ok(own_files(place, others.chain(backups(&place.path, listings))))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -158,10 +140,6 @@ impl Housekeeping for Omp {
         let blobs = place.store.root.join("blobs");
         digests.into_iter().map(|digest| blobs.join(digest)).filter(|path| is_there(path)).collect()
     }
-
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
-    }
 }
 
 impl Dialect for Omp {
@@ -177,13 +155,6 @@ impl Dialect for Omp {
     fn is_filed_under(project: &str, dir: &Path) -> bool {
         is_filed_under(project, dir)
     }
-}
-
-/// Finds the files that belong to a copy. A sub-agent's answer has the name of its file.
-fn belongings(place: &Located, listings: &Listings) -> Belongings {
-    let answer = Some(place.path.with_extension("md")).filter(|path| place.is_subagent && is_there(path));
-    let own = std::iter::once(place.path.to_path_buf()).chain(place.side_dir.clone()).chain(answer);
-    Belongings { own: own.chain(backups(&place.path, listings)).collect(), shared: Vec::new() }
 }
 
 /// Finds the backups of a session's file, `<name>.jsonl.<number>.bak`: a rewrite whose rename failed leaves them. If
@@ -338,7 +309,7 @@ impl Engine for Packed {
         Ok(())
     }
 
-    fn messages(&self, _copy: &SessionCopy, _see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, _copy: &SessionCopy, _wanted: BranchFilter, _see: &mut Visitor<'_>) -> Result<(), PathError> {
         Ok(())
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Facts: measured on 18.2.3 below a home; below the directory of temporary files, and older names, by its code.
 
-use std::path::{Component, Path};
+use std::path::Component;
 
 use crate::agent::pi::records::is_slug_of as is_slug_of_pi;
-use crate::session::recorded;
+use crate::agent::prelude::*;
 
 /// Returns whether the sessions of a directory can be filed under a project.
 ///

@@ -5,14 +5,12 @@
 //! has `migration.v1-v2`, stamped when the import was completed; an imported message keeps its id and time of creation;
 //! deleting a session in version 2 leaves its old row.
 
-use crate::agent::Unable;
 use crate::agent::database::Older;
 use crate::agent::installed::{Package, Registry};
+use crate::agent::prelude::*;
 use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError};
 use crate::format::text::count;
-use crate::session::{Health, SessionCopy};
-use crate::system::env::Env;
 
 /// Reads the state of the import, which ends as `COMPLETED`.
 const STATE: &str = "SELECT value FROM kv WHERE key = 'migration.v1-v2'";

@@ -4,16 +4,10 @@
 
 pub(super) mod records;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use super::{AgentManaged, Command, Engine, Found, Housekeeping, Listings, Moving, Reading, Resuming, Unable};
+use super::AgentManaged;
 use crate::agent::database::Database;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::session::repository::Repository;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Located, SessionCopy, Store};
-use crate::system::env::Env;
 use program::Program;
 use tables::Tables;
 use tree::Tree;
@@ -24,7 +18,6 @@ pub(super) mod program;
 pub(super) mod tables;
 mod transfer;
 mod tree;
-mod usage;
 
 const PROGRAM: Program =
     Program { kind: AgentKind::OpenCode, name: "opencode", variable: "OPENCODE_DB", channels: &["opencode"] };

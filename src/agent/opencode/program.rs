@@ -1,22 +1,21 @@
 //! Shared code of OpenCode and its forks: one database per release channel, in a directory with the program's name.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::agent::agent_managed::{AgentManaged, Import};
 use crate::agent::command::{Command, as_last_argument};
+use crate::agent::database;
 use crate::agent::opencode::tables::Tables;
-use crate::agent::opencode::{transfer, usage};
-use crate::agent::{Found, database};
-use crate::error::PathError;
+use crate::agent::opencode::transfer;
+use crate::agent::prelude::*;
 use crate::format::sqlite::rows::Owned;
 use crate::format::{shell, sqlite};
 use crate::session::repository::Repository;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::reach;
+use crate::session::usage::Tokens;
+
+/// The columns of the sums; older versions lack all of them.
+const SUMS: [&str; 5] =
+    ["tokens_input", "tokens_cache_read", "tokens_cache_write", "tokens_output", "tokens_reasoning"];
 
 /// One of these programs.
 #[derive(Debug)]
@@ -100,9 +99,28 @@ impl Program {
         used
     }
 
-    /// Returns the tokens and the cost of a session's replies.
+    /// Returns the tokens and the cost of a session's replies: its row has the sums (OpenCode 1.18.33, Kilo 7.7.9).
+    ///
+    /// The cost is in US dollars, by the prices of models.dev or of the user's configuration, or by the credits that
+    /// Copilot reports; a model without a price adds zero.
     pub(in crate::agent) fn usage(place: &Located) -> Result<Usage, PathError> {
-        usage::usage(place)
+        sqlite::read(&place.path, |db| {
+            let known = db.columns("session")?;
+            let mut tokens = None;
+            if SUMS.iter().all(|column| known.contains(*column)) {
+                let sql = format!("SELECT {} FROM session WHERE id = ?1", SUMS.join(", "));
+                db.query(&sql, &[&place.id], |row| {
+                    let sum = |at: usize| row.int(at).and_then(|sum| u64::try_from(sum).ok()).unwrap_or(0);
+                    let [input, cached, made, output, thought] = [0, 1, 2, 3, 4].map(sum);
+                    tokens = Some(Tokens {
+                        input: input.saturating_add(cached).saturating_add(made),
+                        cached,
+                        output: output.saturating_add(thought),
+                    });
+                })?;
+            }
+            Ok(Usage { tokens, cost: database::cost_in(db, place, "session", &["cost"])? })
+        })
     }
 
     /// Returns the repository in which a session began: its project's id is the root commit (1.18.33; Kilo 7.7.9).

@@ -2,13 +2,10 @@
 //!
 //! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the older tree.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::prelude::*;
 use crate::format::content::call;
-use crate::format::json::{Flag, Text, inner, member, members, text_in};
-use crate::format::turn::{Turn, instant};
-use crate::session::Role;
+use crate::format::json::number;
+use crate::format::turn::instant;
 
 /// The record of a session in the older tree; the database has a column for each member.
 #[derive(Debug, Default, Deserialize)]
@@ -27,7 +24,7 @@ pub(crate) struct SessionFile<'a> {
 impl SessionFile<'_> {
     /// Returns the times of creation, update and archiving, in milliseconds.
     pub(crate) fn times(&self) -> [Option<i64>; 3] {
-        members(self.time, ["created", "updated", "archived"]).map(|time| time?.get().parse().ok())
+        members(self.time, ["created", "updated", "archived"]).map(number)
     }
 }
 
@@ -72,7 +69,7 @@ pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn
         Some("assistant") => Role::Assistant,
         _ => Role::System,
     };
-    let own = member(raw.time, "created").and_then(|time| time.get().parse().ok());
+    let own = number(member(raw.time, "created"));
     let mut turn = Turn::new(role, own.or(created).and_then(instant));
     turn.counts = raw.error.is_none_or(|error| error.get() == "null");
     turn.model = match raw.model_id.filled() {

@@ -4,21 +4,12 @@
 
 use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::opencode::{generations, records as format};
+use crate::agent::prelude::*;
 use crate::format::sqlite::{Db, QueryError, Row};
-use crate::format::turn::{Turn, instant};
-use crate::session::{Fact, SessionCopy, SessionKind};
+use crate::format::turn::instant;
 
-const SESSION: [&str; 9] = [
-    "id",
-    "parent_id",
-    "directory",
-    "title",
-    "model",
-    "time_created",
-    "time_updated",
-    "time_archived",
-    "fork_session_id",
-];
+const SESSION: &str = "id, parent_id, directory, title, model, time_created, time_updated, time_archived, \
+    fork_session_id";
 
 /// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 adds.
 pub(in crate::agent) struct Tables;
@@ -33,7 +24,7 @@ impl Schema for Tables {
             db.require("session_message", &["session_id", "type", "seq", "data"])?;
             let sql = TableSql {
                 sessions: "session_v2",
-                columns: &SESSION,
+                columns: SESSION,
                 messages: "session_message",
                 order: &["seq", "rowid"],
                 turn: format!(
@@ -56,7 +47,7 @@ impl Schema for Tables {
             let sizes = [("message", "data"), ("part", "data")];
             let sql = TableSql {
                 sessions: "session",
-                columns: &SESSION,
+                columns: SESSION,
                 messages: "message",
                 order: &["time_created", "id"],
                 turn: format!(

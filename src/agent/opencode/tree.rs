@@ -3,21 +3,15 @@
 //! Facts: anomalyco/opencode 063e8306 (json-migration); sessions that are in a database too are not read from here.
 
 use std::ffi::OsStr;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::database;
 use crate::agent::ids::is_argument;
 use crate::agent::opencode::records as format;
 use crate::agent::opencode::records::SessionFile;
-use crate::agent::{Engine, Found, ReadContext, database, is_there};
-use crate::error::PathError;
-use crate::format::turn::Turn;
-use crate::session::evidence;
-use crate::session::{Belongings, Fact, Health, Located, SessionCopy, Store, Visitor};
-use crate::system::fsio;
+use crate::agent::prelude::*;
+use crate::session::branches::BranchFilter;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
 
@@ -70,7 +64,7 @@ impl Engine for Tree {
             if copy.first_prompt.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if is_silent {
-            database::be_empty(&mut copy);
+            copy.be_empty();
         }
         database::judge_liveness(&mut copy, context.env.clock.now);
         evidence::decide(&mut copy, |_| true);
@@ -87,7 +81,7 @@ impl Engine for Tree {
         Ok(())
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         walk(&copy.place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
     }
 

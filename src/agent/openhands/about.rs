@@ -1,7 +1,6 @@
 //! The description of OpenHands in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "OpenHands",
@@ -17,6 +16,9 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 1.16.0; sub-agents by its code",
+    root: ".openhands/conversations",
+    variables: &[("OPENHANDS_CONVERSATIONS_DIR", None), ("OPENHANDS_PERSISTENCE_DIR", Some("conversations"))],
+    silent: &[("/kind", &["SystemPromptEvent", "ConversationErrorEvent", "ConversationStateUpdateEvent"])],
     is_state: |name| name == "base_state.json",
     new_session: NewSession::NONE
         .in_terminal(&["openhands"], &["-t"])

@@ -10,23 +10,14 @@ mod records;
 pub(super) mod about;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::{Command, Found, Housekeeping, Moving, ReadContext, Reading, Resuming, Unable, stores};
 use crate::agent::command::as_option;
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::format::compare::compare_lists;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Comparison, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::links;
+use crate::session::Comparison;
+use crate::session::branches::BranchFilter;
 use records::is_id;
 
-/// The variables that select other conversations; the first one that is set counts.
-const CONVERSATIONS: &str = "OPENHANDS_CONVERSATIONS_DIR";
-const PERSISTENCE: &str = "OPENHANDS_PERSISTENCE_DIR";
 /// The variable that replaces the current directory.
 const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 
@@ -34,22 +25,11 @@ const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 pub(super) struct OpenHands;
 
 impl Reading for OpenHands {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        let variables = [(CONVERSATIONS, None), (PERSISTENCE, Some("conversations"))];
-        stores::by_variables(AgentKind::OpenHands, &variables, env.home.join(".openhands/conversations"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
-        add_below(&mut found, store, &store.root, None);
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        let path = store.root.join(id);
-        if is_id(id) && links::is_dir(&path) {
-            found.places.push(Located::new(store, id, path));
+        match only {
+            Some(_) => found.add_folders(store, &store.root, None, only, is_id),
+            None => add_below(&mut found, store, &store.root, None),
         }
         found
     }
@@ -88,25 +68,19 @@ impl Reading for OpenHands {
         Ok(Usage::from_cost(cost))
     }
 
-    fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/kind", &["SystemPromptEvent", "ConversationErrorEvent", "ConversationStateUpdateEvent"])
-    }
-
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         // A directory that cannot be listed is an error when the session is read.
         reader::events(&place.path).unwrap_or_default()
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         reader::messages(&copy.place.path, see)
     }
 }
 
 impl Resuming for OpenHands {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's conversation; resume its parent".into());
-        }
+        refuse_subagent(copy)?;
         let words: &[&str] = if prompt.is_some() { &["openhands", "--headless"] } else { &["openhands"] };
         let argv = words.iter().copied().chain(["--resume", &copy.place.id]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_option(prompt, "-t", "--task"), unset: vec![WORK_DIR], then_type: None })

@@ -1,17 +1,9 @@
 //! Reads the state and the events of one conversation.
 
-use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
-use crate::agent::Found;
+use crate::agent::lines::{Counts, Record as _};
 use crate::agent::openhands::records::{Event, State, number};
-use crate::error::PathError;
-use crate::format::json::local_instant;
-use crate::session::{Evidence, Fact, Health, Liveness, SessionCopy, SessionKind, Visitor};
+use crate::agent::prelude::*;
 use crate::system::env::Clock;
-use crate::system::fsio;
 
 /// The state contains the settings of the agent and its cost so far.
 const MAX_STATE: u64 = 16 * 1024 * 1024;
@@ -84,10 +76,11 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
         let prompt = event(path, |event| {
             if n == 0 {
                 copy.start_dir = event.dir().map(|dir| Fact::new(dir, "system-prompt"));
-                copy.created_at = at(event, &clock.zone).map(|at| Fact::new(at, "events"));
+                copy.created_at = event.at(&clock.zone).map(|at| Fact::new(at, "events"));
             }
-            has_reply |= event.is_reply();
-            event.prompt()
+            let turn = event.turn()?;
+            has_reply |= turn.is_reply();
+            turn.prompt().map(str::to_owned)
         });
         copy.first_prompt = prompt.flatten().map(|prompt| Fact::new(prompt, "events"));
         if copy.first_prompt.is_some() {
@@ -95,7 +88,7 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
         }
     }
     for (n, path) in events.iter().rev().take(FROM_END).enumerate() {
-        let last = event(path, |event| at(event, &clock.zone));
+        let last = event(path, |event| event.at(&clock.zone));
         copy.mark_if(n == 0 && last.is_none(), Health::TornTranscript);
         copy.active_at = last.flatten().map(|at| Fact::new(at, "events"));
         if copy.active_at.is_some() {
@@ -104,28 +97,12 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
     }
     let is_silent = copy.first_prompt.is_none() && !has_reply && events.len() <= FROM_START;
     if is_silent {
-        copy.health.insert(Health::EmptySession);
-        copy.kind = if copy.kind.is_listed() { SessionKind::Empty } else { copy.kind };
+        copy.be_empty();
     }
-    add_evidence(copy);
+    // The directory in the state is where the conversation last continued, and where it continues if it is started there.
+    copy.add_dirs("base_state.json", "the first event");
     judge_liveness(copy, is_running, clock.now);
     Ok(())
-}
-
-/// Adds the directories as evidence. The one in the state is where the conversation last continued, and where it
-/// continues if it is started there.
-fn add_evidence(copy: &mut SessionCopy) {
-    let known = [(&copy.last_dir, "base_state.json"), (&copy.start_dir, "the first event")];
-    let evidence = known.map(|(dir, file)| {
-        dir.as_ref().map(|dir| Evidence {
-            dir: dir.value.clone(),
-            source: dir.source,
-            detail: file.into(),
-            counts: true,
-        })
-    });
-    copy.evidence.extend(evidence.into_iter().flatten());
-    copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
 }
 
 fn judge_liveness(copy: &mut SessionCopy, is_running: bool, now: Timestamp) {
@@ -137,28 +114,24 @@ fn judge_liveness(copy: &mut SessionCopy, is_running: bool, now: Timestamp) {
     }
 }
 
-fn at(event: &Event<'_>, zone: &TimeZone) -> Option<Timestamp> {
-    event.timestamp.get().and_then(|text| local_instant(text, zone))
-}
-
 /// Counts prompts and replies, and records whether there are unreadable events.
 pub(super) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
-    let (mut prompts, mut replies, mut has_bad_events) = (0, 0, false);
-    let mut answered: Option<String> = None;
+    let (mut counts, mut answered) = (Counts::default(), None);
     for path in events(&copy.place.path)? {
         let seen = event(&path, |event| {
-            prompts += u64::from(event.prompt().is_some());
-            if event.is_reply() {
-                let answer = event.llm_response_id.filled().map(str::to_owned);
-                let is_same = answer.is_some() && answer == answered;
-                replies += u64::from(!is_same);
-                answered = answer;
+            let Some(turn) = event.turn() else { return };
+            // One answer may call several tools.
+            let is_same = turn.is_reply() && turn.id.is_some() && turn.id == answered;
+            if !is_same {
+                counts.add(&turn);
+            }
+            if turn.is_reply() {
+                answered = turn.id;
             }
         });
-        has_bad_events |= seen.is_none();
+        counts.has_bad_lines |= seen.is_none();
     }
-    (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-    copy.note_bad_lines(has_bad_events);
+    counts.note_in(copy);
     Ok(())
 }
 

@@ -3,17 +3,12 @@
 //! Facts: OpenHands CLI 1.16.0 with SDK 1.21.0, measured.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text};
-use crate::format::json::{Text, dollars, inner, member, text_in, texts_in};
-use crate::session::recorded;
+use crate::format::json::{dollars, local_instant};
 use crate::session::usage::Cost;
-use crate::session::{Message, Role};
 
 /// The text before the directory in the system prompt, on a separate line.
 const DIRECTORY: &str = "Your current working directory is: ";
@@ -57,9 +52,9 @@ pub(super) struct Event<'a> {
     kind: Text<'a>,
     source: Text<'a>,
     /// Local time, without a zone.
-    pub timestamp: Text<'a>,
+    timestamp: Text<'a>,
     /// The answer of the model to which it belongs; one answer may call several tools.
-    pub llm_response_id: Text<'a>,
+    llm_response_id: Text<'a>,
     llm_message: Option<&'a RawValue>,
     thought: Option<&'a RawValue>,
     tool_name: Text<'a>,
@@ -71,51 +66,46 @@ pub(super) struct Event<'a> {
 }
 
 impl Event<'_> {
-    /// Returns the text that the user typed.
-    pub(super) fn prompt(&self) -> Option<String> {
-        self.said_by("user")
-    }
-
-    /// Returns whether the event is a reply with a text or a call.
-    pub(super) fn is_reply(&self) -> bool {
-        self.kind.get() == Some("ActionEvent") || self.said_by("agent").is_some()
-    }
-
-    fn said_by(&self, source: &str) -> Option<String> {
-        let is_meant = self.kind.get() == Some("MessageEvent") && self.source.get() == Some(source);
-        is_meant.then(|| plain_text(member(self.llm_message, "content"))).filter(|text| !text.trim().is_empty())
-    }
-
     /// Returns the start directory, which only the first event contains.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let context = text_in(self.dynamic_context, "text");
         absolute(context.get()?.lines().find_map(|line| line.strip_prefix(DIRECTORY)))
     }
+}
 
-    /// Formats the event as messages: the text first, then the call.
-    pub(super) fn messages(&self) -> Vec<Message> {
-        let said = |role, text: String| Message::new(role, text, None);
-        let mut messages = match self.kind.get() {
-            Some("MessageEvent") => {
-                let user = self.prompt().map(|text| said(Role::User, text));
-                user.or_else(|| self.said_by("agent").map(|text| said(Role::Assistant, text))).into_iter().collect()
-            }
-            Some("ActionEvent") => {
+impl Record for Event<'_> {
+    fn at(&self, zone: &TimeZone) -> Option<Timestamp> {
+        self.timestamp.get().and_then(|text| local_instant(text, zone))
+    }
+
+    fn turn(&self) -> Option<Turn> {
+        let content = |raw| plain_text(member(raw, "content"));
+        let kind = self.kind.get()?;
+        let mut turn = Turn::new(
+            match (kind, self.source.get()) {
+                ("MessageEvent", Some("user")) => Role::User,
+                ("MessageEvent", Some("agent")) | ("ActionEvent", _) => Role::Assistant,
+                ("ObservationEvent", _) => Role::Tool,
+                ("ConversationErrorEvent", _) => Role::System,
+                _ => return None,
+            },
+            None,
+        );
+        match kind {
+            "MessageEvent" => turn.say(content(self.llm_message)),
+            "ActionEvent" => {
                 let [name, arguments] = texts_in(self.tool_call, ["name", "arguments"]);
-                let call = call(name.filled().or(self.tool_name.filled()), arguments.get());
-                vec![said(Role::Assistant, plain_text(self.thought)), said(Role::Tool, call)]
+                turn.say(plain_text(self.thought));
+                turn.tool(call(name.filled().or(self.tool_name.filled()), arguments.get()));
             }
-            Some("ObservationEvent") => {
-                vec![said(Role::Tool, format!("→ {}", plain_text(member(self.observation, "content"))))]
-            }
-            Some("ConversationErrorEvent") => {
+            "ObservationEvent" => turn.tool(format!("→ {}", content(self.observation))),
+            _ => {
                 let words = [self.code.filled(), self.detail.filled()];
-                vec![said(Role::System, words.into_iter().flatten().collect::<Vec<_>>().join(": "))]
+                turn.say(words.into_iter().flatten().collect::<Vec<_>>().join(": "));
             }
-            _ => Vec::new(),
-        };
-        messages.retain(|message| !message.text.trim().is_empty());
-        messages
+        }
+        turn.id = self.llm_response_id.filled().map(str::to_owned);
+        Some(turn)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The description of Pi in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
+use crate::agent::upkeep;
+use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     title: "Pi",
@@ -19,5 +20,20 @@ pub(crate) const ABOUT: About = About {
     asks_elsewhere: true,
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["pi"], &[]).without_terminal(&["pi", "-p"], &[]),
+    usage: Some(USAGE),
+    decide: evidence::decide_in_project,
+    link: upkeep::node,
     ..About::NONE
+};
+
+/// The tokens and the cost of a reply (Pi 0.87.1, oh-my-pi 18.2.3). The cost is by pi-ai of Pi 1.5.2: the total that
+/// the provider billed, or else the one by the prices of its catalog. For a model without a price it is zero.
+pub(in crate::agent) const USAGE: UsageAt = UsageAt {
+    mark: "\"usage\"",
+    tokens: &["message", "usage"],
+    input: &["input", "cacheRead", "cacheWrite"],
+    cached: "cacheRead",
+    output: &["output"],
+    cost: &["message", "usage", "cost", "total"],
+    ..UsageAt::NONE
 };

@@ -1,18 +1,12 @@
 //! Reads facts about a session from the records of its file, for each program that writes such records.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use memchr::memmem;
 
 use crate::agent::ids::is_word;
 use crate::agent::lines::{Ends, Log};
 use crate::agent::pi::records::{PiRecord, branches, id_of_file};
-use crate::agent::{Found, ReadContext};
-use crate::error::PathError;
+use crate::agent::prelude::*;
 use crate::session::branches::Branches;
-use crate::session::recorded;
-use crate::session::{Evidence, Fact, Health, SessionCopy, SessionKind, Store};
 
 /// The differences between the programs that write these records.
 pub(in crate::agent) trait Dialect: Sync + 'static {

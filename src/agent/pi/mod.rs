@@ -8,25 +8,11 @@ pub(super) mod records;
 pub(super) mod about;
 pub(super) mod log;
 pub(super) mod relocation;
-pub(super) mod usage;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
+use super::as_last_argument;
 use super::lines::Lines;
-use super::{Command, Engine, Found, Housekeeping, Moving, Reading, Resuming, Unable, as_last_argument};
 use crate::agent::ids::is_word;
-use crate::agent::relocation::{Relocation, StoreMove};
-use crate::agent::upkeep::{self, Link};
-use crate::error::PathError;
-use crate::format::json::text_in;
-use crate::session::evidence;
-use crate::session::recorded;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Health, Located, SessionCopy, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::names;
+use crate::agent::prelude::*;
 use log::{Dialect, Tree};
 use records::{id_of_file, is_slug_of, slug};
 
@@ -63,10 +49,6 @@ impl Reading for Pi {
         &Lines(Tree(Self))
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place.path)
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         records::is_silent(record)
     }
@@ -91,21 +73,12 @@ impl Moving for Pi {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
         // Pi uses the name of a directory on disk. Only for an existing path can that be determined.
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide_in_project(copy);
+        encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of))
     }
 }
 
-impl Housekeeping for Pi {
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        upkeep::node(line)
-    }
-}
+impl Housekeeping for Pi {}
 
 impl Dialect for Pi {
     const NAME: &'static str = "Pi";

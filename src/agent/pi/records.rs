@@ -3,23 +3,14 @@
 //! Facts: measured on Pi 0.87.1 and 1.5.2, whose `context_edit` and `pi.virtual-model-state` are not messages;
 //! branches, older versions and compaction from session-manager.ts of badlogic/pi-mono 0507789f.
 
-use std::path::Path;
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::ids::is_word;
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::agent::tree::{self, Link};
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::unknown_format::has_any;
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Flag, Text, member, members, record};
-use crate::format::turn::Turn;
+use crate::format::json::record;
 use crate::session::branches::{Branches, Id, Parent, Part, hash};
-use crate::session::{Message, Role};
 
 /// A line of a session's file.
 #[derive(Debug, Default, Deserialize)]
@@ -243,8 +234,8 @@ pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
         "custom",
         "label",
     ];
-    is_one_of(record, "/type", &SILENT)
-        || is_one_of(record, "/type", &["message"]) && is_one_of(record, "/message/role", &["system"])
+    has_any(record, &[("/type", &SILENT)])
+        || has_any(record, &[("/type", &["message"])]) && has_any(record, &[("/message/role", &["system"])])
 }
 
 #[cfg(test)]

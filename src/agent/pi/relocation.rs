@@ -4,11 +4,9 @@
 //! Measured on 0.87.1 and 1.5.2: the header decides, and in any other directory Pi asks whether to fork. The path of
 //! the parent in a fork's header is not changed; Pi only displays it.
 
-use std::path::{Path, PathBuf};
-
 use crate::agent::pi::records::PiRecord;
-use crate::agent::relocation::{Act, Moved, Relocation, text};
-use crate::error::PathError;
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
 

@@ -1,7 +1,7 @@
 //! The description of Qoder CLI in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::claude;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Qoder CLI",
@@ -16,8 +16,12 @@ pub(crate) const ABOUT: About = About {
         whose file is older than `maxAge`",
     writes: "nothing, but `move` adds a `relocated` record, as Qoder CLI does, and moves the file into the new directory's project",
     facts: "measured on 1.1.52 without an account: lists, ids and directories; records and settings by its package",
+    root: ".qoder",
+    variables: &[("QODER_CONFIG_DIR", None)],
     version_at: Some("/version"),
     api_error: Some("isApiErrorMessage"),
     new_session: NewSession::NONE.in_terminal(&["qodercli"], &["-i"]).without_terminal(&["qodercli", "-p"], &[]),
+    decide: claude::decide_again,
+    link: claude::link,
     ..About::NONE
 };

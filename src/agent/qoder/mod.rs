@@ -6,27 +6,17 @@
 
 pub(super) mod about;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::claude::slug::{base36, slug};
-use super::{
-    Agent as _, Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, Unable,
-    as_last_argument, claude, is_there, stores,
-};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, added_line, text};
-use crate::agent::unknown_format::is_one_of;
-use crate::agent::upkeep::{Link, Retention};
-use crate::error::PathError;
+use super::{Agent as _, as_last_argument, claude, judge_by_age};
+use crate::agent::prelude::*;
+use crate::agent::relocation::{added_line, text};
+use crate::agent::unknown_format::has_any;
+use crate::agent::upkeep::Retention;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::{self, Cause};
-use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Health, Located, SessionCopy, SessionKind, Store, Visitor};
-use crate::system::env::Env;
-use crate::system::{fsio, names};
 
 /// Maximum length of a slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;
@@ -40,25 +30,15 @@ const SILENT: [&str; 5] =
 pub(super) struct Qoder;
 
 impl Reading for Qoder {
-    fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variables(AgentKind::Qoder, &[("QODER_CONFIG_DIR", None)], env.home.join(".qoder"), env)
-    }
-
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        claude::locate(store)
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        claude::locate_id(store, id)
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        claude::locate(store, only)
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (mut copy, relocated) = claude::read_transcript(place, context)?;
         claude::decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
         let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
-        copy.judge_by_age(last, context.env.clock.now, |age| {
-            format!("it was written {age} ago, and Qoder CLI keeps no lock")
-        });
+        judge_by_age(&mut copy, last, context.env.clock.now);
         Ok(copy)
     }
 
@@ -74,12 +54,8 @@ impl Reading for Qoder {
         claude::show(copy, wanted, see)
     }
 
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        claude::show(copy, BranchFilter::Active, see)
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
-        is_one_of(record, "/type", &SILENT) || claude::is_silent(record)
+        has_any(record, &[("/type", &SILENT)]) || claude::is_silent(record)
     }
 }
 
@@ -92,9 +68,7 @@ impl Resuming for Qoder {
     }
 
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.kind == SessionKind::Subagent {
-            return Err("it is a sub-agent's session; resume its parent session".into());
-        }
+        refuse_subagent(copy)?;
         let words: &[&str] = if prompt.is_some() { &["qodercli", "-p", "--resume"] } else { &["qodercli", "--resume"] };
         Ok(Command::new(&[words, &[&copy.place.id]].concat(), as_last_argument(prompt)))
     }
@@ -119,29 +93,15 @@ impl Moving for Qoder {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| project_of(dir) == project);
-        // Qoder resolves links first. Only a path that exists can be resolved.
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| true);
-        if copy.is_filed_right {
-            copy.health.remove(Health::MisfiledSession);
-        }
+        // Qoder resolves links first.
+        encodes(dir, |dir| project_of(dir) == project)
     }
 }
 
 impl Housekeeping for Qoder {
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        claude::link(line)
-    }
-
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        let meta = place.path.with_extension("meta.json");
-        let meta = Some(meta).filter(|path| place.is_subagent && is_there(path));
-        let own = [place.path.to_path_buf()].into_iter().chain(place.side_dir.clone()).chain(meta);
-        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+        let meta = Some(place.path.with_extension("meta.json")).filter(|_| place.is_subagent);
+        Ok(own_files(place, place.side_dir.clone().into_iter().chain(meta)))
     }
 
     fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {

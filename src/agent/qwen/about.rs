@@ -1,8 +1,8 @@
 //! The description of Qwen Code in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
+use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     title: "Qwen Code",
@@ -23,5 +23,15 @@ pub(crate) const ABOUT: About = About {
     half_line: HalfLine::WrittenOn,
     new_session: NewSession::NONE.in_terminal(&["qwen"], &["-i"]).without_terminal(&["qwen"], &["-p"]),
     api_error: Some("qwen-code.api_error"),
+    // Measured on 0.24.4: thinking tokens are added to the output tokens.
+    usage: Some(UsageAt {
+        mark: "\"usageMetadata\"",
+        tokens: &["usageMetadata"],
+        input: &["promptTokenCount"],
+        cached: "cachedContentTokenCount",
+        output: &["candidatesTokenCount", "thoughtsTokenCount"],
+        ..UsageAt::NONE
+    }),
+    decide: |copy| evidence::decide(copy, |evidence| evidence.source == "transcript"),
     ..About::NONE
 };

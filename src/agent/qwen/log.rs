@@ -1,19 +1,13 @@
 //! Reads facts about a session from the records of its transcript.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use memchr::memmem;
 
 use super::{Qwen, add_evidence, find, is_archived, is_session_id, liveness, runtime, walk};
 use crate::agent::lines::{Ends, Log};
+use crate::agent::prelude::*;
 use crate::agent::qwen::records::{QwenRecord, Runtime, record};
 use crate::agent::tree;
-use crate::agent::{Found, Moving as _, ReadContext};
-use crate::error::PathError;
 use crate::session::branches::Branches;
-use crate::session::recorded;
-use crate::session::{Fact, Health, SessionCopy, SessionKind, Store};
 
 /// Number of records near the end that are searched for the branch and the model.
 const MAX_RECORDS: u32 = 40;

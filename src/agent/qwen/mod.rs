@@ -9,34 +9,30 @@ pub(super) mod records;
 pub(super) mod about;
 mod log;
 mod relocation;
-mod usage;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::lines::Lines;
-use super::{
-    Command, Engine, Found, Housekeeping, Listings, LiveRecord, Moving, ReadContext, Reading, Resuming, StoreNotes,
-    Unable, as_prompt_option, claude, is_there,
-};
+use super::{LiveRecord, as_prompt_option, claude};
 use crate::agent::ids::is_uuid;
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
-use crate::format::json::{member, text_in};
-use crate::session::recorded;
-use crate::session::usage::Usage;
-use crate::session::{AgentKind, Belongings, Evidence, Health, Liveness, Located, SessionCopy, SessionKind, Store};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
+use crate::agent::prelude::*;
+use crate::agent::unknown_format::has_any;
+use crate::format::json::number;
 use crate::system::process::{self, StartTime};
-use crate::system::reach;
 use records::{Registration, Runtime, is_slug_of};
 
 /// Maximum size in bytes of a registration, or of a file next to a transcript; these have a few hundred bytes.
 const MAX_SMALL: u64 = 64 * 1024;
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
+/// Subtypes of system records without conversation.
+const SILENT: [&str; 6] = [
+    "ui_telemetry",
+    "attribution_snapshot",
+    "file_history_snapshot",
+    "custom_title",
+    "slash_command",
+    "parent_session",
+];
 
 /// The agent.
 pub(super) struct Qwen;
@@ -95,14 +91,8 @@ impl Reading for Qwen {
         notes
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place)
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
-        let silent = ["ui_telemetry", "attribution_snapshot", "file_history_snapshot", "custom_title", "slash_command"];
-        is_one_of(record, "/type", &["system"])
-            && is_one_of(record, "/subtype", &[&silent[..], &["parent_session"]].concat())
+        has_any(record, &[("/type", &["system"])]) && has_any(record, &[("/subtype", &SILENT)])
     }
 }
 
@@ -116,8 +106,8 @@ impl Resuming for Qwen {
     }
 
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        refuse_subagent(copy)?;
         match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
             SessionKind::Archived => {
                 return Err("it is archived; unarchive it in Qwen Code first".into());
             }
@@ -136,7 +126,20 @@ impl Resuming for Qwen {
 
 impl Housekeeping for Qwen {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(belongings(place, listings))
+        // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
+        let siblings = listings.of(place.path.parent().unwrap_or(&place.path));
+        let is_file = |path: &PathBuf| **path != *place.path && links::is_file(path);
+        let own = own_files(place, siblings.with(&format!("{}.", place.id)).filter(is_file));
+        let (root, id) = (&place.store.root, &place.id);
+        let mut shared = vec![
+            root.join("file-history").join(id),
+            root.join("debug").join(format!("{id}.txt")),
+            root.join("todos").join(format!("{id}.json")),
+        ];
+        // Active and archived transcripts with one id have the same sub-agents.
+        shared.extend(place.side_dir.clone());
+        shared.retain(|path| !place.is_subagent && is_there(path));
+        Ok(Belongings { shared, ..own })
     }
 }
 
@@ -145,11 +148,10 @@ fn walk(store: &Arc<Store>) -> Found {
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let mut parents = HashSet::new();
         let subagents = dir.join("subagents");
-        for (entry, _) in found.entries(&subagents).into_iter().filter(|(_, kind)| kind.is_dir()) {
-            let Some(parent) = entry.file_name().to_str().filter(|name| is_session_id(name)).map(str::to_owned) else {
-                continue;
-            };
-            for (entry, kind) in found.entries(&entry.path()) {
+        for folder in found.dirs(&subagents) {
+            let parent = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_session_id(name));
+            let Some(parent) = parent.map(str::to_owned) else { continue };
+            for (entry, kind) in found.entries(&folder) {
                 let path = entry.path();
                 let is_record = kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl");
                 let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_record);
@@ -191,26 +193,6 @@ fn find(store: &Arc<Store>, id: &str) -> Found {
     })
 }
 
-/// Finds the files that belong to a copy; the neighbouring files are listed once per project.
-fn belongings(place: &Located, listings: &Listings) -> Belongings {
-    let mut own = vec![place.path.to_path_buf()];
-    let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
-    // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
-    let siblings = listings.of(chats);
-    let is_file = |path: &PathBuf| links::is_file(path);
-    own.extend(siblings.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
-    let (root, id) = (&place.store.root, &place.id);
-    let mut shared = vec![
-        root.join("file-history").join(id),
-        root.join("debug").join(format!("{id}.txt")),
-        root.join("todos").join(format!("{id}.json")),
-    ];
-    // Active and archived transcripts with one id have the same sub-agents.
-    shared.extend(place.side_dir.clone());
-    shared.retain(|path| !place.is_subagent && is_there(path));
-    Belongings { own, shared }
-}
-
 fn place(store: &Arc<Store>, project: &Arc<str>, id: String, path: PathBuf, side_dir: Option<PathBuf>) -> Located {
     Located { project: Some(Arc::clone(project)), side_dir, ..Located::new(store, id, path) }
 }
@@ -238,13 +220,13 @@ fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
 }
 
 fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, boot: Option<&str>) {
-    let Some((id, pid)) = registration.session_id.filled().zip(registration.pid.pid()) else { return };
+    let Some((id, pid)) = registration.session_id.filled().zip(number(registration.pid)) else { return };
     let start = registration.proc_start.get().and_then(|start| start.rsplit_once(':'));
     if start.zip(boot).is_some_and(|((then, _), now)| then != now) {
         // The machine was restarted since.
         return;
     }
-    if registration.pid_ns.0.zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
+    if number::<u64>(registration.pid_ns).zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
         let why = format!("process {pid} of another container registered itself, and rejoin cannot see it");
         notes.locked.insert(id.to_owned(), Liveness::Maybe { why });
         return;
@@ -272,7 +254,7 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     };
     // The file has no start time, so the id may belong to another process now.
     let is_here = runtime.hostname.get().is_none_or(|host| host == context.env.hostname);
-    match runtime.pid.pid().filter(|pid| is_here && process::exists(*pid)) {
+    match number(runtime.pid).filter(|pid| is_here && process::exists(*pid)) {
         Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still be running") },
         None => Liveness::Idle,
     }

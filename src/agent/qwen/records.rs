@@ -3,20 +3,14 @@
 //! Facts: measured on Qwen Code 0.24.4 and 0.15.10; its chatRecordingService.ts (015346f1) for records that did not
 //! occur.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::agent::claude::slug::slug;
 use crate::agent::lines;
+use crate::agent::prelude::*;
 use crate::agent::tree::Link;
 use crate::format::content::{Block, is_injected};
-use crate::format::json::{self, Flag, Text, member, text_in, texts_in};
+use crate::format::json;
 use crate::format::parts::parts;
-use crate::format::turn::Turn;
 use crate::session::branches::{Parent, Part, hash};
-use crate::session::{Message, Role};
 
 /// A line of a transcript.
 #[derive(Debug, Default, Deserialize)]
@@ -161,13 +155,13 @@ impl lines::Record for QwenRecord<'_> {
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Registration<'a> {
     /// The process.
-    pub pid: Number,
+    pub pid: Option<&'a RawValue>,
     /// The current session of the client.
     pub session_id: Text<'a>,
     /// The id of the boot and the start time of the process in clock ticks, separated by a colon.
     pub proc_start: Text<'a>,
     /// The namespace of that process id.
-    pub pid_ns: Number,
+    pub pid_ns: Option<&'a RawValue>,
 }
 
 /// `<id>.runtime.json` next to a transcript: the last client that used it with a terminal. It remains after the end of
@@ -176,29 +170,11 @@ pub(crate) struct Registration<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Runtime<'a> {
     /// The process.
-    pub pid: Number,
+    pub pid: Option<&'a RawValue>,
     /// The machine.
     pub hostname: Text<'a>,
     /// The working directory of the client.
     pub work_dir: Text<'a>,
-}
-
-/// A field that should be an integer; any other value counts as absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Number(pub Option<u64>);
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        Ok(Self(raw.get().parse().ok()))
-    }
-}
-
-impl Number {
-    /// Returns the id of a process.
-    pub(crate) fn pid(self) -> Option<u32> {
-        self.0.and_then(|pid| u32::try_from(pid).ok())
-    }
 }
 
 /// Returns whether Qwen Code files the sessions of a directory under this project; unlike Claude Code it never

@@ -4,29 +4,21 @@
 //! Measured on 0.24.4: the directory in the records decides, because several directories share a project. The records
 //! in sub-agents' files, which cannot be resumed, are not changed.
 
-use std::path::Path;
-
 use memchr::memmem;
 
 use super::{Qwen, is_slug_of};
+use crate::agent::Agent as _;
 use crate::agent::claude::slug::slug;
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small, text};
-use crate::agent::{Agent as _, Moving, Unable};
+use crate::agent::prelude::*;
+use crate::agent::relocation::text;
 use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
 use crate::session::mapping::Mapping;
-use crate::session::{SessionCopy, evidence, recorded};
-use crate::system::names;
 
 impl Moving for Qwen {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
         // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
-        names::is_either(dir, encodes)
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |found| found.source == "transcript");
+        encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of))
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

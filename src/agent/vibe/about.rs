@@ -1,7 +1,6 @@
 //! The description of Vibe in docs/agents.md.
 
-use crate::agent::about::About;
-use crate::agent::command::NewSession;
+use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Vibe",
@@ -16,6 +15,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 3.0.2; mistralai/mistral-vibe session_logger.py (025ba238), session_lease.py (503a4dcb)",
+    root: ".vibe",
+    variables: &[("VIBE_HOME", None)],
     is_state: |name| matches!(name, "meta.json" | "scheduled-loops.json"),
     // On exit, the client prints its own resume command with this prefix of the id.
     printed_id: Some(super::PRINTED_ID),

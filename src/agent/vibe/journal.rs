@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::value::RawValue;
-
-use crate::agent::vibe::records::{Entry, EntryKind, entries, history};
+use crate::agent::prelude::*;
+use crate::agent::vibe::records::{Entry, entries, history};
 use crate::format::content::plain_text;
-use crate::format::json::{Flag, Text, inner, list, members, record};
+use crate::format::json::{list, record};
 
 /// A record of the journal, as far as it affects the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +125,7 @@ impl Journal {
 
     /// Returns the part after the generation: new entries, then accepted prompts that are not entries yet.
     pub(crate) fn rest(self) -> impl Iterator<Item = Entry> {
-        let announced = |text| Entry { id: String::new(), said: Some((EntryKind::Prompt, text)), at: None };
+        let announced = |text| Entry { id: String::new(), said: Some((Role::User, text)), at: None };
         self.appended.into_iter().chain(self.reserved.into_iter().map(announced))
     }
 }

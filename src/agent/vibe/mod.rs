@@ -13,31 +13,19 @@ mod unified;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use serde::Deserialize;
-
-use super::{
-    Command, Found, Housekeeping, Listings, Moving, ReadContext, Reading, Resuming, StoreNotes, Unable, is_there,
-};
+use super::lines::Lines;
 use crate::agent::ids::is_word_with;
-use crate::agent::stores;
-use crate::agent::unknown_format::is_one_of;
-use crate::error::PathError;
+use crate::agent::prelude::*;
+use crate::agent::unknown_format::has_any;
+use crate::agent::{locks, stores};
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
-use crate::format::json::Text;
-use crate::session::{
-    AgentKind, Belongings, Comparison, Evidence, Fact, Health, Liveness, Located, SessionCopy, SessionKind, Store,
-    Visitor,
-};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
-use crate::system::process::{self, Lock, Locks};
-use records::{Meta, Runtime, id_in_head, save_dir};
+use crate::format::json::record;
+use crate::session::Comparison;
+use old::Old;
+use records::{Meta, id_in_head, save_dir};
+use unified::Unified;
 
 /// Maximum size of the `meta.json` of an older directory, which contains the system prompt and every tool.
 const MAX_META: u64 = 16 * 1024 * 1024;
@@ -53,7 +41,7 @@ pub(super) struct Vibe;
 
 impl Reading for Vibe {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::by_variables(AgentKind::Vibe, &[("VIBE_HOME", None)], env.home.join(".vibe"), env);
+        let mut stores = stores::of(AgentKind::Vibe, env);
         for Store { root: home, .. } in &mut stores {
             // Vibe's own settings may select another directory.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
@@ -65,91 +53,18 @@ impl Reading for Vibe {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        let entries = found.entries(&store.root);
-        for (entry, _) in entries.iter().filter(|(entry, kind)| kind.is_dir() && entry.file_name() == "unified") {
-            for (entry, kind) in found.entries(&entry.path()) {
-                let name = entry.file_name();
-                if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
-                    found.places.push(Located::new(store, id.to_owned(), entry.path()));
-                }
-            }
-        }
-        for (entry, kind) in entries {
-            let name = entry.file_name();
-            if kind.is_dir() && name.to_str().is_some_and(|name| beginning_in_name(name).is_some()) {
-                add_old(&mut found, store, entry.path());
-            }
-        }
-        found
-    }
-
-    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        if !is_id(id) {
-            return found;
-        }
-        let unified = store.root.join("unified").join(id);
-        if links::is_dir(&unified) {
-            found.places.push(Located::new(store, id.to_owned(), unified));
-        }
-        for (entry, kind) in found.entries(&store.root) {
-            let name = entry.file_name();
-            let beginning = name.to_str().and_then(beginning_in_name);
-            if kind.is_dir() && beginning.is_some_and(|beginning| id.starts_with(beginning)) {
-                add_old(&mut found, store, entry.path());
-            }
-        }
-        found.places.retain(|place| place.id == id);
-        found
-    }
-
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
-        let mut found = Found::default();
-        // The system's table is read only if there is a lock file.
-        let mut table = None;
-        for (entry, kind) in found.entries(&store.root.join("active")) {
-            let name = entry.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".lock")).filter(|id| kind.is_file() && is_id(id));
-            let Some(id) = id else { continue };
-            let lock = table.get_or_insert_with(Locks::read).holder(&entry.path());
-            if lock != Lock::Free {
-                let note = entry.path().with_extension("lock.json");
-                notes.locked.insert(id.to_owned(), liveness(lock, &note));
-            }
-        }
-        notes.problems.append(&mut found.problems);
+        locks::add_held(&store.root.join("active"), is_id, noted, &mut notes);
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let mut copy = SessionCopy::new(place);
-        copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        let is_unified = is_unified(&copy.place);
-        let has_meta = read_meta(&mut copy, context.env);
-        let newest = if is_unified { unified::read(&mut copy, has_meta, context.env)? } else { old::read(&mut copy)? };
-        let known = copy.active_at.as_ref().map(|at| at.value);
-        copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
-        copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
-        copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
-        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
-        self.decide_launch_dir(&mut copy);
-        Ok(copy)
+    fn engine(&self) -> &'static dyn Engine {
+        &Unified
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (prompts, replies, has_bad_lines) =
-            if is_unified(&copy.place) { unified::count(&copy.place)? } else { old::count(&copy.place)? };
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        (!is_unified(place)).then(|| old::messages_path(place))
+    fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
+        (!is_unified(place)).then_some(&Lines(Old))
     }
 
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
@@ -167,32 +82,21 @@ impl Reading for Vibe {
         Some(compare_lists(&words(a).ok()?, &words(b).ok()?))
     }
 
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        if is_unified(place) { unified::written(place) } else { vec![old::messages_path(place)] }
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
-        const SILENT: [&str; 2] = ["action_result", "receipt_succeeded"];
-        is_one_of(record, "/type", &SILENT)
-            || is_one_of(record, "/role", &["system"])
+        has_any(record, &[("/type", &["action_result", "receipt_succeeded"]), ("/role", &["system"])])
             || unified::is_injected_turn(record)
     }
 
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         if is_unified(place) { unified::conversation_files(place) } else { self.written(place) }
     }
-
-    fn messages(&self, copy: &SessionCopy, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
-    }
 }
 
 impl Resuming for Vibe {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".into()),
-            _ if !is_id(&copy.place.id) => return Err("its id is not one that Vibe creates".into()),
-            _ => {}
+        refuse_subagent(copy)?;
+        if !is_id(&copy.place.id) {
+            return Err("its id is not one that Vibe creates".into());
         }
         // Vibe would accept a prefix of the id, but that may be ambiguous.
         Ok(Command::new(&["vibe", "--resume", &copy.place.id], super::as_prompt_option(prompt)))
@@ -203,8 +107,29 @@ impl Housekeeping for Vibe {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         let mut shared: Vec<PathBuf> = lease_paths(place).into();
         shared.retain(|path| is_there(path));
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
+        Ok(Belongings { shared, ..own_files(place, []) })
     }
+}
+
+/// Finds the sessions of both stores.
+fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    if only.is_some_and(|id| !is_id(id)) {
+        return found;
+    }
+    let unified = store.root.join("unified");
+    if links::is_dir(&unified) {
+        found.add_folders(store, &unified, None, only, is_id);
+    }
+    for (entry, kind) in found.entries(&store.root) {
+        let name = entry.file_name();
+        let beginning = name.to_str().and_then(beginning_in_name).filter(|_| kind.is_dir());
+        if beginning.is_some_and(|beginning| only.is_none_or(|id| id.starts_with(beginning))) {
+            add_old(&mut found, store, entry.path());
+        }
+    }
+    found.places.retain(|place| only.is_none_or(|id| place.id == id));
+    found
 }
 
 /// Returns whether a name can be an id, by the rule of Vibe's own lock.
@@ -246,6 +171,14 @@ fn is_unified(place: &Located) -> bool {
     place.path.parent() == Some(&place.store.root.join("unified"))
 }
 
+/// Completes a copy with facts that do not depend on the store.
+fn complete(copy: &mut SessionCopy, context: &ReadContext<'_>) {
+    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
+    copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
+    copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
+    copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
+}
+
 /// Reads `meta.json`, which both stores have. Returns whether it was readable.
 fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     let bytes = match fsio::read_if_present(&copy.place.path.join("meta.json"), MAX_META) {
@@ -263,18 +196,23 @@ fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     let fact = |text: &Text<'_>| text.filled().map(|text| Fact::<Arc<str>>::new(text, "meta"));
     copy.title = fact(&meta.title);
     copy.git_branch = fact(&meta.git_branch).filter(|branch| *branch.value != *"HEAD");
-    copy.model = meta.model().map(|model| Fact::new(model, "meta"));
+    let [model, active] = texts_in(meta.config, ["model_name", "active_model"]);
+    copy.model = fact(&model).or_else(|| fact(&active));
     copy.parent_id = meta.parent_session_id.filled().map(str::to_owned);
-    copy.created_at = meta.started_at().map(|at| Fact::new(at, "meta"));
-    copy.active_at = meta.active_at().map(|at| Fact::new(at, "meta"));
-    if meta.is_archived() {
+    copy.created_at = meta.start_time.instant().map(|at| Fact::new(at, "meta"));
+    copy.active_at =
+        meta.end_time.instant().max(meta.bumped_at.instant()).map(|at| Fact::new(at, "meta")).or(copy.active_at.take());
+    if copy.kind == SessionKind::Empty {
+        // An older directory without messages.
+    } else if meta.archived_at.filled().is_some() {
         copy.kind = SessionKind::Archived;
     } else if copy.parent_id.is_some() && !is_unified(&copy.place) {
         // A fork, or the continuation after a compaction; sub-agents of these versions have no directory here.
         copy.kind = SessionKind::Fork;
     }
-    if let Some(dir) = meta.working_directory() {
-        add_dir(copy, &dir, "meta", "meta.json", env);
+    // A move changes it and keeps the origin.
+    if let Some(dir) = text_in(meta.environment, "working_directory").filled() {
+        add_dir(copy, dir, "meta", "meta.json", env);
     }
     if let Some(dir) = meta.origin_directory.filled() {
         copy.start_dir = Some(Fact::new(env.expand(Path::new(dir)), "meta"));
@@ -288,18 +226,24 @@ fn add_dir(copy: &mut SessionCopy, dir: &str, source: &'static str, file: &'stat
     copy.evidence.push(Evidence { dir: dir.into(), source, detail: file.into(), counts: true });
 }
 
-/// Adds the facts in `runtime-state.json`, which contains more about the origin of a session than `meta.json`.
-fn take_runtime(copy: &mut SessionCopy, runtime: Runtime, has_meta: bool, env: &Env) {
-    match runtime.kind.as_deref() {
+/// Adds the few relevant facts in `runtime-state.json`, which contains more about the origin of a session than
+/// `meta.json`; sub-agents have no `meta.json`.
+fn take_runtime(copy: &mut SessionCopy, state: &[u8], has_meta: bool, env: &Env) {
+    let Some(state) = record(state) else { return };
+    let [identity, metadata] = members(Some(state), ["identity", "session_metadata"]);
+    let [kind, parent] = texts_in(identity, ["kind", "parent_session_id"]);
+    let [cwd, model, other_parent] = texts_in(metadata, ["cwd", "active_model", "parent_session_id"]);
+    match kind.filled() {
         Some("subagent") => copy.kind = SessionKind::Subagent,
         Some("fork") if copy.kind != SessionKind::Archived => copy.kind = SessionKind::Fork,
         _ => {}
     }
-    copy.parent_id = copy.parent_id.take().or(runtime.parent_id);
+    let parent = parent.filled().or(other_parent.filled());
+    copy.parent_id = copy.parent_id.take().or_else(|| parent.map(str::to_owned));
     if !has_meta {
-        copy.model = runtime.model.map(|model| Fact::new(model, "runtime-state"));
-        if let Some(dir) = runtime.cwd {
-            add_dir(copy, &dir, "runtime-state", "runtime-state.json", env);
+        copy.model = model.filled().map(|model| Fact::new(model.to_owned(), "runtime-state"));
+        if let Some(dir) = cwd.filled() {
+            add_dir(copy, dir, "runtime-state", "runtime-state.json", env);
         }
     }
 }
@@ -310,22 +254,14 @@ fn lease_paths(place: &Located) -> [PathBuf; 2] {
     [dir.join(format!("{}.lock", place.id)), dir.join(format!("{}.lock.json", place.id))]
 }
 
-/// Returns the liveness by the lock of a session; both files remain after a client was killed.
-fn liveness(lock: Lock, note: &Path) -> Liveness {
-    #[derive(Default, Deserialize)]
+/// Returns the process in the note next to a lock; both files remain after a client was killed.
+fn noted(lock: &Path) -> Option<u32> {
+    #[derive(Deserialize)]
     struct Lease {
-        #[serde(default)]
         process_id: Option<u32>,
     }
-    if let Lock::HeldBy(pid) = lock {
-        return Liveness::Live { pid };
-    }
-    let bytes = fsio::read_bounded(note, MAX_LEASE).unwrap_or_default();
-    let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
-    match lease.process_id.filter(|pid| process::exists(*pid)) {
-        Some(pid) => Liveness::Live { pid },
-        None => Liveness::Maybe { why: "its lock is held by a process that rejoin cannot see".to_owned() },
-    }
+    let bytes = fsio::read_bounded(&lock.with_extension("lock.json"), MAX_LEASE).ok()?;
+    serde_json::from_slice::<Lease>(&bytes).ok()?.process_id
 }
 
 #[cfg(test)]

@@ -2,14 +2,11 @@
 //!
 //! Facts: measured on 3.0.2 (store minor version 9); the older directories after mistralai/mistral-vibe 025ba238.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
+use crate::agent::lines::Record;
+use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text, tool_calls};
-use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, text_in, texts_in};
+use crate::format::json::{epoch, list, record};
 use crate::format::toml::Settings;
-use crate::session::{Message, Role};
 
 /// The known format, as `CURRENT` names it.
 pub(crate) const STORE_FORMAT: &str = "mistral.vibe.unified-session-store/v1";
@@ -67,46 +64,18 @@ pub(crate) struct Meta<'a> {
     pub session_id: Text<'a>,
     /// The session from which it was started or forked.
     pub parent_session_id: Text<'a>,
-    start_time: Text<'a>,
-    end_time: Text<'a>,
-    bumped_at: Text<'a>,
-    archived_at: Text<'a>,
+    pub start_time: Text<'a>,
+    pub end_time: Text<'a>,
+    pub bumped_at: Text<'a>,
+    pub archived_at: Text<'a>,
     /// The git branch that was checked out.
     pub git_branch: Text<'a>,
     /// The title that the user gave or the model generated.
     pub title: Text<'a>,
     /// The directory of the start.
     pub origin_directory: Text<'a>,
-    environment: Option<&'a RawValue>,
-    config: Option<&'a RawValue>,
-}
-
-impl Meta<'_> {
-    /// Returns the time of the start.
-    pub(crate) fn started_at(&self) -> Option<Timestamp> {
-        self.start_time.instant()
-    }
-
-    /// Returns the time of the last activity.
-    pub(crate) fn active_at(&self) -> Option<Timestamp> {
-        self.end_time.instant().max(self.bumped_at.instant())
-    }
-
-    /// Returns whether the session was archived.
-    pub(crate) fn is_archived(&self) -> bool {
-        self.archived_at.filled().is_some()
-    }
-
-    /// Returns the working directory; a move changes it and keeps the origin.
-    pub(crate) fn working_directory(&self) -> Option<String> {
-        text_in(self.environment, "working_directory").filled().map(str::to_owned)
-    }
-
-    /// Returns the model.
-    pub(crate) fn model(&self) -> Option<String> {
-        let [name, active] = texts_in(self.config, ["model_name", "active_model"]);
-        name.filled().or(active.filled()).map(str::to_owned)
-    }
+    pub environment: Option<&'a RawValue>,
+    pub config: Option<&'a RawValue>,
 }
 
 /// Returns the id at the beginning of a `meta.json`, of which it is the first member.
@@ -117,55 +86,15 @@ pub(crate) fn id_in_head(head: &[u8]) -> Option<String> {
     serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok()
 }
 
-/// The contents of `runtime-state.json`; sub-agents have no `meta.json`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Runtime {
-    /// `root`, `fork` or `subagent`.
-    pub kind: Option<String>,
-    /// The session from which it was started or forked.
-    pub parent_id: Option<String>,
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// The model.
-    pub model: Option<String>,
-}
-
-impl Runtime {
-    /// Parses the few relevant fields of a large file.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let [identity, metadata] = members(Some(record(bytes)?), ["identity", "session_metadata"]);
-        let [kind, parent_id] = texts_in(identity, ["kind", "parent_session_id"]);
-        let [cwd, model, other_parent_id] = texts_in(metadata, ["cwd", "active_model", "parent_session_id"]);
-        let text = |text: &Text<'_>| text.filled().map(str::to_owned);
-        Some(Self {
-            kind: text(&kind),
-            parent_id: text(&parent_id).or_else(|| text(&other_parent_id)),
-            cwd: text(&cwd),
-            model: text(&model),
-        })
-    }
-}
-
 /// One entry of the unified store's conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Its id, by which the journal replaces it.
     pub id: String,
     /// A prompt, a reply, or a tool call with its outcome; `None` if it is not shown.
-    pub said: Option<(EntryKind, String)>,
+    pub said: Option<(Role, String)>,
     /// The time of its last change.
     pub at: Option<Timestamp>,
-}
-
-/// The type of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    /// A prompt of the user.
-    Prompt,
-    /// A reply of the model.
-    Reply,
-    /// A tool call.
-    Tool,
 }
 
 #[derive(Default, Deserialize)]
@@ -192,13 +121,13 @@ impl Entry {
             (Some("message"), Some("user")) => {
                 // The typed text may differ from the text for the model.
                 let typed = raw.user_display_content.and_then(display);
-                Some((EntryKind::Prompt, typed.unwrap_or_else(|| plain_text(raw.content))))
+                Some((Role::User, typed.unwrap_or_else(|| plain_text(raw.content))))
             }
-            (Some("message"), Some("assistant")) => Some((EntryKind::Reply, plain_text(raw.content))),
+            (Some("message"), Some("assistant")) => Some((Role::Assistant, plain_text(raw.content))),
             (Some("effect"), _) => {
                 let [name, input] = members(raw.detail, ["toolName", "input"]);
                 let name: Text<'_> = inner(name);
-                Some((EntryKind::Tool, call(name.filled().or(raw.title.filled()), input.map(RawValue::get))))
+                Some((Role::Tool, call(name.filled().or(raw.title.filled()), input.map(RawValue::get))))
             }
             _ => None,
         };
@@ -208,23 +137,17 @@ impl Entry {
 
     /// Returns the text that the user typed.
     pub(crate) fn prompt(&self) -> Option<&str> {
-        self.said.as_ref().filter(|(kind, _)| *kind == EntryKind::Prompt).map(|(_, text)| text.as_str())
+        self.said.as_ref().filter(|(role, _)| *role == Role::User).map(|(_, text)| text.as_str())
     }
 
     /// Returns whether the entry is a reply with a text.
     pub(crate) fn is_reply(&self) -> bool {
-        self.said.as_ref().is_some_and(|(kind, _)| *kind == EntryKind::Reply)
+        self.said.as_ref().is_some_and(|(role, _)| *role == Role::Assistant)
     }
 
     /// Formats the entry as a message.
     pub(crate) fn message(self) -> Option<Message> {
-        let at = self.at;
-        let role = |kind| match kind {
-            EntryKind::Prompt => Role::User,
-            EntryKind::Reply => Role::Assistant,
-            EntryKind::Tool => Role::Tool,
-        };
-        self.said.map(|(kind, text)| Message::new(role(kind), text, at))
+        self.said.map(|(role, text)| Message::new(role, text, self.at))
     }
 }
 
@@ -257,32 +180,23 @@ pub(crate) struct OldMessage<'a> {
     injected: Flag,
 }
 
-impl OldMessage<'_> {
-    /// Returns the text that the user typed.
-    pub(crate) fn prompt(&self) -> Option<String> {
-        (self.role.get() == Some("user") && !self.injected.0)
-            .then(|| plain_text(self.content))
-            .filter(|text| !text.trim().is_empty())
+impl Record for OldMessage<'_> {
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        None
     }
 
-    /// Returns whether the message is a reply with a text or a call.
-    pub(crate) fn is_reply(&self) -> bool {
-        self.role.get() == Some("assistant")
-            && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())
-    }
-
-    /// Formats the message: the text first, then each call.
-    pub(crate) fn messages(&self) -> Vec<Message> {
+    /// Returns the turn: the text first, then each call.
+    fn turn(&self) -> Option<Turn> {
+        let mut turn = Turn::new(Role::of(self.role.get()), None);
         let text = plain_text(self.content);
-        let said = match self.role.get() {
-            Some("user") => self.prompt().map(|text| (Role::User, text)),
-            Some("assistant") => Some((Role::Assistant, text)),
-            Some("tool") => Some((Role::Tool, format!("{} → {text}", self.name.filled().unwrap_or("tool")))),
-            _ => None,
-        };
-        let said = said.filter(|(_, text)| !text.trim().is_empty());
-        let calls = tool_calls(self.tool_calls).into_iter().map(|call| (Role::Tool, call));
-        said.into_iter().chain(calls).map(|(role, text)| Message::new(role, text, None)).collect()
+        match turn.role {
+            Role::System => return None,
+            Role::User if self.injected.0 => {}
+            Role::Tool => turn.tool(format!("{} → {text}", self.name.filled().unwrap_or("tool"))),
+            _ => turn.say(text),
+        }
+        tool_calls(self.tool_calls).into_iter().for_each(|call| turn.tool(call));
+        Some(turn)
     }
 }
 

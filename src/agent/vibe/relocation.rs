@@ -4,8 +4,7 @@
 //! lines are chained by their digests.
 
 use super::{MAX_META, Vibe};
-use crate::agent::relocation::{Act, Moved, Relocation, StoreMove, small};
-use crate::agent::{Moving, Unable};
+use crate::agent::prelude::*;
 use crate::format::edit::{Edit, json_string};
 
 /// The paths of the keys in meta.json that contain directories.

@@ -2,22 +2,15 @@
 //! that continues it. The last turn of a killed client is only in the journal.
 
 use std::io::Read as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-
-use super::take_runtime;
-use crate::agent::Found;
+use super::{Vibe, complete, locate, read_meta, take_runtime};
+use crate::agent::lines::Counts;
+use crate::agent::prelude::*;
 use crate::agent::vibe::journal::{Change, Journal, changes};
-use crate::agent::vibe::records::{Current, Entry, Manifest, Runtime, STORE_FORMAT, inline_entries, is_number};
-use crate::error::PathError;
+use crate::agent::vibe::records::{Current, Entry, Manifest, STORE_FORMAT, inline_entries, is_number};
 use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::{Fact, Health, Located, SessionCopy, SessionKind, Visitor};
-use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::links;
+use crate::session::branches::BranchFilter;
 
 /// A chunk of the conversation: a list of entries.
 const CHUNK: Shape = Shape { list: "", members: &[] };
@@ -147,6 +140,50 @@ impl Parts {
     }
 }
 
+/// The engine for the unified store.
+pub(super) struct Unified;
+
+impl Engine for Unified {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        locate(store, only)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        let mut copy = SessionCopy::new(place);
+        copy.size_bytes = context.tree_size(Some(&copy.place.path));
+        let has_meta = read_meta(&mut copy, context.env);
+        let newest = read(&mut copy, has_meta, context.env)?;
+        let known = copy.active_at.as_ref().map(|at| at.value);
+        copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
+        complete(&mut copy, context);
+        Vibe.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+        let mut counts = Counts::default();
+        counts.has_bad_lines = Parts::of(&copy.place).conversation(&mut |entry| {
+            counts.prompts += u64::from(entry.prompt().is_some());
+            counts.replies += u64::from(entry.is_reply());
+            ControlFlow::Continue(())
+        })?;
+        counts.note_in(copy);
+        Ok(())
+    }
+
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        let parts = Parts::of(&copy.place);
+        parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
+    }
+
+    /// Returns the files that grow or are replaced while a session continues.
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        let segments = numbers(&place.path.join("journal"), ".jsonl").into_iter();
+        let segments = segments.map(|name| place.path.join("journal").join(format!("{name}.jsonl")));
+        [place.path.join("CURRENT")].into_iter().chain(segments).collect()
+    }
+}
+
 /// Reads a document of a generation.
 fn state(generation: &Path, name: &str) -> Option<Vec<u8>> {
     fsio::read_bounded(&generation.join(name), MAX_STATE).ok()
@@ -163,7 +200,7 @@ fn numbers(dir: &Path, ending: &str) -> Vec<String> {
 }
 
 /// Reads the start of the conversation and the end of the journal. Returns the time of the journal.
-pub(super) fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
+fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
     let parts = Parts::of(&copy.place);
     if parts.is_newer {
         copy.health.insert(Health::UnsupportedVersion);
@@ -175,9 +212,7 @@ pub(super) fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<
     }
     if let Some(generation) = parts.generation.as_ref().filter(|_| !has_meta || copy.parent_id.is_some()) {
         let bytes = state(generation, "runtime-state.json");
-        if let Some(runtime) = bytes.as_deref().and_then(Runtime::parse) {
-            take_runtime(copy, runtime, has_meta, env);
-        }
+        take_runtime(copy, &bytes.unwrap_or_default(), has_meta, env);
     }
 
     let (mut prompt, mut has_reply, mut first_at, mut newest) = (None, false, None, None);
@@ -248,22 +283,6 @@ pub(super) fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<
     Ok(newest.or_else(|| modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime"))))
 }
 
-/// Counts prompts and replies, and returns whether a part is unreadable.
-pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
-    let (mut prompts, mut replies) = (0, 0);
-    let has_bad = Parts::of(place).conversation(&mut |entry| {
-        prompts += u64::from(entry.prompt().is_some());
-        replies += u64::from(entry.is_reply());
-        ControlFlow::Continue(())
-    })?;
-    Ok((prompts, replies, has_bad))
-}
-
-pub(super) fn messages(place: &Located, see: &mut Visitor<'_>) -> Result<(), PathError> {
-    let parts = Parts::of(place);
-    parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
-}
-
 /// Returns whether a line of the journal announces a turn that a program started.
 pub(super) fn is_injected_turn(line: &[u8]) -> bool {
     let Ok(line) = serde_json::from_slice::<serde_json::Value>(line) else { return false };
@@ -274,11 +293,4 @@ pub(super) fn is_injected_turn(line: &[u8]) -> bool {
 pub(super) fn conversation_files(place: &Located) -> Vec<PathBuf> {
     let parts = Parts::of(place);
     parts.inline().into_iter().chain(parts.chunks).chain(parts.journal).collect()
-}
-
-/// Returns the files that grow or are replaced while a session continues.
-pub(super) fn written(place: &Located) -> Vec<PathBuf> {
-    let segments = numbers(&place.path.join("journal"), ".jsonl").into_iter();
-    let segments = segments.map(|name| place.path.join("journal").join(format!("{name}.jsonl")));
-    [place.path.join("CURRENT")].into_iter().chain(segments).collect()
 }

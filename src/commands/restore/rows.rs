@@ -150,7 +150,7 @@ impl<'a> Return<'a> {
     /// Returns the place in which the agent has it already.
     fn standing(&self, env: &Env) -> Option<Located> {
         let stores = self.agent.stores(env).into_iter().map(Arc::new);
-        stores.flat_map(|store| self.agent.locate_id(&store, &self.manifest.id).places).next()
+        stores.flat_map(|store| self.agent.locate(&store, Some(&self.manifest.id)).places).next()
     }
 
     /// Returns whether a place is in the database that the agent should import it into.

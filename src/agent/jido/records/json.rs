@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::{LoadError, MAX_FILE_BYTES};
+use crate::agent::prelude::*;
 
 /// Returns the object that the file must consist of, as a slice of the file.
 pub(in crate::agent::jido) fn document(bytes: &[u8]) -> Result<&str, LoadError> {
@@ -98,7 +97,10 @@ fn unpaired_surrogate() -> LoadError {
 }
 
 /// Returns some members of an object. If two keys are equal, the first one wins, as in Jason (its issue 33).
-pub(super) fn fields<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Result<[Option<&'a str>; N], LoadError> {
+pub(in crate::agent::jido) fn fields<'a, const N: usize>(
+    object: &'a str,
+    names: [&str; N],
+) -> Result<[Option<&'a str>; N], LoadError> {
     let mut found = [None; N];
     walk(object, |key, value| {
         if let Some(at) = names.iter().position(|name| *name == key) {

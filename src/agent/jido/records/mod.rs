@@ -6,11 +6,10 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
-
+use crate::agent::prelude::*;
 pub(crate) use error::{LoadError, Reason};
-use json::{collect, fields, list, object, present};
-pub(in crate::agent::jido) use json::{document, string, walk};
+use json::{collect, list, object, present};
+pub(in crate::agent::jido) use json::{document, fields, string, walk};
 
 mod error;
 mod json;

@@ -47,7 +47,7 @@ impl Known {
     fn of(agent: &dyn Agent, env: &Env) -> Self {
         let mut known = Self::default();
         for store in agent.stores(env) {
-            let found = agent.locate(&Arc::new(store));
+            let found = agent.locate(&Arc::new(store), None);
             known.problems.extend(found.problems);
             for place in found.places {
                 known.places.entry(place.id.clone()).or_default().push(place);
