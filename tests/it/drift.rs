@@ -8,7 +8,7 @@ use crate::contract::{Kind, Session, SessionList, names};
 use crate::facts::copy_tree;
 use crate::fixtures::{Claude, Codex, Copilot, id, put};
 use crate::ordinary;
-use crate::world::{World, stride};
+use crate::world::{World, is_tried, stride};
 
 /// Names that are also ids or parts of paths here, so that no reader could find the renamed file.
 const NOT_IN_FORMATS: [&str; 1] = ["river"];
@@ -393,7 +393,7 @@ const HALF: &str = r#"{"type":"us"#;
 #[test]
 fn a_whole_record_behind_half_a_record_is_known_everywhere() {
     let (mut tried, mut faults) = (BTreeSet::new(), Vec::new());
-    for agent in names() {
+    for (number, agent) in names().iter().enumerate() {
         let world = World::new();
         if !ordinary::write(agent, &world) || *agent == "aider" {
             continue;
@@ -424,7 +424,8 @@ fn a_whole_record_behind_half_a_record_is_known_everywhere() {
                 continue;
             };
             for (at, line) in text.lines().enumerate() {
-                if !line.contains("river") && !line.contains("In the sea") {
+                let has_words = line.contains("river") || line.contains("In the sea");
+                if !has_words || !is_tried(number + at, 2) {
                     continue;
                 }
                 tried.insert(agent);

@@ -86,17 +86,15 @@ fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String
 #[test]
 fn links_at_any_level_do_not_change_list_or_dry_runs() {
     let mut faults = Vec::new();
-    for (agent, plain) in worlds() {
+    for (number, (agent, plain)) in worlds().enumerate() {
         let expected = list(&plain);
         let doctor = plain.rejoin(["doctor", "--all-findings"]).exit();
-        for depth in (1..).step_by(stride(2)) {
+        for depth in (1 + number % stride(3)..).step_by(stride(3)) {
             let world = World::new();
             copy_tree(&plain.home(), &world.home());
             age_tree(&world.home());
-            if depth > 1 && link_at(&world, depth) == 0 {
+            if link_at(&world, depth) == 0 && depth > 1 {
                 break;
-            } else if depth == 1 {
-                link_at(&world, depth);
             }
             let found = list(&world);
             if found != expected {

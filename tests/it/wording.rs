@@ -124,9 +124,12 @@ fn count(files: &[(String, String)], patterns: &[(&str, Regex)]) -> Counts {
     for (folder, text) in files {
         for line in text.lines().map(prose) {
             // "There is no archive" is what to write.
-            let line = ["is", "are", "was", "were"]
-                .iter()
-                .fold(line, |line, verb| line.replace(&format!("here {verb} no"), ""));
+            let line = if line.contains("here ") {
+                let verbs = ["is", "are", "was", "were"].iter();
+                verbs.fold(line, |line, verb| line.replace(&format!("here {verb} no"), ""))
+            } else {
+                line
+            };
             for (name, regex) in patterns {
                 let found = regex.find_iter(&line).count();
                 if found > 0 {
