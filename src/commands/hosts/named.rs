@@ -38,7 +38,8 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
 const LEAST: usize = 5;
 
 /// Divides a word into a host and the name there. A host of the config file is always taken as a host; an agent's name
-/// or a similar one is taken as an agent, and a filter and an address are neither.
+/// or a similar one is taken as an agent, and a filter and an address are neither. Before the name of a session, only
+/// `user@host` and a domain are hosts: a title such as `feat:add` must not open a connection.
 fn parts<'w>(word: &'w str, config: &Config) -> Option<(&'w str, &'w str)> {
     let (host, id) = word.split_once(':')?;
     let is_known = |group: (&String, &Vec<String>)| group.0 == host || group.1.iter().any(|member| member == host);
@@ -50,8 +51,17 @@ fn parts<'w>(word: &'w str, config: &Config) -> Option<(&'w str, &'w str)> {
         host.eq_ignore_ascii_case(name) || is_near
     };
     let is_name = !id.is_empty() && !id.starts_with(' ') && !id.starts_with("//") && !is_filter_name(host);
-    let is_host = destination::is_destination(host) && is_name;
+    let is_host =
+        destination::is_destination(host) && is_name && (host.contains(['@', '.']) || is_id(id) || id == "latest");
     (is_host && !AgentKind::value_variants().iter().any(|agent| is_agent(agent.name()))).then_some((host, id))
+}
+
+/// Returns whether a word is an id or the beginning of one, perhaps after its agent.
+fn is_id(word: &str) -> bool {
+    let (agent, id) = word.split_once(':').unwrap_or(("", word));
+    let is_agent = agent.is_empty() || AgentKind::value_variants().iter().any(|known| known.name() == agent);
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    is_agent && id.chars().all(is_part) && id.contains(|letter: char| letter.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -68,6 +78,8 @@ mod tests {
         assert_eq!(parts("pc:31c5"), Some(("pc", "31c5")));
         assert_eq!(parts("codexx:31c5"), Some(("codexx", "31c5")), "the config file names it");
         assert_eq!(parts("ana@box.lab:claude:31c5"), Some(("ana@box.lab", "claude:31c5")));
+        assert_eq!(parts("ana@box:cart"), Some(("ana@box", "cart")));
+        assert_eq!(parts("box:latest"), Some(("box", "latest")));
         for word in [
             "claude:31c5",
             "Claude:31c5",
@@ -76,6 +88,9 @@ mod tests {
             "box:",
             ":x",
             "fix: it",
+            "fix:login",
+            "feat:add",
+            "fix:issue 12",
             "a b:c",
             "-x:y",
             "ssh://box",
