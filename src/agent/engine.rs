@@ -142,7 +142,7 @@ mod tests {
             ("locate", found(agent.locate(&store, None)) || found(agent.locate(&store, Some("id")))),
             ("read", read(agent.read(copy.place.clone(), &context).map(drop))),
             ("count", read(agent.count(&mut copy))),
-            ("messages", read(agent.messages(&copy, &mut |_| ControlFlow::Continue(())))),
+            ("messages_on", read(agent.messages(&copy, &mut |_| ControlFlow::Continue(())))),
         ];
         methods.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
     }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_agent_without_engine_and_methods_is_reported() {
-        assert_eq!(missing(&Forgetful), ["locate", "read", "count", "messages"]);
+        assert_eq!(missing(&Forgetful), ["locate", "read", "count", "messages_on"]);
     }
 
     #[test]
