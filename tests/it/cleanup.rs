@@ -423,6 +423,11 @@ fn pins_are_shown_and_removed_again() {
     world.rejoin(["unpin", "0000000"]).code(6);
     world.rejoin(["unpin", "00000003"]).code(5);
     world.rejoin(["unpin", "00000002"]).code(0);
+    // As for `pin`, a title names a session, too, but only one that is pinned.
+    world.rejoin(["pin", "old 2"]).code(0);
+    world.rejoin(["unpin", "old"]).code(6);
+    world.rejoin(["unpin", "old 3"]).code(5);
+    world.rejoin(["unpin", "old 2"]).code(0);
     assert!(pinned(1) && !pinned(2));
     // Without readable pins, the sessions that must stay are unknown.
     let pins = world.home().join(".local/state/rejoin/pins.json");
