@@ -211,6 +211,14 @@ Nothing to do.
 }
 
 #[test]
+fn cleanup_marks_a_title_that_it_cuts() {
+    let world = world();
+    world.add(Claude::session(id(3)).in_dir(APP).at("2025-11-01T10:00:00Z").title(&"long ".repeat(20)).turn("x", "y"));
+    let plan = world.rejoin(["cleanup", "--dry-run"]).code(0).stdout();
+    assert!(plan.contains("long long…  (old:"), "{plan}");
+}
+
+#[test]
 fn cleanup_applies_only_the_shown_plan() {
     let world = world();
     let shown = plan(&world, &[]);
