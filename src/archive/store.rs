@@ -11,6 +11,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use super::chunks::{MAX_BLOB_BYTES, digest, is_digest, unpack};
 use super::manifest::Manifest;
 use crate::error::reason;
+use crate::format::shell;
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::disk::{self, Disk, System};
 use crate::system::env::Env;
@@ -95,6 +96,14 @@ impl Archive {
     /// Returns the default directory of the archive.
     pub(crate) fn default_dir(env: &Env) -> PathBuf {
         env.data_dir().join("archive")
+    }
+
+    /// Returns the option for a command about the archive in a directory, after a blank; empty for the default archive.
+    pub(crate) fn option(dir: &Path, env: &Env) -> String {
+        if *dir == *Self::of(env, None).root() {
+            return String::new();
+        }
+        format!(" --archive-dir {}", shell::word(&dir.to_string_lossy()))
     }
 
     /// Returns the archive's directory.

@@ -137,7 +137,7 @@ pub(crate) struct TagArgs {
 /// Arguments of `unpin`.
 #[derive(Args, Debug)]
 pub(crate) struct UnpinArgs {
-    /// The sessions: ids or the start of ids, or AGENT:ID; sessions that are gone count too
+    /// The sessions: ids or the start of ids, AGENT:ID, or words of a title; sessions that are gone count too
     #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
     pub sessions: Vec<Selector>,
 

@@ -8,7 +8,7 @@ use crate::commands::find;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
-use crate::session::{AgentKind, Located};
+use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::view::render::labels::{Labelled, Labels};
 use crate::view::ui::Ui;
@@ -38,7 +38,7 @@ pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let pins = Pins::read(env)?;
     let filter = super::place_filter(&args.place, env)?;
     let names = passing(pins.sessions(), &filter, env);
-    let named = args.sessions.iter().map(|selector| pinned(selector, &names)).collect::<Result<Vec<_>, _>>()?;
+    let named = args.sessions.iter().map(|selector| pinned(selector, &names, env)).collect::<Result<Vec<_>, _>>()?;
     let changed = update(env, "unpin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.remove(*agent, id)).collect::<Vec<_>>()
     })?;
@@ -54,21 +54,35 @@ pub(super) fn passing<'p>(
     let names = sessions.map(|(agent, id)| Name { agent, id, is_subagent: false });
     let mut names: Vec<Name<'_>> = names.filter(|name| filter.has_agent(name.agent)).collect();
     if filter.is_narrow() {
-        let is_named = |place: &Located| names.iter().any(|name| (name.agent, name.id) == (place.agent(), &place.id));
-        let mut sessions = scan::locate(env, &filter.agents).read_some(env, Wanted::GLANCE, is_named).sessions;
+        let mut sessions = read(&names, &filter.agents, env);
         sessions.retain(|session| filter.matches(session));
         names.retain(|name| sessions.iter().any(|session| (session.agent, session.id()) == (name.agent, name.id)));
     }
     names
 }
 
-/// Finds a pinned session, which may be gone.
-fn pinned(selector: &Selector, names: &[Name<'_>]) -> Result<(AgentKind, String), Refusal> {
+/// Reads the sessions with these names; those that are gone are left out.
+fn read(names: &[Name<'_>], agents: &[AgentKind], env: &Env) -> Vec<Session> {
+    let is_named = |place: &Located| names.iter().any(|name| (name.agent, name.id) == (place.agent(), &place.id));
+    scan::locate(env, agents).read_some(env, Wanted::GLANCE, is_named).sessions
+}
+
+/// Finds a pinned session, which may be gone, by the beginning of its id, or else by its title.
+fn pinned(selector: &Selector, names: &[Name<'_>], env: &Env) -> Result<(AgentKind, String), Refusal> {
     let Selector::Id { agent, text } = selector else { return Err(nothing_pinned("that")) };
-    match select::resolve(*agent, text, names.iter().copied()) {
-        Resolution::One(agent, id) => Ok((agent, id)),
-        Resolution::None => Err(nothing_pinned(text)),
-        Resolution::Many(keys) => {
+    let mut keys = match select::resolve(*agent, text, names.iter().copied()) {
+        Resolution::One(agent, id) => vec![(agent, id)],
+        Resolution::Many(keys) => keys,
+        Resolution::None => {
+            let mut sessions = read(names, &[], env);
+            sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
+            select::by_title(text, &sessions).into_iter().map(|at| sessions[at].key()).collect()
+        }
+    };
+    match keys.len() {
+        0 => Err(nothing_pinned(text)),
+        1 => Ok(keys.swap_remove(0)),
+        _ => {
             let keys: Vec<String> = keys.iter().map(|(agent, id)| format!("{agent}:{id}")).collect();
             let message = format!("{text} matches several pinned sessions: {}", keys.join(", "));
             Err(Refusal::new(RefusalCode::Ambiguous, message).hint("type more of the id, or use AGENT:ID"))
@@ -77,7 +91,7 @@ fn pinned(selector: &Selector, names: &[Name<'_>]) -> Result<(AgentKind, String)
 }
 
 fn nothing_pinned(text: &str) -> Refusal {
-    let message = format!("no pinned session has an id that starts with {text}");
+    let message = format!("no pinned session has an id that starts with {text}, or a title that contains it");
     Refusal::new(RefusalCode::NotPinned, message).hint("run `rejoin pin --list` to see the pinned sessions")
 }
 

@@ -77,7 +77,7 @@ fn exit(report: &undo::Report) -> Exit {
 fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let history = super::history(env, ui)?;
     if history.runs.is_empty() && args.format.is_table() {
-        ui.note("No run has changed anything yet.");
+        ui.note("There is no run that can be undone.");
     }
     // A run that is still in progress was not interrupted.
     ui.answer(args.format, env, &Runs { history: &history, is_busy: is_busy(env) })?;

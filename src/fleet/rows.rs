@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fleet::{Answering, NO_ANSWER};
+use crate::format::text;
 
 /// The version of the contract that this program reads; a host may have a newer minor one.
 const MAJOR: &str = "1.";
@@ -152,6 +153,7 @@ impl Rows {
 
     /// Returns the most informative line of the output that came in place of an answer.
     pub(crate) fn last_of(said: &str) -> String {
+        let said = text::without_styles(said);
         let mut lines = said.lines().filter(|line| !line.trim().is_empty());
         let error = lines.clone().find(|line| line.starts_with("error: ")).or_else(|| lines.next_back());
         let error = error.map(|line| line.trim_start_matches("error: ").to_owned());

@@ -24,23 +24,52 @@ pub(crate) fn again(env: &Env, left_out: &[&str], with: &[&str]) -> String {
 pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> Vec<String> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (own, passed_on) = words.split_at(end);
-    let mut is_value = false;
-    let mut is_text = false;
-    let own = own.iter().filter(|word| {
-        // A prompt for an agent may look like an option.
-        let was_text = is_text;
-        is_text = !was_text && *word == "--prompt";
-        if was_text {
-            return true;
+    let mut kept = Vec::new();
+    let mut own = own.iter();
+    while let Some(word) = own.next() {
+        if word == "--prompt" {
+            // A prompt for an agent may look like an option.
+            kept.extend([word].into_iter().chain(own.next()).cloned());
+        } else if left_out.iter().any(|option| option.strip_suffix('=') == Some(word)) {
+            own.next();
+        } else if !left_out.contains(&word.as_str())
+            && !left_out.iter().any(|option| option.ends_with('=') && word.starts_with(option))
+        {
+            let (rest, is_value_next) = without_letters(word, left_out);
+            kept.extend(rest);
+            if is_value_next {
+                own.next();
+            }
         }
-        let has_value = |option: &&&str| option.strip_suffix('=') == Some(word);
-        let is_left_out = std::mem::take(&mut is_value)
-            || left_out.contains(&word.as_str())
-            || left_out.iter().any(|option| option.ends_with('=') && word.starts_with(option));
-        is_value = left_out.iter().any(|option| has_value(&option));
-        !is_left_out && !is_value
-    });
-    own.chain(with).chain(passed_on).cloned().collect()
+    }
+    kept.iter().chain(with).chain(passed_on).cloned().collect()
+}
+
+/// Removes options from a word with several letters, such as `-rn2`. Returns the rest of it, if any, and whether the
+/// next word is the value of a removed option.
+fn without_letters(word: &str, left_out: &[&str]) -> (Option<String>, bool) {
+    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-') && !letters.is_empty())
+    else {
+        return (Some(word.to_owned()), false);
+    };
+    let is_left_out = |option: &str| left_out.contains(&option);
+    let (mut kept, mut is_value_next) = ("-".to_owned(), false);
+    for (at, letter) in letters.char_indices() {
+        let rest = &letters[at..];
+        if is_left_out(&format!("-{letter}=")) {
+            is_value_next = rest.chars().count() == 1;
+            break;
+        }
+        // The rest is the name of an agent.
+        if letter == 'a' {
+            kept.push_str(rest);
+            break;
+        }
+        if !is_left_out(&format!("-{letter}")) {
+            kept.push(letter);
+        }
+    }
+    (Some(kept).filter(|kept| kept != "-"), is_value_next)
 }
 
 /// Returns the command that carries out the plan of this run, and nothing else.
@@ -111,6 +140,24 @@ mod tests {
         assert_eq!(again(&env, &["--json"], &[]), "rejoin resume --prompt --json a");
         env.invocation.words = ["delete", "a", "--apply=7"].map(str::to_owned).to_vec();
         assert_eq!(again(&env, &["--apply="], &["--dry-run"]), "rejoin delete a --dry-run");
+    }
+
+    #[test]
+    fn short_options_are_left_out_in_every_form() {
+        for (line, expected) in [
+            ("list -n 2 x", "list x"),
+            ("list -n2 x", "list x"),
+            ("list -n=2 x", "list x"),
+            ("list -rn 2 x", "list -r x"),
+            ("list -wrn2 x", "list -r x"),
+            ("list -w x", "list x"),
+            ("list -wa nanocoder", "list -a nanocoder"),
+            ("list -anw -q - ä", "list -anw -q - ä"),
+            ("list --newest -- -n 2", "list --newest -- -n 2"),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(without(&words, &["-n=", "-w"], &[]).join(" "), expected, "{line}");
+        }
     }
 
     #[test]

@@ -45,6 +45,17 @@ pub(crate) fn unbroken(text: &str) -> Cow<'_, str> {
     escape(text, is_hostile)
 }
 
+/// Removes the codes with which a program styles its text on a terminal.
+pub(crate) fn without_styles(text: &str) -> String {
+    let is_number = |c: char| c.is_ascii_digit() || c == ';';
+    let mut pieces = text.split("\x1b[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| match piece.trim_start_matches(is_number).strip_prefix('m') {
+        Some(rest) => text + rest,
+        None => text + "\x1b[" + piece,
+    })
+}
+
 /// Escapes tabs, newlines and backslashes for one field of a line, so that no information is lost.
 pub(crate) fn field(text: &str) -> Cow<'_, str> {
     if is_printable_ascii_without(b'\\', text.as_bytes()) {

@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::fixtures::link;
-use crate::fixtures::{Amplifier, Claude, age, claude_slug, id, put};
+use crate::fixtures::{Amplifier, Claude, Kimi, age, claude_slug, id, put};
 use crate::world::{World, tries_every_case};
 
 /// The most memory that the program may use.
@@ -350,4 +350,20 @@ fn a_time_zone_is_a_name_or_a_file_with_an_end() {
     for zone in ["Asia/Tokyo", ":Asia/Tokyo", "JST-9", "/usr/share/zoneinfo/Asia/Tokyo"] {
         list(zone).code(0).stdout_eq(format!("{}\n", id(1)));
     }
+}
+
+#[test]
+fn the_error_for_an_unreadable_session_names_its_own_file() {
+    let world = World::new();
+    let wire = world.add(Kimi::session(id(1)).turn("x", "y")).join("wire.jsonl");
+    std::fs::remove_file(&wire).expect("a removal");
+    std::fs::create_dir(&wire).expect("a directory");
+    // This problem comes first.
+    let circle = world.home().join(".claude/projects/-circle");
+    world.dir("home/.claude/projects");
+    link(&circle, &circle);
+    assert!(world.rejoin(["list"]).code(0).stderr().contains("-circle"));
+    let error = world.rejoin(["show", "00000001"]).code(1).stderr();
+    let expected = format!("error: cannot read session {}: cannot read {}: ", id(1), wire.display());
+    assert!(error.starts_with(&expected), "{error}");
 }

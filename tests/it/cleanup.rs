@@ -211,6 +211,14 @@ Nothing to do.
 }
 
 #[test]
+fn cleanup_marks_a_title_that_it_cuts() {
+    let world = world();
+    world.add(Claude::session(id(3)).in_dir(APP).at("2025-11-01T10:00:00Z").title(&"long ".repeat(20)).turn("x", "y"));
+    let plan = world.rejoin(["cleanup", "--dry-run"]).code(0).stdout();
+    assert!(plan.contains("long long…  (old:"), "{plan}");
+}
+
+#[test]
 fn cleanup_applies_only_the_shown_plan() {
     let world = world();
     let shown = plan(&world, &[]);
@@ -423,6 +431,11 @@ fn pins_are_shown_and_removed_again() {
     world.rejoin(["unpin", "0000000"]).code(6);
     world.rejoin(["unpin", "00000003"]).code(5);
     world.rejoin(["unpin", "00000002"]).code(0);
+    // As for `pin`, a title names a session, too, but only one that is pinned.
+    world.rejoin(["pin", "old 2"]).code(0);
+    world.rejoin(["unpin", "old"]).code(6);
+    world.rejoin(["unpin", "old 3"]).code(5);
+    world.rejoin(["unpin", "old 2"]).code(0);
     assert!(pinned(1) && !pinned(2));
     // Without readable pins, the sessions that must stay are unknown.
     let pins = world.home().join(".local/state/rejoin/pins.json");

@@ -33,6 +33,7 @@ cd "$HOME" || exit 255
 [ "$host" = bare ] && PATH=/usr/bin:/bin
 [ "$host" = old ] && { echo 'rejoin answers'; echo '{"format_version":"2.0","kind":"session-list"}'; exit 0; }
 [ "$host" = cut ] && { sh -c "$*" | head -n 4; exit 255; }
+[ "$host" = loud ] && { echo 'rejoin answers'; printf '\033[1m\033[31merror:\033[0m no --such\n\nUsage\n' >&2; exit 2; }
 [ "$host" = odd ] && { echo 'rejoin answers'; echo '<html>'; exit 0; }
 exec sh -c "$*"
 "#;
@@ -95,7 +96,10 @@ fn sessions_of_several_hosts_are_merged_in_one_order() {
     assert_eq!(columns(&list(&[]), [0, 2]), pairs(&[("one", 3), ("two", 2), ("one", 1)]));
     assert_eq!(columns(&list(&["--reverse"]), [0, 2]), pairs(&[("one", 1), ("two", 2), ("one", 3)]));
     assert_eq!(columns(&list(&["--sort", "agent"]), [0, 2]), pairs(&[("one", 3), ("one", 1), ("two", 2)]));
-    assert_eq!(columns(&list(&["--limit", "1"]), [0, 2]), pairs(&[("one", 3)]));
+    for limit in [&["--limit", "1"][..], &["-n", "1"], &["-n1"], &["-n=1"], &["-wn", "1"]] {
+        assert_eq!(columns(&list(limit), [0, 2]), pairs(&[("one", 3)]), "{limit:?}");
+    }
+    assert_eq!(columns(&list(&["-rn1"]), [0, 2]), pairs(&[("one", 1)]));
     assert_eq!(columns(&list(&["--agent", "pi"]), [0, 2]), pairs(&[("two", 2)]));
     assert_eq!(columns(&list(&["quokka"]), [0, 2]), pairs(&[("one", 1)]));
     let csv = list(&["--format", "csv", "--fields", "host,id"]).stdout();
@@ -140,7 +144,7 @@ fn json_of_several_hosts_names_the_hosts() {
 #[test]
 fn a_silent_host_is_one_line_and_the_others_are_shown() {
     let hosts = two();
-    for name in ["bare", "old", "cut", "odd"] {
+    for name in ["bare", "old", "cut", "odd", "loud"] {
         hosts.0.dir(&format!("hosts/{name}"));
     }
     hosts.add("cut", Claude::session(id(7)).in_dir(APP).turn("cut", "ok"));
@@ -155,6 +159,7 @@ fn a_silent_host_is_one_line_and_the_others_are_shown() {
             "error: old: its rejoin answers in format 2.0, and this one reads 1.x; install the same version on both",
         ),
         ("odd", "error: odd: its answer is not one of rejoin"),
+        ("loud", "error: loud: no --such"),
     ] {
         let answer = hosts.rejoin(&["list", "--host", host, "--host", "two"]).code(3);
         assert_eq!(answer.stderr().trim_end(), why);

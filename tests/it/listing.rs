@@ -286,6 +286,10 @@ No session worked in /nowhere or below it. `rejoin list` shows where some did.
 None of 1 session matches. `rejoin list` shows all.
 
 "#]]);
+    world.on_terminal(80, ["list", "--agent", "codex,pi"]).code(0).stderr_eq(str![[r#"
+There is no session of codex or pi to show. `rejoin list` shows all.
+
+"#]]);
 }
 
 #[test]

@@ -473,6 +473,11 @@ fn detect_writes_moves_to_a_file_for_apply() {
             &format!("# \"/work/lost\" -> \"NEW_DIR\"  # 1 session; {}/work: the nearest parent that still exists", ""),
         ]
     );
+    let home = world.home();
+    let elsewhere = world.rejoin(["--home", home.to_str().expect("a path"), "move", "--detect"]).code(0).stdout();
+    for rest in ["move --detect > moves`", "move --apply moves`"] {
+        assert!(elsewhere.contains(&format!("`rejoin --home {} {rest}", home.display())), "{elsewhere}");
+    }
     let plan: MoveMap = world.rejoin(["move", "--detect", "--json"]).code(0).json();
     let counts: Vec<(bool, u64)> =
         plan.directories.iter().map(|directory| (directory.to.is_some(), directory.sessions)).collect();

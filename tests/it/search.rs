@@ -9,6 +9,7 @@ use crate::contract::{Agent, Kind, Role};
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
 };
+use crate::terminal::shell;
 use crate::world::World;
 
 /// A directory that every machine has.
@@ -169,6 +170,9 @@ fn an_unknown_word_is_replaced_by_the_nearest_or_named() {
     // A script reads no notes, but the same sessions.
     let piped = world.rejoin(["search", "realy", "-l"]).code(0);
     assert!(piped.stdout().contains(&id(1)) && piped.stderr().contains("Nothing has \"realy\"; showing \"relay\"."));
+    // The picker finds no session with the word as it was typed.
+    let (_, printed) = shell(&world, "search realy ready").ends();
+    assert!(printed.contains("`rejoin search relay ready --pick` opens the picker at them."), "{printed}");
     let answer = search(&world, &["ready", "xylophone"]);
     assert_eq!((ids(&answer).len(), &*answer.missing, answer.partial), (2, &["xylophone".to_owned()][..], true));
     let shown = world.on_terminal(80, ["search", "ready", "xylophone"]).code(0);

@@ -197,7 +197,7 @@ claude 00000001-aaaa-4aaa-8aaa-000000000001
   model         model-a
   git branch    main
   was in        [ROOT]/home/.claude/projects/-usr-bin/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
-  state         1: archived at 2026-03-01 12:00:00 on [..] 1 files, [..]
+  state         1: archived at 2026-03-01 12:00:00 on [..] 1 file, [..]
   restore       rejoin restore claude:00000001-aaaa-4aaa-8aaa-000000000001
 
 assistant  2026-02-01 10:04:00
@@ -229,6 +229,33 @@ fn an_older_state_is_shown_as_it_was() {
     let missing = world.rejoin(["show", "--archived", &id(1), "--state", "3", "--json"]).code(5).error();
     assert_eq!(missing.code, "no-such-state");
     world.rejoin(["show", &id(1), "--state", "1"]).code(2);
+}
+
+#[test]
+fn the_command_below_an_archived_session_restores_what_is_shown() {
+    let world = World::new();
+    let archive = world.root().join("the archive");
+    let archive = archive.to_str().expect("a path");
+    for (title, prompt) in [("First", "add a test"), ("Second", "something else")] {
+        world.add(Claude::session(id(1)).in_dir(APP).title(title).turn(prompt, "Yes."));
+        world.rejoin(["archive", &id(1), "--archive-dir", archive]).code(0);
+    }
+    wipe(&world);
+    let show = ["show", "--archived", &id(1), "--archive-dir", archive];
+    let newest = world.rejoin(show).code(0).stdout();
+    assert!(newest.contains(&format!("rejoin restore claude:{} --archive-dir '{archive}'\n", id(1))), "{newest}");
+    let older = world.rejoin(show.iter().chain(&["--state", "1"])).code(0).stdout();
+    let marks: Vec<bool> =
+        older.lines().filter(|line| line.contains("  state ")).map(|line| line.ends_with("; shown here")).collect();
+    assert_eq!(marks, [true, false], "{older}");
+    assert!(older.contains("1 prompt, 1 reply\n"), "{older}");
+    let (_, command) = older.split_once("  rejoin ").expect("a command");
+    world
+        .from(world.dir("elsewhere"))
+        .run("sh", ["-c", &format!("{} {command}", env!("CARGO_BIN_EXE_rejoin"))])
+        .code(0);
+    let restored = world.rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(restored.iter().map(|session| session.title.as_deref()).collect::<Vec<_>>(), [Some("First")]);
 }
 
 /// A home with a session that is only in the archive, and whose conversation is larger than a pipe.

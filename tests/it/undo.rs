@@ -298,6 +298,7 @@ fn the_trash_is_listed_restored_from_and_purged() {
     let purged: Purge = world.rejoin(["trash", "purge", "--every", "--yes", "--json"]).code(0).json();
     assert_eq!((purged.items.len(), purged.freed_bytes), (2, 10));
     world.rejoin(["undo"]).code(5);
+    world.rejoin(["undo", "--list"]).code(0).stdout_eq("").stderr_eq("There is no run that can be undone.\n");
     let left = std::fs::read_dir(world.home().join(".local/state/rejoin/trash")).expect("the trash").count();
     assert_eq!(left, 0);
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::format::text;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Health, Liveness, Located, SessionCopy, SessionKind};
 
-/// Number of characters to keep of a title.
+/// Maximum columns of a title.
 const TITLE: usize = 60;
 /// Problems that make a session incomprehensible.
 const UNPARSABLE: [Health; 4] =
@@ -54,7 +55,7 @@ impl Summary {
         let created_at = copy.created_at.as_ref().map(|at| at.value);
         let active_at = copy.active_at.as_ref().map(|at| at.value);
         let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
-        let title = label.map(|label| label.value.chars().take(TITLE).collect::<String>().into());
+        let title = label.map(|label| text::truncated(&label.value, TITLE).into());
         // Only agents without projects are distinguished by directories.
         let dir = copy.launch_dir.as_ref().filter(|_| copy.place.project.is_none());
         Self {

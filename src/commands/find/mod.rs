@@ -137,8 +137,7 @@ impl<'a> Finder<'a> {
         }
         match resolution {
             Resolution::One(agent, id) => {
-                let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
-                return Ok(Target::Session(Box::new(the_only(scan, &id)?)));
+                return Ok(Target::Session(Box::new(the_only(places, (agent, &id), wanted, env)?)));
             }
             Resolution::Many(keys) => return Err(several(text, places, &keys, env).into()),
             Resolution::None => {}
@@ -223,8 +222,7 @@ impl<'a> Finder<'a> {
         }
         let places = scan::locate_id(env, &filter.agents, text);
         let Resolution::One(agent, id) = select::resolve(agent, text, names(&places)) else { return None };
-        let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
-        the_only(scan, &id).ok().filter(|session| session.launch_dir().is_some())
+        the_only(places, (agent, &id), wanted, env).ok().filter(|session| session.launch_dir().is_some())
     }
 
     /// Returns the session at a place of the listing that `list` shows with the same filters.
@@ -297,8 +295,7 @@ pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Sess
         let own = session.copies.iter().map(|copy| &copy.place).filter(|place| !is_known(place));
         let own: Vec<Located> = own.cloned().collect();
         places.places.extend(own);
-        let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id());
-        the_only(scan, session.id())
+        the_only(places, (session.agent, session.id()), wanted, env)
     };
     // As for a full id: its own evidence is enough except for a thorough read, and names find every copy of it.
     if wanted.depth != Depth::Thorough
@@ -337,17 +334,21 @@ fn names(places: &Places) -> impl Iterator<Item = Name<'_>> + Clone {
     places.places.iter().map(|place| Name { agent: place.agent(), id: &place.id, is_subagent: place.is_subagent })
 }
 
-fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
-    match scan.sessions.pop() {
-        Some(session) => Ok(session),
-        None => {
-            let why = scan.problems.first().map_or_else(
-                || "it is gone".to_owned(),
-                |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
-            );
-            Err(Refusal::new(RefusalCode::Unreadable, format!("cannot read session {id}: {why}")))
-        }
-    }
+/// Reads the session with this full id.
+fn the_only(places: Places, (agent, id): (AgentKind, &str), wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
+    let is_its = |place: &Located| place.agent() == agent && place.id == id;
+    let own: Vec<Located> = places.places.iter().filter(|place| is_its(place)).cloned().collect();
+    let mut scan = places.read_some(env, wanted, is_its);
+    scan.sessions.pop().ok_or_else(|| {
+        // Other stores may have problems, too, which do not explain this.
+        let below = |dir: &Path| scan.problems.iter().find(|problem| problem.path.starts_with(dir));
+        let its = own.iter().find_map(|place| below(&place.path).or_else(|| below(&place.store.root)));
+        let why = its.map_or_else(
+            || "it is gone".to_owned(),
+            |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
+        );
+        Refusal::new(RefusalCode::Unreadable, format!("cannot read session {id}: {why}"))
+    })
 }
 
 fn nothing_passes() -> Refusal {

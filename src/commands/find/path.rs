@@ -53,8 +53,8 @@ impl Finder<'_> {
             let hint = format!("use the id of one; run `rejoin list --agent {}` to see them", named.agent());
             return Err(Refusal::new(RefusalCode::Ambiguous, message).hint(hint).into());
         }
-        let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
-        let mut session = super::the_only(scan, &named.id)?;
+        let key = (named.agent(), &*named.id);
+        let mut session = super::the_only(places, key, wanted, env)?;
         if session.copies.len() > 1 {
             take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
         }
@@ -69,8 +69,7 @@ impl Finder<'_> {
         match &pointer.session_id {
             Some(id) if places.places.iter().any(|place| place.id == *id) => {
                 ui.note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
-                let scan = places.read_some(env, wanted, |place| place.id == *id);
-                let mut session = super::the_only(scan, id)?;
+                let mut session = super::the_only(places, (owner, id), wanted, env)?;
                 scan::tie(&mut session, pointer);
                 return Ok(Target::Session(Box::new(session)));
             }

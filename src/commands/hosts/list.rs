@@ -27,7 +27,7 @@ use crate::view::ui::Ui;
 
 const KIND: &str = "session-list";
 /// Options that this machine applies to all rows together.
-const OURS: &[&str] = &["--format=", "--json", "--limit=", "--fields=", "--wide", "-w", "--group=", "--counts"];
+const OURS: &[&str] = &["--format=", "--json", "--limit=", "-n=", "--fields=", "--wide", "-w", "--group=", "--counts"];
 /// Number of sessions that are formatted together.
 const PART: usize = 1024;
 

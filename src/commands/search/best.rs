@@ -268,7 +268,16 @@ impl<'a> Best<'a> {
         if short.is_some() && self.env.terminal.stdout {
             render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.note(note));
             if !shown.is_empty() && args.can_pick() && find::can_pick(&self.env.terminal) {
-                ui.note(&format!("`{}` opens the picker at them.", command_line::again(self.env, &[], &["--pick"])));
+                // The picker replaces no word.
+                let mut env = self.env.clone();
+                for Replaced { typed, used } in replaced {
+                    env.invocation
+                        .words
+                        .iter_mut()
+                        .filter(|word| *word == typed)
+                        .for_each(|word| word.clone_from(used));
+                }
+                ui.note(&format!("`{}` opens the picker at them.", command_line::again(&env, &[], &["--pick"])));
             }
         } else if self.format().is_rows() {
             replaced

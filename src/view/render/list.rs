@@ -87,6 +87,11 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
             Layout::Table(look) if look.is_of_running => {
                 "No session is in use, as far as the agents show it.".to_owned()
             }
+            _ if *read == 0 => {
+                let agents: Vec<&str> = filter.agents.iter().map(|agent| agent.name()).collect();
+                let of = if agents.is_empty() { String::new() } else { format!(" of {}", agents.join(" or ")) };
+                format!("There is no session{of} to show. `rejoin list{all}` shows all.")
+            }
             _ => format!("None of {} matches. `rejoin list{all}` shows all.", text::count(*read, "session")),
         });
     }

@@ -11,6 +11,7 @@ use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Change, Item, Unplanned};
 use crate::change::relocation::MOVED;
 use crate::change::relocation::map_file::{Proposal, quoted};
+use crate::format::command_line::all_in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::session::mapping::Mapping;
@@ -46,14 +47,12 @@ impl Answer for MoveMap {
     }
 
     /// Writes the file that `move --apply` reads.
-    fn table(&self, out: &mut impl Write, _env: &Env, _styles: &Styles) -> io::Result<()> {
+    fn table(&self, out: &mut impl Write, env: &Env, _styles: &Styles) -> io::Result<()> {
         if self.directories.is_empty() {
             return writeln!(out, "# The directory of every session exists.");
         }
-        writeln!(
-            out,
-            "# Save this with `rejoin move --detect > moves`, edit it, and run `rejoin move --apply moves`."
-        )?;
+        let how = "Save this with `rejoin move --detect > moves`, edit it, and run `rejoin move --apply moves`.";
+        writeln!(out, "# {}", text::unbroken(&all_in_home(how, &env.invocation.elsewhere)))?;
         for Proposal { from, to, sessions, why } in &self.directories {
             let what = text::count(*sessions, "session");
             let reason = if why.is_empty() { String::new() } else { format!("; {}", text::one_line(why)) };

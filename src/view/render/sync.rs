@@ -185,9 +185,7 @@ impl Syncing<'_> {
     /// Names the commands for the first session that diverged, and for the first that only its agent can bring here.
     fn hint(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let faint = styles.faint;
-        let is_default = *self.dir == *Archive::default_dir(env);
-        let dir = format!(" --archive-dir {}", shell::word(&self.dir.to_string_lossy()));
-        let dir = if is_default { "" } else { &dir };
+        let dir = Archive::option(self.dir, env);
         let command = |text: String| in_home(&text, &env.invocation.elsewhere).into_owned();
         if let Some((row, state)) = self.left.iter().find_map(|row| Some((row, row.left.state?))) {
             let name = row.selector();

@@ -108,7 +108,12 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
         ("last in", dir(session.last_dir)),
         ("created", time(session.created_at)),
         ("active", time(session.active_at)),
-        ("messages", messages.map(|(prompts, replies)| format!("{prompts} prompts, {replies} replies"))),
+        (
+            "messages",
+            messages.map(|(prompts, replies)| {
+                format!("{}, {}", text::count(prompts, "prompt"), text::count(replies, "reply"))
+            }),
+        ),
         ("model", session.model.map(str::to_owned)),
         ("git branch", session.git_branch.map(str::to_owned)),
     ];
@@ -123,13 +128,17 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     }
     for state in &session.states {
         let StateJson { state, archived_at, hostname, files, size_bytes, .. } = state;
-        let size = text::size(*size_bytes);
-        line(
-            "state",
-            &format!("{state}: archived at {} on {hostname}, {files} files, {size}", env.clock.shown(*archived_at)),
-        )?;
+        let (at, files, size) = (env.clock.shown(*archived_at), text::count(*files, "file"), text::size(*size_bytes));
+        let is_shown = session.states.len() > 1 && *state == shown.state.number;
+        let mark = if is_shown { "; shown here" } else { "" };
+        line("state", &format!("{state}: archived at {at} on {hostname}, {files}, {size}{mark}"))?;
     }
-    let command = format!("rejoin restore {}", shell::word(&format!("{}:{}", session.agent, session.id)));
+    // Without --state, `restore` takes the newest.
+    let is_newest = shown.states.last().is_none_or(|newest| newest.manifest.number == shown.state.number);
+    let state = if is_newest { String::new() } else { format!(" --state {}", shown.state.number) };
+    let selector = format!("{}:{}", session.agent, session.id);
+    let dir = Archive::option(shown.archive.root(), env);
+    let command = format!("rejoin restore {}{state}{dir}", shell::word(&selector));
     line("restore", &in_home(&command, &env.invocation.elsewhere))
 }
 
