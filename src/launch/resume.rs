@@ -16,7 +16,7 @@ use crate::scan::git;
 use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, Wanted};
-use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
+use crate::session::{AgentKind, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 
@@ -101,7 +101,8 @@ impl Resume {
         let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
         let mut plan = super::plan(&session, request, env).map_err(|unable| {
             let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
-            Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotResumable, message) }
+            let hint = unable.hint.or_else(|| resume_parent(&session, env));
+            Refusal { hint, ..Refusal::new(RefusalCode::NotResumable, message) }
         })?;
         let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
         let mut backfill = None;
@@ -424,6 +425,17 @@ impl Resume {
             git_remote: git::remote_of(dir),
         }
     }
+}
+
+/// Returns a hint with the command that resumes the parent of a sub-agent's session, if the parent can be resumed.
+fn resume_parent(session: &Session, env: &Env) -> Option<String> {
+    let copy = session.copy();
+    let parent = copy.parent_id.as_deref().filter(|_| copy.kind == SessionKind::Subagent)?;
+    let places = scan::locate(env, &[session.agent]);
+    let found = places.read_some(env, Wanted::GLANCE, |place| place.id == parent).sessions;
+    let parent = found.iter().find(|found| found.id() == parent)?;
+    super::plan(parent, &Request::default(), env).ok()?;
+    Some(format!("run `{}`", checks::resume(parent)))
 }
 
 /// Adds evidence for the launch directory that is too slow for a list.

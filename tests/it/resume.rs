@@ -267,7 +267,8 @@ fn resume_refuses_an_unresumable_session() {
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "p", "r"));
     world.add(Claude::session(id(2)).in_dir(&app).record("mode", &json!({"mode": "normal"})));
-    world.rejoin(["resume", "agent-a1"]).code(7);
+    let parent = format!("hint: run `rejoin resume claude:{}`", id(1));
+    world.rejoin(["resume", "agent-a1"]).code(7).stderr_eq(format!("[..]resume its parent session\n{parent}\n"));
     world.rejoin(["resume", &id(2)]).code(7);
     let error = world.rejoin(["resume", &id(2), "--json"]).code(7).stdout_eq("").error();
     assert_eq!(error.code, "not-resumable");
