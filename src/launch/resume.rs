@@ -19,6 +19,7 @@ use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// Remedies for a missing launch directory, the likeliest first.
 #[derive(Debug, Default)]
@@ -108,7 +109,8 @@ impl Resume {
         let mut backfill = None;
         if let Some(dir) = &options.dir {
             let dir = env.resolve(dir);
-            if project.is_some() && !encodes(&dir) {
+            // A missing directory is refused.
+            if project.is_some() && !encodes(&dir) && reach::exists(&dir) != Some(false) {
                 warnings.push(format!(
                     "{} is not filed under {}, so {} may not find it there",
                     session.id(),
@@ -291,8 +293,19 @@ impl Resume {
     pub(crate) fn check_dir(&mut self) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
         self.identity = Identity::of(dir);
-        checks::check_dir(self.session.as_ref(), dir)?;
+        checks::check_dir(self.session.as_ref(), dir).map_err(|refusal| match refusal.code {
+            // The user mistyped it; nothing is known about that directory.
+            RefusalCode::MissingDirectory | RefusalCode::NotADirectory if self.has_named_dir() => {
+                Refusal { hint: None, ..refusal }
+            }
+            _ => refusal,
+        })?;
         self.check_start()
+    }
+
+    /// Returns whether the user named the launch directory.
+    fn has_named_dir(&self) -> bool {
+        self.dir_source == "option"
     }
 
     /// Plans to recreate the git worktree that the launch directory was.
@@ -367,7 +380,7 @@ impl Resume {
 
     /// Adds the remedies for a missing launch directory to a refusal.
     pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
-        if refusal.code != RefusalCode::MissingDirectory {
+        if refusal.code != RefusalCode::MissingDirectory || self.has_named_dir() {
             return refusal;
         }
         let Left { moved, worktree, instead } = self.left(env);

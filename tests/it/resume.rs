@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::contract::{self, Agent, ResumePlan};
-use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
+use crate::fixtures::{Amplifier, Claude, Fixture, Kimi, amplifier_slug, claude_slug, id, put};
 use crate::world::{Answer, Launch, World};
 
 fn launch(world: &World, args: &[&str]) -> Launch {
@@ -215,7 +215,7 @@ fn the_home_option_is_the_agents_home_too() {
     let world = World::with_agents();
     let app = world.dir("app");
     let backup = world.dir("backup");
-    crate::fixtures::Fixture::write_to(&Claude::session(id(1)).in_dir(&app).turn("x", "y"), &backup);
+    Fixture::write_to(&Claude::session(id(1)).in_dir(&app).turn("x", "y"), &backup);
     world.rejoin(["--home", backup.to_str().expect("a path"), "resume", &id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").variable("HOME"), backup.to_str());
 }
@@ -259,6 +259,19 @@ fn a_missing_directory_names_the_nearest() {
     world.rejoin(["resume", &id(2)]).code(7);
     assert!(world.launched().is_none());
     assert!(!gone.is_dir(), "no directory is made up");
+}
+
+#[test]
+fn a_mistyped_directory_is_reported_alone() {
+    let world = World::with_agents();
+    for (n, fixture) in [
+        (1, Box::new(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y")) as Box<dyn Fixture>),
+        (2, Box::new(Kimi::session(id(2)).in_dir(world.dir("app")).turn("x", "y"))),
+    ] {
+        fixture.write_to(&world.home());
+        let answer = world.rejoin(["resume", &id(n), "--in", "/nope"]).code(7);
+        answer.stderr_eq("error: the launch directory /nope does not exist\n");
+    }
 }
 
 #[test]
