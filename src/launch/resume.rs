@@ -293,7 +293,8 @@ impl Resume {
     pub(crate) fn check_dir(&mut self) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
         self.identity = Identity::of(dir);
-        checks::check_dir(self.session.as_ref(), dir).map_err(|refusal| match refusal.code {
+        let movable = self.session.as_ref().filter(|_| !self.needs_own_dir());
+        checks::check_dir(movable, dir).map_err(|refusal| match refusal.code {
             // The user mistyped it; nothing is known about that directory.
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory if self.has_named_dir() => {
                 Refusal { hint: None, ..refusal }
@@ -306,6 +307,19 @@ impl Resume {
     /// Returns whether the user named the launch directory.
     fn has_named_dir(&self) -> bool {
         self.dir_source == "option"
+    }
+
+    /// Returns whether the agent finds the session from its own directory alone.
+    fn needs_own_dir(&self) -> bool {
+        let session = self.session.as_ref().filter(|_| self.briefed.is_none());
+        session.is_some_and(|session| agent::about(session.agent).needs_own_dir)
+    }
+
+    /// Returns whether the agent would resume the session in another directory.
+    pub(crate) fn starts_in(&self, dir: &Path) -> bool {
+        let (Some(session), None) = (&self.session, &self.briefed) else { return true };
+        let Some(agent) = agent::by_kind(session.agent) else { return true };
+        !self.needs_own_dir() && agent.check_start(session.copy(), dir).is_ok()
     }
 
     /// Plans to recreate the git worktree that the launch directory was.
@@ -332,7 +346,7 @@ impl Resume {
         let Some(gone) = self.plan.dir.as_deref() else { return Left::default() };
         let (checkouts, remote) = self.checkouts(env);
         let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
-        let instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
+        let mut instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
         let best = moved::best(&instead, gone);
         let best = instead.iter().find(|instead| best.as_ref() == Some(&instead.dir));
         let moved = best.map(|best| {
@@ -342,6 +356,7 @@ impl Resume {
                 format!("lets all of its sessions follow to {}", best.why.words()),
             )
         });
+        instead.retain(|found| self.starts_in(&found.dir));
         Left { moved, worktree, instead }
     }
 
@@ -380,11 +395,10 @@ impl Resume {
 
     /// Adds the remedies for a missing launch directory to a refusal.
     pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
-        if refusal.code != RefusalCode::MissingDirectory || self.has_named_dir() {
-            return refusal;
-        }
+        let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
+        let Some(gone) = gone.filter(|_| refusal.code == RefusalCode::MissingDirectory) else { return refusal };
         let Left { moved, worktree, instead } = self.left(env);
-        if instead.is_empty() && worktree.is_none() {
+        if moved.is_none() && instead.is_empty() && worktree.is_none() {
             return refusal;
         }
         let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
@@ -397,10 +411,13 @@ impl Resume {
             let dir = found.dir.to_string_lossy();
             format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why.words())
         });
-        let hint = format!(
-            "if it was moved, go to where it is now and run `{command} --in .`; one of these may do:{}",
-            moved.into_iter().chain(worktree).chain(instead).collect::<String>()
-        );
+        let (head, made) = if self.needs_own_dir() {
+            let made = checks::make(gone).map(|made| format!("\n      `{made}`  (creates it again, empty)"));
+            (format!("{} resumes the session only there; one of these may do:", self.agent), made)
+        } else {
+            (format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:"), None)
+        };
+        let hint = moved.into_iter().chain(worktree).chain(instead).chain(made).fold(head, |hint, line| hint + &line);
         self.naming_agent(refusal.hint(hint))
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::contract::{self, Agent, ResumePlan};
-use crate::fixtures::{Amplifier, Claude, Fixture, Kimi, amplifier_slug, claude_slug, id, put};
+use crate::fixtures::{Amplifier, Claude, Fixture, Gemini, Kimi, Qwen, amplifier_slug, claude_slug, id, put};
 use crate::world::{Answer, Launch, World};
 
 fn launch(world: &World, args: &[&str]) -> Launch {
@@ -271,6 +271,36 @@ fn a_mistyped_directory_is_reported_alone() {
         fixture.write_to(&world.home());
         let answer = world.rejoin(["resume", &id(n), "--in", "/nope"]).code(7);
         answer.stderr_eq("error: the launch directory /nope does not exist\n");
+    }
+}
+
+#[test]
+fn a_missing_directory_offers_only_what_the_agent_accepts() {
+    type Make = fn(&Path) -> Box<dyn Fixture>;
+    let of_agents: [(&str, Make); 4] = [
+        ("kimi", |dir| Box::new(Kimi::session(id(1)).in_dir(dir).turn("x", "y"))),
+        ("gemini", |dir| Box::new(Gemini::session(id(1)).in_dir(dir).turn("x", "y"))),
+        ("qwen", |dir| Box::new(Qwen::session(id(1)).in_dir(dir).turn("x", "y"))),
+        ("amplifier", |dir| Box::new(Amplifier::session(id(1)).in_dir(dir).turn("x", "y"))),
+    ];
+    for (agent, session) in of_agents {
+        let world = World::with_agents();
+        let (old, new) = (world.home().join("work/plain"), world.home().join("code/plain"));
+        std::fs::create_dir_all(&old).expect("a directory");
+        session(&old).write_to(&world.home());
+        std::fs::remove_dir(&old).expect("an empty directory");
+        let made = format!("`mkdir -p {}`", old.display());
+        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        assert!(said.contains(&made) && !said.contains(" --in "), "{agent}: {said}");
+
+        std::fs::create_dir_all(&new).expect("a directory");
+        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        let moved = format!("`rejoin move {} {}`", old.display(), new.display());
+        assert!(said.contains(&made) && said.contains(&moved) && !said.contains(" --in "), "{agent}: {said}");
+        let found = world.rejoin(["doctor", "--check", "missing-directory", "--json"]).code(4).stdout();
+        assert!(found.contains(moved.trim_matches('`')) && !found.contains(" --in "), "{agent}: {found}");
+        world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
+        assert_eq!(plan(&world, &[&id(1)]).refusals.len(), 0, "{agent}");
     }
 }
 
