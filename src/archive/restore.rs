@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent::Agent;
+use crate::agent::amplifier::session_info;
+use crate::agent::{self, Agent};
 use crate::archive::coverage::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::sync::state::Layout;
@@ -17,8 +18,9 @@ use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::{About, Change, Item, Seen, Step};
 use crate::error::{PathError, Refusal, RefusalCode};
-use crate::session::Store;
-use crate::system::disk::{self, Access, Disk, For};
+use crate::session::evidence::FROM_PROJECT;
+use crate::session::{SessionKind, Store};
+use crate::system::disk::{self, Access, At, Disk, For};
 use crate::system::env::{Clock, Env};
 use crate::system::stamp;
 
@@ -30,6 +32,8 @@ pub(crate) struct Restore<'a> {
     archive: &'a Archive,
     clock: &'a Clock,
     parts: Vec<Part<'a>>,
+    /// The session-info.json files that the archive lacks.
+    infos: Vec<Info>,
     ready: PathBuf,
     /// Number of sessions added.
     sessions: usize,
@@ -50,6 +54,16 @@ struct Part<'a> {
     modified: (i64, i64),
 }
 
+/// A session-info.json that records a launch directory for which the evidence is not among the session's own files.
+#[derive(Debug)]
+struct Info {
+    /// The path where it is prepared.
+    ready: PathBuf,
+    target: PathBuf,
+    dir: PathBuf,
+    contents: String,
+}
+
 impl<'a> Restore<'a> {
     /// Makes an empty plan.
     pub(crate) fn new(verb: &'static str, archive: &'a Archive, env: &'a Env) -> Self {
@@ -59,6 +73,7 @@ impl<'a> Restore<'a> {
             archive,
             clock: &env.clock,
             parts: Vec::new(),
+            infos: Vec::new(),
             ready: env.state_dir().join(READY),
             sessions: 0,
             made: HashSet::new(),
@@ -143,18 +158,56 @@ impl<'a> Restore<'a> {
         if steps.is_empty() && needs.is_none() {
             return Ok(false);
         }
+        let mut reason = format!("state {}, archived at {}", manifest.number, self.clock.shown(manifest.archived_at));
+        if let Some(info) = self.info(manifest, layout, &steps).filter(|_| present.is_none()) {
+            parts.retain(|part| part.target != info.target);
+            reason.push_str(&format!("; records {} in its {}", info.dir.display(), session_info::FILE_NAME));
+            self.infos.push(info);
+        }
         self.sessions += 1;
         self.parts.append(&mut parts);
         self.made.extend(made);
         let item = self.change.items.len();
         self.placed.extend(placed.into_iter().map(|(target, entry)| (target, (item, entry))));
         let about = About::Session(manifest.agent, manifest.id.as_str().into());
-        let reason = format!("state {}, archived at {}", manifest.number, self.clock.shown(manifest.archived_at));
         let code = if present.is_some() { "continued-elsewhere" } else { "archived" };
         let seen = present.map(|present| present.seen).into_iter().collect();
         let title = manifest.facts.title.as_deref().map(Into::into);
         self.change.items.push(Item { seen, title, needs, ..Item::new(about, code, reason, steps) });
         Ok(true)
+    }
+}
+
+impl Restore<'_> {
+    /// Returns the session-info.json to write into the directory of a session that `steps` put in place; `None` if its
+    /// own files record its launch directory, or the archive knows no directory of its project.
+    fn info(&self, manifest: &Manifest, layout: &Layout, steps: &[Step]) -> Option<Info> {
+        let (facts, at) = (&manifest.facts, manifest.copies.first()?);
+        let is_from_outside = matches!(facts.launch_source.as_deref(), Some("pointer" | FROM_PROJECT));
+        let is_launched = agent::about(manifest.agent).needs_session_info && facts.kind != SessionKind::Subagent;
+        let dir = facts.launch_dir.as_ref().filter(|_| is_from_outside && is_launched)?.0.clone();
+        let project = facts.project.as_deref().filter(|project| at.path.iter().any(|name| name == *project))?;
+        let created_at = facts.created_at.or(facts.active_at)?;
+        agent::by_kind(manifest.agent)?.is_filed_under(project, &dir).then_some(())?;
+        let target =
+            layout.path(manifest.entries.iter().find(|entry| (entry.store, &entry.path) == (at.store, &at.path))?)?;
+        let target = target.join(session_info::FILE_NAME);
+        let ready = steps.iter().find_map(|step| match step {
+            Step::Put { from, path } => Some(from.join(target.strip_prefix(path).ok()?)),
+            _ => None,
+        })?;
+        let old = match manifest.file(&manifest.stores[at.store].0, &at.path.join(session_info::FILE_NAME)) {
+            Some((size, _, chunks)) => {
+                let is_small = size <= session_info::MAX_BYTES;
+                let chunks = chunks.iter().filter(|_| is_small).map(|chunk| self.archive.chunk(chunk));
+                chunks.collect::<Result<Vec<_>, _>>().ok()?.concat()
+            }
+            None => Vec::new(),
+        };
+        // A valid file stays, even if it names a directory of another project.
+        session_info::parse(&old, Path::to_owned).is_err().then_some(())?;
+        let contents = session_info::render(&dir, created_at, Some(&old))?;
+        Some(Info { ready, target, dir, contents })
     }
 }
 
@@ -327,9 +380,23 @@ impl Restore<'_> {
                 }
             }
         }
+        for Info { ready, target, contents, .. } in &self.infos {
+            disk::save(disk, ready, Access::Private, contents.as_bytes()).map_err(io::Error::other)?;
+            let (above, name) = disk::open_parent(disk, ready)?;
+            take_owner(disk, (&above, name.as_os_str()), target)?;
+        }
         // Adding an entry changes the time of its directory, so directories come after their contents.
         self.parts.iter().rev().try_for_each(|part| take_attributes(disk, part))
     }
+}
+
+/// Gives a prepared entry the owner of the nearest directory at its target path.
+fn take_owner(disk: &dyn Disk, at: At<'_>, target: &Path) -> io::Result<()> {
+    if let Some(dir) = target.ancestors().skip(1).find_map(|dir| disk.open_dir(dir).ok()) {
+        // Only root may give a file away; for other users the best possible owner is themselves.
+        let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
+    }
+    Ok(())
 }
 
 /// Sets owner, mode and time of a prepared entry, and syncs a directory.
@@ -337,10 +404,7 @@ fn take_attributes(disk: &dyn Disk, part: &Part<'_>) -> io::Result<()> {
     let Part { entry, ready, target, modified } = part;
     let (above, name) = disk::open_parent(disk, ready)?;
     let at = (&above, name.as_os_str());
-    if let Some(dir) = target.ancestors().skip(1).find_map(|dir| disk.open_dir(dir).ok()) {
-        // Only root may give a file away; for other users the best possible owner is themselves.
-        let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
-    }
+    take_owner(disk, at, target)?;
     let mask = match entry.node {
         Node::Link { .. } | Node::Rows { .. } => None,
         // Drops setuid, setgid and sticky bits: an archive must not grant rights.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::change::apply::run;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
 use crate::cli::{ChangeArgs, FormatArgs};
@@ -22,6 +23,27 @@ pub(super) fn carry_out(
 ) -> anyhow::Result<Exit> {
     let outcome = apply(change, args, env)?;
     print(change, outcome.as_ref(), format, env, ui)?;
+    Ok(exit(outcome.as_ref()))
+}
+
+/// Like [`carry_out`], for a change of one of rejoin's own files: plans and applies it under one lock, so that
+/// concurrent runs lose no change.
+pub(super) fn carry_out_locked(
+    verb: &str,
+    plan: impl FnOnce() -> anyhow::Result<Change>,
+    args: &ChangeArgs,
+    format: FormatArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    if args.dry_run {
+        return carry_out(&plan()?, args, format, env, ui);
+    }
+    let state_dir = StateDir::open(env, verb, args.lock.lock_timeout)?;
+    let change = plan()?;
+    let outcome = apply_with(&change, args, env, |_| Ok(run::run_locked(&state_dir, &change, env, &mut |_| {})?))?;
+    drop(state_dir);
+    print(&change, outcome.as_ref(), format, env, ui)?;
     Ok(exit(outcome.as_ref()))
 }
 

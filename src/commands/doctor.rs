@@ -153,6 +153,13 @@ pub(super) fn accept(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
+    let args_of_change = ChangeArgs { dry_run: args.dry_run, apply: None, lock: args.lock };
+    let plan = || plan_accept(code, findings, env);
+    super::change::carry_out_locked("doctor --accept", plan, &args_of_change, args.format, env, ui)
+}
+
+/// Plans to add the findings of a code to the accepted ones.
+fn plan_accept(code: Code, findings: &[Finding], env: &Env) -> anyhow::Result<Change> {
     let refuse = |why: String| Refusal::new(RefusalCode::BadState, why).hint("fix the file or move it away");
     let mut accepted = load(env).map_err(refuse)?;
     let new = findings.iter().filter(|finding| finding.code == code && accepted.add(finding)).count();
@@ -164,6 +171,5 @@ pub(super) fn accept(
         let what = format!("{} of {}", text::count(new, "finding"), code.name());
         change.items.push(Item::new(About::Other(what.into()), code.name(), "doctor keeps them quiet", vec![step]));
     }
-    let args_of_change = ChangeArgs { dry_run: args.dry_run, apply: None, lock: args.lock };
-    super::change::carry_out(&change, &args_of_change, args.format, env, ui)
+    Ok(change)
 }

@@ -9,6 +9,7 @@ use crate::commands::find::Finder;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::scan::Wanted;
+use crate::session::Session;
 use crate::session::select::Name;
 use crate::session::tag::Tag;
 use crate::system::env::Env;
@@ -44,12 +45,16 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     }
     let filter = super::place_filter(&args.place, env)?;
     let sessions = Finder::new(&filter, Wanted::GLANCE, env, ui).all("tag", &selectors)?;
+    let plan = || plan(sessions, &added, &removed, env);
+    super::change::carry_out_locked("tag", plan, &args.change, args.format, env, ui)
+}
+
+/// Plans to change the tags of sessions.
+fn plan(mut changed: Vec<Session>, added: &[Tag], removed: &[Tag], env: &Env) -> anyhow::Result<Change> {
     let path = env.state_dir().join(FILE_NAME);
-    // Before it is read, so that a change in between is noticed.
     let stamp = stamp::take_if_present(&path)?.map(Box::new);
     let mut tags = Tags::read(env)?;
-    let mut changed = sessions;
-    changed.retain(|session| tags.change(session.agent, session.id(), &added, &removed));
+    changed.retain(|session| tags.change(session.agent, session.id(), added, removed));
     let mut change = Change::new("tag", Vec::new());
     if let Some(first) = changed.first() {
         let step = Step::Write { path, contents: Contents::Bytes(state_file::to_json(&tags)?), stamp };
@@ -57,11 +62,11 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
             [only] => About::from(only),
             many => About::Other(text::count(many.len(), "session").into()),
         };
-        let mut item = Item::new(about, "tag", in_words(&added, &removed), vec![step]);
+        let mut item = Item::new(about, "tag", in_words(added, removed), vec![step]);
         item.title = first.label().filter(|_| changed.len() == 1).map(Into::into);
         change.items.push(item);
     }
-    super::change::carry_out(&change, &args.change, args.format, env, ui)
+    Ok(change)
 }
 
 /// Formats the tags as they are typed: `+shop -later`.

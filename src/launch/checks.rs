@@ -7,7 +7,7 @@ use crate::agent;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::shell;
 use crate::launch::log::{self, Launch, TooMany};
-use crate::session::{Liveness, Session};
+use crate::session::{Liveness, Session, recorded};
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -126,28 +126,42 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
     Err(Refusal::new(RefusalCode::TooManyResumes, message).hint(hint))
 }
 
-/// Checks that the launch directory can be entered.
+/// Returns the command that makes a missing directory; `None` for a directory of Windows.
+pub(crate) fn make(dir: &Path) -> Option<String> {
+    (!recorded::is_foreign(dir)).then(|| format!("mkdir -p {}", shell::word(&dir.to_string_lossy())))
+}
+
+/// Checks that the launch directory can be entered; `session` is `None` if no other directory can replace it.
 pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Refusal> {
-    let elsewhere = |hint: &str| match session {
+    let elsewhere = |hint: &str, only_there: &str| match session {
         Some(session) => format!("{hint} `{} --in .`", resume(session)),
-        None => "make the directory, then try again".to_owned(),
+        None => only_there.to_owned(),
     };
     let refuse = |code, why: &str| Refusal::new(code, format!("the launch directory {} {why}", dir.display()));
     match reach::metadata(dir) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(refuse(RefusalCode::NotADirectory, "is not a directory")
-            .hint(elsewhere("start it in the directory that you are in:"))),
+            .hint(elsewhere("start it in the directory that you are in:", "move it away, and make the directory"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let made = match make(dir) {
+                Some(command) => format!("make the directory with `{command}`, then try again"),
+                None => "make the directory, then try again".to_owned(),
+            };
             Err(refuse(RefusalCode::MissingDirectory, "does not exist")
-                .hint(elsewhere("if it was moved, go to where it is now and run")))
+                .hint(elsewhere("if it was moved, go to where it is now and run", &made)))
         }
         Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+            let wait = "try again when its server is back";
+            let or_elsewhere = format!("{wait}, or start it in the directory that you are in:");
             Err(refuse(RefusalCode::UnansweredDirectory, &format!("cannot be looked at: {error}"))
-                .hint(elsewhere("try again when its server is back, or start it in the directory that you are in:")))
+                .hint(elsewhere(&or_elsewhere, wait)))
         }
         Err(error) => {
             Err(refuse(RefusalCode::MissingDirectory, &format!("cannot be entered: {}", crate::error::reason(&error)))
-                .hint(elsewhere("start it in the directory that you are in:")))
+                .hint(elsewhere(
+                    "start it in the directory that you are in:",
+                    "let your user enter it, then try again",
+                )))
         }
     }
 }

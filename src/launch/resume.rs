@@ -16,9 +16,10 @@ use crate::scan::git;
 use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, Wanted};
-use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
+use crate::session::{AgentKind, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// Remedies for a missing launch directory, the likeliest first.
 #[derive(Debug, Default)]
@@ -101,13 +102,15 @@ impl Resume {
         let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
         let mut plan = super::plan(&session, request, env).map_err(|unable| {
             let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
-            Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotResumable, message) }
+            let hint = unable.hint.or_else(|| resume_parent(&session, env));
+            Refusal { hint, ..Refusal::new(RefusalCode::NotResumable, message) }
         })?;
         let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
         let mut backfill = None;
         if let Some(dir) = &options.dir {
             let dir = env.resolve(dir);
-            if project.is_some() && !encodes(&dir) {
+            // A missing directory is refused.
+            if project.is_some() && !encodes(&dir) && reach::exists(&dir) != Some(false) {
                 warnings.push(format!(
                     "{} is not filed under {}, so {} may not find it there",
                     session.id(),
@@ -290,8 +293,33 @@ impl Resume {
     pub(crate) fn check_dir(&mut self) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
         self.identity = Identity::of(dir);
-        checks::check_dir(self.session.as_ref(), dir)?;
+        let movable = self.session.as_ref().filter(|_| !self.needs_own_dir());
+        checks::check_dir(movable, dir).map_err(|refusal| match refusal.code {
+            // The user mistyped it; nothing is known about that directory.
+            RefusalCode::MissingDirectory | RefusalCode::NotADirectory if self.has_named_dir() => {
+                Refusal { hint: None, ..refusal }
+            }
+            _ => refusal,
+        })?;
         self.check_start()
+    }
+
+    /// Returns whether the user named the launch directory.
+    fn has_named_dir(&self) -> bool {
+        self.dir_source == "option"
+    }
+
+    /// Returns whether the agent finds the session from its own directory alone.
+    fn needs_own_dir(&self) -> bool {
+        let session = self.session.as_ref().filter(|_| self.briefed.is_none());
+        session.is_some_and(|session| agent::about(session.agent).needs_own_dir)
+    }
+
+    /// Returns whether the agent would resume the session in another directory.
+    pub(crate) fn starts_in(&self, dir: &Path) -> bool {
+        let (Some(session), None) = (&self.session, &self.briefed) else { return true };
+        let Some(agent) = agent::by_kind(session.agent) else { return true };
+        !self.needs_own_dir() && agent.check_start(session.copy(), dir).is_ok()
     }
 
     /// Plans to recreate the git worktree that the launch directory was.
@@ -318,7 +346,7 @@ impl Resume {
         let Some(gone) = self.plan.dir.as_deref() else { return Left::default() };
         let (checkouts, remote) = self.checkouts(env);
         let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
-        let instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
+        let mut instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
         let best = moved::best(&instead, gone);
         let best = instead.iter().find(|instead| best.as_ref() == Some(&instead.dir));
         let moved = best.map(|best| {
@@ -328,6 +356,7 @@ impl Resume {
                 format!("lets all of its sessions follow to {}", best.why.words()),
             )
         });
+        instead.retain(|found| self.starts_in(&found.dir));
         Left { moved, worktree, instead }
     }
 
@@ -366,11 +395,10 @@ impl Resume {
 
     /// Adds the remedies for a missing launch directory to a refusal.
     pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
-        if refusal.code != RefusalCode::MissingDirectory {
-            return refusal;
-        }
+        let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
+        let Some(gone) = gone.filter(|_| refusal.code == RefusalCode::MissingDirectory) else { return refusal };
         let Left { moved, worktree, instead } = self.left(env);
-        if instead.is_empty() && worktree.is_none() {
+        if moved.is_none() && instead.is_empty() && worktree.is_none() {
             return refusal;
         }
         let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
@@ -383,10 +411,13 @@ impl Resume {
             let dir = found.dir.to_string_lossy();
             format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why.words())
         });
-        let hint = format!(
-            "if it was moved, go to where it is now and run `{command} --in .`; one of these may do:{}",
-            moved.into_iter().chain(worktree).chain(instead).collect::<String>()
-        );
+        let (head, made) = if self.needs_own_dir() {
+            let made = checks::make(gone).map(|made| format!("\n      `{made}`  (creates it again, empty)"));
+            (format!("{} resumes the session only there; one of these may do:", self.agent), made)
+        } else {
+            (format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:"), None)
+        };
+        let hint = moved.into_iter().chain(worktree).chain(instead).chain(made).fold(head, |hint, line| hint + &line);
         self.naming_agent(refusal.hint(hint))
     }
 
@@ -424,6 +455,17 @@ impl Resume {
             git_remote: git::remote_of(dir),
         }
     }
+}
+
+/// Returns a hint with the command that resumes the parent of a sub-agent's session, if the parent can be resumed.
+fn resume_parent(session: &Session, env: &Env) -> Option<String> {
+    let copy = session.copy();
+    let parent = copy.parent_id.as_deref().filter(|_| copy.kind == SessionKind::Subagent)?;
+    let places = scan::locate(env, &[session.agent]);
+    let found = places.read_some(env, Wanted::GLANCE, |place| place.id == parent).sessions;
+    let parent = found.iter().find(|found| found.id() == parent)?;
+    super::plan(parent, &Request::default(), env).ok()?;
+    Some(format!("run `{}`", checks::resume(parent)))
 }
 
 /// Adds evidence for the launch directory that is too slow for a list.

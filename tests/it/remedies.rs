@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::contract::parse;
-use crate::fixtures::{Amplifier, Claude, Jido, Leo, id, put};
+use crate::fixtures::{Amplifier, Claude, Gemini, Jido, Kimi, Leo, id, put};
 use crate::sample;
 use crate::sample_home::{NOW, sample_home};
 use crate::terminal::Seat;
@@ -45,6 +45,8 @@ fn damaged_home() -> World {
     world.add(Amplifier::session(id(4)).in_dir(&app).session_info(&app).turn("same id", "x"));
     world.add(Jido::session(id(7)).in_dir(&app));
     world.add(Leo::pointer(world.dir("home/workspace/app/Lost/app"), &id(99)));
+    world.add(Kimi::session(id(9)).in_dir(world.root().join("gone/kimi")).turn("gone", "x"));
+    world.add(Gemini::session(id(10)).in_dir(world.root().join("gone/gemini")).turn("gone", "x"));
     world.add(Claude::session(id(8)).in_dir(&app).filed_under("-some-where").turn("misfiled", "x"));
     world
 }

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
 use crate::contract;
-use crate::fixtures::{Claude, Copilot, Fixture, Kimi, Pi, Qwen, id};
+use crate::fixtures::{Amplifier, Claude, Copilot, Fixture, Kimi, Pi, Qwen, id, put};
 use crate::world::World;
 
 /// Archives a session in another home, and returns the directory of the archive.
@@ -51,6 +53,55 @@ fn a_session_of_another_home_is_restored_below_this_one() {
         world.rejoin(["undo", "--yes"]).code(0);
         let list: contract::SessionList = world.rejoin(["list", "--json"]).code(0).json();
         assert!(list.sessions.is_empty());
+    }
+}
+
+#[test]
+fn a_restored_amplifier_session_keeps_a_directory_recorded_elsewhere() {
+    let world = World::new();
+    let (app, ops) = (world.dir("app"), world.dir("ops"));
+    let without_dir = |n| Amplifier::session(id(n)).metadata("working_dir", Value::Null).turn("look", "ok");
+    world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("look", "ok"));
+    // Only the other session of its project records its directory.
+    let info_1 = world.add(without_dir(2).in_dir(&app)).join("session-info.json");
+    // Only the server records its directory.
+    let info_2 =
+        world.add(without_dir(3).in_dir(&ops).file("session-info.json", "{\"working")).join("session-info.json");
+    let pointers = json!([{"session_id": id(3), "working_dir": ops}]).to_string();
+    put(&world.home().join(".amplifier/server/slack-sessions.json"), pointers);
+    // No directory is known.
+    let unknown = world.add(without_dir(4).in_dir(world.root().join("gone"))).join("session-info.json");
+    let volume = world.dir("volume").to_str().expect("a path").to_owned();
+    world.rejoin(["sync", "--archive-dir", &volume]).code(0);
+
+    for verb in ["restore", "sync"] {
+        let other = world.root().join(verb);
+        std::fs::create_dir(&other).expect("a home");
+        let on_other = |args: &[&str]| world.rejoin(["--home", other.to_str().expect("a path")].iter().chain(args));
+        let there = |path: &Path| other.join(path.strip_prefix(world.home()).expect("a path in the home"));
+        if verb == "sync" {
+            on_other(&["sync", "--archive-dir", &volume]).code(0);
+        } else {
+            for n in [2, 3, 4] {
+                on_other(&["restore", &id(n), "--archive-dir", &volume]).code(0);
+            }
+        }
+        for (n, dir, info) in [(2, &app, &info_1), (3, &ops, &info_2)] {
+            on_other(&["resume", &id(n), "--print"]).code(0);
+            let info: Value = serde_json::from_slice(&std::fs::read(there(info)).expect("a file")).expect("JSON");
+            assert_eq!(info["working_dir"], json!(dir), "{verb} {n}");
+        }
+        assert!(!there(&unknown).exists());
+        on_other(&["resume", &id(4), "--print"]).code(7);
+        if verb == "sync" {
+            let again = on_other(&["sync", "--archive-dir", &volume, "--json"]).code(0).json::<Value>();
+            assert_eq!(again["items"], json!([]), "{again}");
+        }
+        let undone = if verb == "sync" { 1 } else { 3 };
+        for _ in 0..undone {
+            on_other(&["undo", "--yes"]).code(0);
+        }
+        assert!(!there(&info_1).exists() && !there(&info_2).parent().expect("a directory").exists());
     }
 }
 

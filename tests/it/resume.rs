@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::contract::{self, Agent, ResumePlan};
-use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
+use crate::fixtures::{Amplifier, Claude, Fixture, Gemini, Kimi, Qwen, amplifier_slug, claude_slug, id, put};
 use crate::world::{Answer, Launch, World};
 
 fn launch(world: &World, args: &[&str]) -> Launch {
@@ -215,7 +215,7 @@ fn the_home_option_is_the_agents_home_too() {
     let world = World::with_agents();
     let app = world.dir("app");
     let backup = world.dir("backup");
-    crate::fixtures::Fixture::write_to(&Claude::session(id(1)).in_dir(&app).turn("x", "y"), &backup);
+    Fixture::write_to(&Claude::session(id(1)).in_dir(&app).turn("x", "y"), &backup);
     world.rejoin(["--home", backup.to_str().expect("a path"), "resume", &id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").variable("HOME"), backup.to_str());
 }
@@ -262,12 +262,56 @@ fn a_missing_directory_names_the_nearest() {
 }
 
 #[test]
+fn a_mistyped_directory_is_reported_alone() {
+    let world = World::with_agents();
+    for (n, fixture) in [
+        (1, Box::new(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y")) as Box<dyn Fixture>),
+        (2, Box::new(Kimi::session(id(2)).in_dir(world.dir("app")).turn("x", "y"))),
+    ] {
+        fixture.write_to(&world.home());
+        let answer = world.rejoin(["resume", &id(n), "--in", "/nope"]).code(7);
+        answer.stderr_eq("error: the launch directory /nope does not exist\n");
+    }
+}
+
+#[test]
+fn a_missing_directory_offers_only_what_the_agent_accepts() {
+    type Make = fn(&Path) -> Box<dyn Fixture>;
+    let of_agents: [(&str, Make); 4] = [
+        ("kimi", |dir| Box::new(Kimi::session(id(1)).in_dir(dir).turn("x", "y"))),
+        ("gemini", |dir| Box::new(Gemini::session(id(1)).in_dir(dir).turn("x", "y"))),
+        ("qwen", |dir| Box::new(Qwen::session(id(1)).in_dir(dir).turn("x", "y"))),
+        ("amplifier", |dir| Box::new(Amplifier::session(id(1)).in_dir(dir).turn("x", "y"))),
+    ];
+    for (agent, session) in of_agents {
+        let world = World::with_agents();
+        let (old, new) = (world.home().join("work/plain"), world.home().join("code/plain"));
+        std::fs::create_dir_all(&old).expect("a directory");
+        session(&old).write_to(&world.home());
+        std::fs::remove_dir(&old).expect("an empty directory");
+        let made = format!("`mkdir -p {}`", old.display());
+        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        assert!(said.contains(&made) && !said.contains(" --in "), "{agent}: {said}");
+
+        std::fs::create_dir_all(&new).expect("a directory");
+        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        let moved = format!("`rejoin move {} {}`", old.display(), new.display());
+        assert!(said.contains(&made) && said.contains(&moved) && !said.contains(" --in "), "{agent}: {said}");
+        let found = world.rejoin(["doctor", "--check", "missing-directory", "--json"]).code(4).stdout();
+        assert!(found.contains(moved.trim_matches('`')) && !found.contains(" --in "), "{agent}: {found}");
+        world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
+        assert_eq!(plan(&world, &[&id(1)]).refusals.len(), 0, "{agent}");
+    }
+}
+
+#[test]
 fn resume_refuses_an_unresumable_session() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "p", "r"));
     world.add(Claude::session(id(2)).in_dir(&app).record("mode", &json!({"mode": "normal"})));
-    world.rejoin(["resume", "agent-a1"]).code(7);
+    let parent = format!("hint: run `rejoin resume claude:{}`", id(1));
+    world.rejoin(["resume", "agent-a1"]).code(7).stderr_eq(format!("[..]resume its parent session\n{parent}\n"));
     world.rejoin(["resume", &id(2)]).code(7);
     let error = world.rejoin(["resume", &id(2), "--json"]).code(7).stdout_eq("").error();
     assert_eq!(error.code, "not-resumable");

@@ -68,6 +68,18 @@ fn a_tag_is_added_removed_and_undone() {
 }
 
 #[test]
+fn concurrent_runs_keep_every_tag() {
+    let world = world();
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            let world = &world;
+            scope.spawn(move || world.rejoin(["tag", &id(1), &format!("+t{n}")]).code(0));
+        }
+    });
+    assert_eq!(tags(&world, 1), ["t0", "t1", "t2", "t3", "t4", "t5"]);
+}
+
+#[test]
 fn every_command_finds_sessions_by_tag() {
     let world = world();
     world.rejoin(["tag", &id(1), "+relay", "+shop"]).code(0);

@@ -22,6 +22,7 @@ pub(crate) const ABOUT: About = About {
         ("/role", &["system", "developer"]),
     ],
     is_state: super::upkeep::is_state,
+    needs_own_dir: true,
     needs_session_info: true,
     // On exit, the client prints its own resume command with this prefix of the id.
     printed_id: Some(super::PRINTED_ID),

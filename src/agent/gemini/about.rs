@@ -18,6 +18,7 @@ pub(crate) const ABOUT: About = About {
         saved chats by its logger.ts (04fbf507)",
     root: ".gemini",
     variables: &[("GEMINI_CLI_HOME", Some(".gemini"))],
+    needs_own_dir: true,
     is_hash: super::is_hash,
     new_session: NewSession::NONE.in_terminal(&["gemini"], &["-i"]).without_terminal(&["gemini"], &["-p"]),
     rewind_mark: Some("$rewindTo"),

@@ -18,6 +18,7 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing",
     facts: "measured on 0.24.4 and 0.15.10; its sessionService.ts (011133cd) and storage.ts (013e660f)",
+    needs_own_dir: true,
     version_at: Some("/version"),
     // Measured on 0.24.4: the line is then not a record, and the next record has lost its parent.
     half_line: HalfLine::WrittenOn,

@@ -188,8 +188,9 @@ impl SessionBackend {
     fn refused(&self, session: &Session, refusal: &Refusal, resume: Option<&Resume>, how: &How) -> Refused {
         let ready = |how: How, why: String| Ready { line: Self::line(session, &how), why, how: Some(how) };
         let elsewhere = |dir: &Path| How { dir: Some(dir.to_owned()), ..how.clone() };
+        let starts_in = |dir: &&Path| resume.is_none_or(|resume| resume.starts_in(dir));
         let here = || {
-            let cwd = self.env.cwd.as_deref().filter(|_| !self.env.foreign_home);
+            let cwd = self.env.cwd.as_deref().filter(|_| !self.env.foreign_home).filter(starts_in);
             cwd.map(|cwd| ready(elsewhere(cwd), "starts it in the current directory".to_owned()))
         };
         let mut all: Vec<Ready> = match refusal.code {

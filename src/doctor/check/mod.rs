@@ -16,6 +16,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::agent;
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
 use crate::format::shell;
@@ -184,7 +185,11 @@ impl Finding {
             Some(true) if can_resume && copy.is_filed_right => {
                 self.remedy(format!("rejoin resume {selector}"), "resumes it")
             }
-            exists if can_resume && (exists == Some(false) || session.launch_dir().is_none()) => {
+            exists
+                if can_resume
+                    && (exists == Some(false) && !agent::about(session.agent).needs_own_dir
+                        || session.launch_dir().is_none()) =>
+            {
                 self.remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in")
             }
             _ => self.remedy(format!("rejoin show {selector}"), "shows what is known about it"),
