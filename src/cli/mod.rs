@@ -2,6 +2,7 @@
 
 mod archive;
 mod browse;
+pub(crate) mod colors;
 mod export;
 mod groups;
 mod hook;
@@ -15,7 +16,7 @@ mod save;
 mod tags;
 mod tips;
 mod undo;
-pub(crate) mod values;
+mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub(crate) use undo::{TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs,
 #[command(
     name = "rejoin",
     version,
-    styles = values::of_help(),
+    styles = colors::of_help(),
     max_term_width = 100,
     disable_help_subcommand = true,
     after_help = "Topics: rejoin help sessions|filters|words|marks|options|config|exit-codes",

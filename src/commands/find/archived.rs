@@ -1,13 +1,9 @@
 //! Resolves typed text to one session of the archive.
 
-use std::collections::BTreeSet;
-
 use super::copies::candidates;
+use super::trashed;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
-use crate::change::apply::history::History;
-use crate::change::apply::journal::ItemRecord;
-use crate::change::apply::trash;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
@@ -30,7 +26,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     };
     // A session that was found elsewhere makes the nearest ones in the stores pointless.
     let found = |hint: String| Refusal { candidates: Vec::new(), ..refusal.clone() }.hint(hint).into();
-    if let Some(hint) = hint_of_trash(selector, filter, env) {
+    if let Some(hint) = trashed::hint(selector, filter, env) {
         return found(hint);
     }
     let holdings = Archive::of(env, None).holdings();
@@ -130,35 +126,4 @@ fn by_text(
         [only] => Ok(Some((sessions[*only].agent, sessions[*only].id().to_owned()))),
         many => Err(several(&mut many.iter().map(|at| &sessions[*at]), true)),
     }
-}
-
-/// Returns a hint with the command that restores the session of a selector, if it is in the trash.
-pub(super) fn hint_of_trash(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {
-    let Selector::Id { agent, text } = selector else { return None };
-    // `undo` and `doctor` report an unreadable journal.
-    let history = History::read(env).ok()?;
-    let entries: Vec<_> = trash::entries(&history).map(|entry| (entry.run, &entry.run.items[entry.item].0)).collect();
-    let is_meant = |record: &ItemRecord| {
-        record.is_whole_session()
-            && agent.is_none_or(|agent| record.agent == Some(agent))
-            && record.agent.is_some_and(|agent| filter.has_agent(agent))
-    };
-    let text = text.to_lowercase();
-    let found = |fits: &dyn Fn(&ItemRecord) -> bool| {
-        // The newest run is first. It has the newest state of a session that was removed twice.
-        let mut known = BTreeSet::new();
-        let fitting = entries.iter().filter(|(_, record)| is_meant(record) && fits(record));
-        fitting.filter(|(_, record)| known.insert((record.agent, record.id.clone()))).collect::<Vec<_>>()
-    };
-    let has_id = |record: &ItemRecord| record.id.as_ref().is_some_and(|id| id.to_lowercase().starts_with(&text));
-    let has_title =
-        |record: &ItemRecord| record.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&text));
-    let by_id = found(&has_id);
-    let command = match if by_id.is_empty() { found(&has_title) } else { by_id }.as_slice() {
-        [] => return None,
-        [(run, _)] if run.items.len() == 1 => format!("rejoin undo {}", run.id),
-        [(run, record)] => format!("rejoin trash restore {}/{}", run.id, record.item),
-        _ => return Some("several sessions in the trash match; run `rejoin trash list` to see them".to_owned()),
-    };
-    Some(format!("it is in the trash; run `{command}` to put it back"))
 }

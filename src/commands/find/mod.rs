@@ -6,6 +6,7 @@ mod copies;
 mod nearest;
 mod path;
 mod pick;
+mod trashed;
 
 use std::cmp::Reverse;
 use std::path::Path;

@@ -38,8 +38,8 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
 const LEAST: usize = 5;
 
 /// Divides a word into a host and the name there. A host of the config file is always taken as a host; an agent's name
-/// or a similar one is taken as an agent, and a filter and an address are neither. Before the name of a session, only
-/// `user@host` and a domain are hosts: a title such as `feat:add` must not open a connection.
+/// or a similar one is taken as an agent, and a filter and an address are neither. A title such as `feat:add` must not
+/// open a connection, so a name without `@` and dot is a host only before an id or `latest`.
 fn parts<'w>(word: &'w str, config: &Config) -> Option<(&'w str, &'w str)> {
     let (host, id) = word.split_once(':')?;
     let is_known = |group: (&String, &Vec<String>)| group.0 == host || group.1.iter().any(|member| member == host);

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn lines_tabs_and_own_colours_pass() {
-        let text = format!("{0}a{0:#}\tb\n日本\n", crate::cli::values::HIGHLIGHT);
+        let text = format!("{0}a{0:#}\tb\n日本\n", crate::cli::colors::HIGHLIGHT);
         assert_eq!(through(&text, true), text);
         assert_eq!(through(&text, false), "\\u{1b}[1m\\u{1b}[38;5;163ma\\u{1b}[0m\tb\n日本\n");
     }

@@ -13,7 +13,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::ColorWhen;
-use crate::cli::values::HIGHLIGHT;
+use crate::cli::colors::HIGHLIGHT;
 use crate::error::{Candidate, Refusal, RefusalCode};
 use crate::format::{command_line, text, wrap};
 use crate::system::env::{Elsewhere, Env, Terminal};
