@@ -45,11 +45,13 @@ pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> V
     kept.iter().chain(with).chain(passed_on).cloned().collect()
 }
 
-/// Removes options from a word with several letters, such as `-rn2`. Returns the rest of it, if any, and whether the
-/// next word is the value of a removed option.
+/// Removes options from a word with several letters, such as `-rn2`, if a short option with a value is left out. Returns
+/// the rest of it, if any, and whether the next word is the value of a removed option.
 fn without_letters(word: &str, left_out: &[&str]) -> (Option<String>, bool) {
-    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-') && !letters.is_empty())
-    else {
+    // Words of other commands, such as `-new` of `tag`, may not be options.
+    let has_values = left_out.iter().any(|option| option.len() == 3 && option.ends_with('='));
+    let letters = word.strip_prefix('-').filter(|letters| has_values && !letters.starts_with('-'));
+    let Some(letters) = letters.filter(|letters| !letters.is_empty()) else {
         return (Some(word.to_owned()), false);
     };
     let is_left_out = |option: &str| left_out.contains(&option);
@@ -60,8 +62,8 @@ fn without_letters(word: &str, left_out: &[&str]) -> (Option<String>, bool) {
             is_value_next = rest.chars().count() == 1;
             break;
         }
-        // The rest is the name of an agent.
-        if letter == 'a' {
+        // The rest is the value of `--agent` or `--context`.
+        if matches!(letter, 'a' | 'C') {
             kept.push_str(rest);
             break;
         }
@@ -136,6 +138,8 @@ mod tests {
         assert_eq!(apply(&env, "abc"), "rejoin cleanup --dir '/a b' --apply abc -- -n");
         assert_eq!(again(&env, &[], &["--yes"]), "rejoin cleanup -n --dir '/a b' --yes -- -n");
         assert_eq!(again(&env, &["--dir="], &[]), "rejoin cleanup -n -- -n");
+        env.invocation.words = ["tag", "31c5", "-new", "-yard", "--dry-run"].map(str::to_owned).to_vec();
+        assert_eq!(apply(&env, "abc"), "rejoin tag 31c5 -new -yard --apply abc");
         env.invocation.words = ["resume", "--prompt", "--json", "a"].map(str::to_owned).to_vec();
         assert_eq!(again(&env, &["--json"], &[]), "rejoin resume --prompt --json a");
         env.invocation.words = ["delete", "a", "--apply=7"].map(str::to_owned).to_vec();
