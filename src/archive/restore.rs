@@ -21,7 +21,7 @@ use crate::error::{PathError, Refusal, RefusalCode};
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::{SessionKind, Store};
 use crate::system::disk::{self, Access, At, Disk, For};
-use crate::system::env::{Clock, Env};
+use crate::system::env::Env;
 use crate::system::stamp;
 
 /// A planned restore.
@@ -30,7 +30,7 @@ pub(crate) struct Restore<'a> {
     /// The planned change; without items if everything is there already.
     pub change: Change,
     archive: &'a Archive,
-    clock: &'a Clock,
+    env: &'a Env,
     parts: Vec<Part<'a>>,
     /// The session-info.json files that the archive lacks.
     infos: Vec<Info>,
@@ -71,7 +71,7 @@ impl<'a> Restore<'a> {
         Self {
             change,
             archive,
-            clock: &env.clock,
+            env,
             parts: Vec::new(),
             infos: Vec::new(),
             ready: env.state_dir().join(READY),
@@ -158,7 +158,8 @@ impl<'a> Restore<'a> {
         if steps.is_empty() && needs.is_none() {
             return Ok(false);
         }
-        let mut reason = format!("state {}, archived at {}", manifest.number, self.clock.shown(manifest.archived_at));
+        let mut reason =
+            format!("state {}, archived at {}", manifest.number, self.env.clock.shown(manifest.archived_at));
         if let Some(info) = self.info(manifest, layout, &steps).filter(|_| present.is_none()) {
             parts.retain(|part| part.target != info.target);
             reason.push_str(&format!("; records {} in its {}", info.dir.display(), session_info::FILE_NAME));
@@ -182,7 +183,8 @@ impl Restore<'_> {
     /// Returns the session-info.json to write into the directory of a session that `steps` put in place; `None` if its
     /// own files record its launch directory, or the archive knows no directory of its project.
     fn info(&self, manifest: &Manifest, layout: &Layout, steps: &[Step]) -> Option<Info> {
-        let (facts, at) = (&manifest.facts, manifest.copies.first()?);
+        // The archived directory is that of the chosen copy, and several copies may differ in it.
+        let (facts, [at]) = (&manifest.facts, manifest.copies.as_slice()) else { return None };
         let is_from_outside = matches!(facts.launch_source.as_deref(), Some("pointer" | FROM_PROJECT));
         let is_launched = agent::about(manifest.agent).needs_session_info && facts.kind != SessionKind::Subagent;
         let dir = facts.launch_dir.as_ref().filter(|_| is_from_outside && is_launched)?.0.clone();
@@ -197,15 +199,15 @@ impl Restore<'_> {
             _ => None,
         })?;
         let old = match manifest.file(&manifest.stores[at.store].0, &at.path.join(session_info::FILE_NAME)) {
-            Some((size, _, chunks)) => {
-                let is_small = size <= session_info::MAX_BYTES;
-                let chunks = chunks.iter().filter(|_| is_small).map(|chunk| self.archive.chunk(chunk));
-                chunks.collect::<Result<Vec<_>, _>>().ok()?.concat()
+            // A file that is too large to read is not replaced.
+            Some((size, ..)) if size > session_info::MAX_BYTES => return None,
+            Some((_, _, chunks)) => {
+                chunks.iter().map(|chunk| self.archive.chunk(chunk)).collect::<Result<Vec<_>, _>>().ok()?.concat()
             }
             None => Vec::new(),
         };
         // A valid file stays, even if it names a directory of another project.
-        session_info::parse(&old, Path::to_owned).is_err().then_some(())?;
+        session_info::parse(&old, |dir| self.env.expand(dir)).is_err().then_some(())?;
         let contents = session_info::render(&dir, created_at, Some(&old))?;
         Some(Info { ready, target, dir, contents })
     }

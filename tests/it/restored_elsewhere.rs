@@ -69,6 +69,9 @@ fn a_restored_amplifier_session_keeps_a_directory_recorded_elsewhere() {
         world.add(without_dir(3).in_dir(&ops).file("session-info.json", "{\"working")).join("session-info.json");
     let pointers = json!([{"session_id": id(3), "working_dir": ops}]).to_string();
     put(&world.home().join(".amplifier/server/slack-sessions.json"), pointers);
+    // A valid file stays, even if it names a directory of another project.
+    let misfiled = without_dir(5).in_dir(&app).file("session-info.json", r#"{"working_dir": "~/other"}"#);
+    let info_3 = world.add(misfiled).join("session-info.json");
     // No directory is known.
     let unknown = world.add(without_dir(4).in_dir(world.root().join("gone"))).join("session-info.json");
     let volume = world.dir("volume").to_str().expect("a path").to_owned();
@@ -82,7 +85,7 @@ fn a_restored_amplifier_session_keeps_a_directory_recorded_elsewhere() {
         if verb == "sync" {
             on_other(&["sync", "--archive-dir", &volume]).code(0);
         } else {
-            for n in [2, 3, 4] {
+            for n in [2, 3, 4, 5] {
                 on_other(&["restore", &id(n), "--archive-dir", &volume]).code(0);
             }
         }
@@ -92,12 +95,13 @@ fn a_restored_amplifier_session_keeps_a_directory_recorded_elsewhere() {
             assert_eq!(info["working_dir"], json!(dir), "{verb} {n}");
         }
         assert!(!there(&unknown).exists());
+        assert_eq!(std::fs::read_to_string(there(&info_3)).expect("a file"), r#"{"working_dir": "~/other"}"#);
         on_other(&["resume", &id(4), "--print"]).code(7);
         if verb == "sync" {
             let again = on_other(&["sync", "--archive-dir", &volume, "--json"]).code(0).json::<Value>();
             assert_eq!(again["items"], json!([]), "{again}");
         }
-        let undone = if verb == "sync" { 1 } else { 3 };
+        let undone = if verb == "sync" { 1 } else { 4 };
         for _ in 0..undone {
             on_other(&["undo", "--yes"]).code(0);
         }
