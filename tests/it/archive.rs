@@ -399,6 +399,12 @@ fn archive_full_repairs_damage_from_the_session() {
     let hint = format!("`rejoin archive --full claude:{}` repairs what that session still has", id(1));
     let verdict = world.rejoin(["archive", "--verify"]).code(4);
     assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
+    // The command for another archive names it.
+    let other = world.root().join("usb");
+    copy_tree(&archive_dir(&world), &other);
+    let verdict = world.rejoin(["archive", "--verify", "--archive-dir", other.to_str().expect("a path")]).code(4);
+    let hint = format!("`rejoin archive --full claude:{} --archive-dir {}`", id(1), other.display());
+    assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
     // Unchanged sessions and their archived files are not read.
     let known: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((known.unchanged, known.details.stored_bytes), (1, 0));

@@ -139,19 +139,20 @@ pub(crate) fn archive<'a>(
         report.warnings.append(&mut warnings);
         watch(report.items.len());
     }
-    match problems.first().map_or_else(|| sweep(archive, &machines, env), |first| Err(unread(first))) {
+    match problems.first().map_or_else(|| sweep(archive, &machines, env), |first| Err(unread(first, archive, env))) {
         Ok(bytes) => report.removed_bytes += bytes,
         Err(why) => report.warnings.push(why),
     }
     Ok(report)
 }
 
-fn unread(first: &Problem) -> String {
+fn unread(first: &Problem, archive: &Archive, env: &Env) -> String {
     format!(
         "part of the archive cannot be read, so nothing was removed from it: {}: {}; \
-         run `rejoin archive --verify` to see every such part",
+         run `rejoin archive --verify{}` to see every such part",
         first.path.display(),
-        first.reason
+        first.reason,
+        Archive::option(archive.root(), env)
     )
 }
 
@@ -208,7 +209,7 @@ fn sweep(archive: &Archive, machines: &[Machine], env: &Env) -> Result<u64, Stri
     }
     let holdings = archive.holdings();
     if let Some(first) = holdings.problems.first() {
-        return Err(unread(first));
+        return Err(unread(first, archive, env));
     }
     let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());
     let needed: HashSet<&str> = chunks.flat_map(|(_, _, chunks)| chunks).map(String::as_str).collect();

@@ -72,7 +72,8 @@ pub(super) fn run(
                 manifest.id,
                 place.path.display()
             );
-            let hint = format!("compare `rejoin show {name}` and `rejoin show --archived {name}`");
+            let archived = format!("rejoin show --archived {name}{}", Archive::option(archive.root(), env));
+            let hint = format!("compare `rejoin show {name}` and `{archived} --state {}`", manifest.number);
             return Err(Refusal::new(RefusalCode::InTheWay, message).hint(hint).into());
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));

@@ -8,12 +8,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::archive::Archive;
 use crate::archive::verify::Verdict;
 use crate::archive::write::{Item, Report, in_use};
 use crate::change::outcome::ItemResult;
 use crate::format::command_line::in_home;
 use crate::format::path_json::PathJson;
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::change::not_done;
@@ -138,9 +139,10 @@ impl Answer for Verdict {
             }
         }
         let hurt: BTreeSet<_> = self.faults.iter().flat_map(|fault| &fault.hurt).map(|at| (at.agent, &at.id)).collect();
+        let option = Archive::option(&self.archive, env);
         for (agent, id) in hurt {
-            let id = text::one_line(id);
-            let command = format!("rejoin archive --full {agent}:{id}");
+            let name = format!("{agent}:{id}");
+            let command = format!("rejoin archive --full {}{option}", shell::word(&name));
             let command = in_home(&command, &env.invocation.elsewhere);
             writeln!(out, "{faint}`{command}` repairs what that session still has.{faint:#}")?;
         }
@@ -161,7 +163,7 @@ impl Answer for Verdict {
         )?;
         if *unneeded > 0 {
             let files = text::count(*unneeded, "unneeded file");
-            writeln!(out, "{faint}The next `rejoin archive` removes {files}.{faint:#}")?;
+            writeln!(out, "{faint}The next `rejoin archive{option}` removes {files}.{faint:#}")?;
         }
         Ok(())
     }
