@@ -144,7 +144,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
             super::confirm_or_refuse(&[], &worktree.question(), env, ui)?;
         }
         worktree.run(env)?;
-        resume.check_dir()?;
+        resume.check_dir(env)?;
     }
     let dir = resume.plan.dir.clone().unwrap_or_default();
     if let Some((session, item)) = resume.session.as_ref().zip(resume.backfill.as_ref()) {

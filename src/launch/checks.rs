@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::agent;
 use crate::error::{Refusal, RefusalCode};
-use crate::format::shell;
+use crate::format::{command_line, shell};
 use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session, recorded};
 use crate::system::env::Env;
@@ -126,13 +126,14 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
     Err(Refusal::new(RefusalCode::TooManyResumes, message).hint(hint))
 }
 
-/// Returns the command that makes a missing directory; `None` for a directory of Windows.
-pub(crate) fn make(dir: &Path) -> Option<String> {
-    (!recorded::is_foreign(dir)).then(|| format!("mkdir -p {}", shell::word(&dir.to_string_lossy())))
+/// Returns the command that creates a missing directory; `None` for a directory of Windows, or one that is not UTF-8.
+pub(crate) fn mkdir_command(dir: &Path, env: &Env) -> Option<String> {
+    let dir = dir.to_str().filter(|_| !recorded::is_foreign(dir))?;
+    Some(command_line::in_home(&format!("mkdir -p {}", shell::word(dir)), &env.invocation.elsewhere).into_owned())
 }
 
 /// Checks that the launch directory can be entered; `session` is `None` if no other directory can replace it.
-pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Refusal> {
+pub(crate) fn check_dir(session: Option<&Session>, dir: &Path, env: &Env) -> Result<(), Refusal> {
     let elsewhere = |hint: &str, only_there: &str| match session {
         Some(session) => format!("{hint} `{} --in .`", resume(session)),
         None => only_there.to_owned(),
@@ -140,12 +141,14 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Ref
     let refuse = |code, why: &str| Refusal::new(code, format!("the launch directory {} {why}", dir.display()));
     match reach::metadata(dir) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(refuse(RefusalCode::NotADirectory, "is not a directory")
-            .hint(elsewhere("start it in the directory that you are in:", "move it away, and make the directory"))),
+        Ok(_) => Err(refuse(RefusalCode::NotADirectory, "is not a directory").hint(elsewhere(
+            "start it in the directory that you are in:",
+            "move the file away, and create the directory",
+        ))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let made = match make(dir) {
-                Some(command) => format!("make the directory with `{command}`, then try again"),
-                None => "make the directory, then try again".to_owned(),
+            let made = match mkdir_command(dir, env) {
+                Some(command) => format!("create the directory with `{command}`, then try again"),
+                None => "create the directory, then try again".to_owned(),
             };
             Err(refuse(RefusalCode::MissingDirectory, "does not exist")
                 .hint(elsewhere("if it was moved, go to where it is now and run", &made)))
@@ -160,7 +163,7 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Ref
             Err(refuse(RefusalCode::MissingDirectory, &format!("cannot be entered: {}", crate::error::reason(&error)))
                 .hint(elsewhere(
                     "start it in the directory that you are in:",
-                    "let your user enter it, then try again",
+                    "give your user permission to enter it, then try again",
                 )))
         }
     }

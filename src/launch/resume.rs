@@ -263,7 +263,7 @@ impl Resume {
             }
         }
         match &self.plan.dir {
-            Some(_) => match self.check_dir() {
+            Some(_) => match self.check_dir(env) {
                 Err(refusal) if options.recreate_worktree && refusal.code == RefusalCode::MissingDirectory => {
                     refusals.extend(self.plan_worktree(options, env).err());
                 }
@@ -290,11 +290,11 @@ impl Resume {
     }
 
     /// Checks the launch directory, and records its identity.
-    pub(crate) fn check_dir(&mut self) -> Result<(), Refusal> {
+    pub(crate) fn check_dir(&mut self, env: &Env) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
         self.identity = Identity::of(dir);
         let movable = self.session.as_ref().filter(|_| !self.needs_own_dir());
-        checks::check_dir(movable, dir).map_err(|refusal| match refusal.code {
+        checks::check_dir(movable, dir, env).map_err(|refusal| match refusal.code {
             // The user mistyped it; nothing is known about that directory.
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory if self.has_named_dir() => {
                 Refusal { hint: None, ..refusal }
@@ -315,11 +315,14 @@ impl Resume {
         session.is_some_and(|session| agent::about(session.agent).needs_own_dir)
     }
 
-    /// Returns whether the agent would resume the session in another directory.
+    /// Returns whether the agent, started in a directory, would find and resume the session.
     pub(crate) fn starts_in(&self, dir: &Path) -> bool {
         let (Some(session), None) = (&self.session, &self.briefed) else { return true };
         let Some(agent) = agent::by_kind(session.agent) else { return true };
-        !self.needs_own_dir() && agent.check_start(session.copy(), dir).is_ok()
+        let copy = session.copy();
+        let is_own = || copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
+        // A session that is filed right is in its own directory only; another one, in any of its project.
+        (!self.needs_own_dir() || (!copy.is_filed_right && is_own())) && agent.check_start(copy, dir).is_ok()
     }
 
     /// Plans to recreate the git worktree that the launch directory was.
@@ -412,7 +415,8 @@ impl Resume {
             format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why.words())
         });
         let (head, made) = if self.needs_own_dir() {
-            let made = checks::make(gone).map(|made| format!("\n      `{made}`  (creates it again, empty)"));
+            let made =
+                checks::mkdir_command(gone, env).map(|made| format!("\n      `{made}`  (creates it again, empty)"));
             (format!("{} resumes the session only there; one of these may do:", self.agent), made)
         } else {
             (format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:"), None)

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::contract::{self, Agent, ResumePlan};
 use crate::fixtures::{Amplifier, Claude, Fixture, Gemini, Kimi, Qwen, amplifier_slug, claude_slug, id, put};
+use crate::ordinary;
 use crate::world::{Answer, Launch, World};
 
 fn launch(world: &World, args: &[&str]) -> Launch {
@@ -302,6 +303,15 @@ fn a_missing_directory_offers_only_what_the_agent_accepts() {
         world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
         assert_eq!(plan(&world, &[&id(1)]).refusals.len(), 0, "{agent}");
     }
+    let world = World::with_agents();
+    let gone = world.root().join("gone");
+    assert!(ordinary::write_in("commandcode", &world, gone.to_str().expect("a path")));
+    let projects = world.home().join(".commandcode/projects");
+    let project = gone.to_str().expect("a path").trim_start_matches('/').replace('/', "-");
+    std::fs::rename(projects.join("usr-bin"), projects.join(project)).expect("its project");
+    let session = &world.rejoin(["list", "--all", "--json"]).sessions()[0];
+    let said = world.rejoin(["resume", &session.id]).code(7).stderr();
+    assert!(said.contains(&format!("`mkdir -p {}`", gone.display())) && !said.contains(" --in "), "{said}");
 }
 
 #[test]

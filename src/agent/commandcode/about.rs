@@ -10,6 +10,7 @@ pub(crate) const ABOUT: About = About {
     sessions: "`~/.commandcode/projects/<project>/<id>.jsonl`, with `<id>.meta.json` and other files of the same name next to it",
     launch_dir: "that of the file's header; its project is named after letters and digits alone, so different directories share projects",
     elsewhere: "it looks only in the project of the current directory: \"No session … found to resume\", exit code 1",
+    needs_own_dir: true,
     starts: "`command-code --resume ID`, with `-p TEXT` for one prompt",
     in_use: "it keeps no lock: a record of the last two minutes means maybe",
     deletes: "nothing",

@@ -163,10 +163,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         ),
         None => finding,
     };
-    let starts_in =
-        |dir: &Path| agent::by_kind(newest.agent).is_none_or(|agent| agent.check_start(newest.copy(), dir).is_ok());
-    let mut same_work = gone.instead.iter().filter(|instead| instead.why.is_same_work());
-    let finding = match (&gone.unmounted, same_work.find(|instead| starts_in(&instead.dir))) {
+    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.why.is_same_work())) {
         (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts its file system"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,
         (None, Some(instead)) => finding.remedy(
