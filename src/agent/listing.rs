@@ -7,7 +7,7 @@ use std::fs::DirEntry;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The names in a directory, to find them by prefix.
 #[derive(Debug, Default)]
@@ -53,7 +53,10 @@ impl Beginnings {
 
 /// Listings of directories that several sessions share. By default each directory is listed when it is asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Listings(Option<Mutex<HashMap<PathBuf, Arc<Beginnings>>>>);
+pub(crate) struct Listings(Option<Mutex<HashMap<PathBuf, Cell>>>);
+
+/// The names in a directory, once a thread has listed them.
+type Cell = Arc<OnceLock<Arc<Beginnings>>>;
 
 impl Listings {
     /// Creates listings for many sessions: each directory is listed once.
@@ -64,12 +67,11 @@ impl Listings {
     /// Returns the names in a directory.
     pub(super) fn of(&self, dir: &Path) -> Arc<Beginnings> {
         let Some(cache) = &self.0 else { return Arc::new(Beginnings::of(dir)) };
-        let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().get(dir).cloned();
-        known.unwrap_or_else(|| {
-            let listed = Arc::new(Beginnings::of(dir));
-            Arc::clone(lock().entry(dir.to_owned()).or_insert(listed))
-        })
+        let mut known = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let cell = known.get(dir).cloned().unwrap_or_else(|| Arc::clone(known.entry(dir.to_owned()).or_default()));
+        // Only a thread that needs the same directory waits for it.
+        drop(known);
+        Arc::clone(cell.get_or_init(|| Arc::new(Beginnings::of(dir))))
     }
 
     /// Returns the path of an entry with this name in a directory. For one session, its directory is not listed.

@@ -165,6 +165,9 @@ fn records_of(document: &[u8]) -> Option<Vec<Box<RawValue>>> {
 
 /// Returns whether a member of a JSON record, by its pointer, has one of the texts next to that pointer.
 pub(super) fn has_any(record: &[u8], members: &[(&str, &[&str])]) -> bool {
+    if members.is_empty() {
+        return false;
+    }
     let Ok(record) = serde_json::from_slice::<Value>(record) else { return false };
     let text = |pointer: &str| record.pointer(pointer).and_then(Value::as_str);
     members.iter().any(|(pointer, values)| text(pointer).is_some_and(|text| values.contains(&text)))

@@ -26,7 +26,7 @@ pub(crate) struct UsageAt {
     pub output: &'static [&'static str],
     /// The path of the cost in US dollars; a model without a price has none, or zero.
     pub cost: &'static [&'static str],
-    /// The path of the id of a reply: if a reply is written again, its last record counts.
+    /// The path of the id of a reply: if a reply is written again, its last record counts, and without an id none.
     pub id: &'static [&'static str],
     /// Set if each record has the total so far.
     pub is_total: bool,
@@ -75,11 +75,12 @@ impl<'a> Sum<'a> {
         if usage.tokens.is_none() && usage.cost.is_none() {
             return;
         }
-        let id: Text<'_> = inner(at(record, self.of.id));
-        match id.filled() {
-            _ if self.of.is_total => self.sum = usage,
-            Some(id) => drop(self.by_id.insert(id.to_owned(), usage)),
-            None => self.sum.add(usage),
+        if self.of.is_total {
+            self.sum = usage;
+        } else if self.of.id.is_empty() {
+            self.sum.add(usage);
+        } else if let Some(id) = inner::<Text<'_>>(at(record, self.of.id)).filled() {
+            self.by_id.insert(id.to_owned(), usage);
         }
     }
 

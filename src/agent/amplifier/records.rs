@@ -78,7 +78,8 @@ impl Record for Entry<'_> {
         let mut turn = Turn::new(Role::of(self.role.get()), self.time());
         let text = plain_text(self.content);
         // Texts that the client inserts, and results of tools, have the role of the user too.
-        turn.counts = self.tool_call_id.is_none() && !text.trim_start().starts_with("<system-reminder>");
+        turn.counts = turn.role != Role::User
+            || (self.tool_call_id.is_none() && !text.trim_start().starts_with("<system-reminder>"));
         match self.name.filled().filter(|_| turn.role == Role::Tool && !text.is_empty()) {
             Some(name) => turn.tool(format!("{name} → {text}")),
             None => turn.say(text),
