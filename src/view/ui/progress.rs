@@ -106,7 +106,7 @@ impl Progress {
 
     /// Shows the number of completed items.
     pub(crate) fn at(&mut self, done: usize) {
-        if let Some(line) = &mut self.line {
+        if let Some(line) = self.line.as_mut().filter(|line| line.is_due()) {
             line.show(done, self.total, "");
         }
     }
@@ -169,7 +169,7 @@ impl<W: Write> Tally<W> {
 
     fn show(&self) {
         if let Ok(mut line) = self.line.try_lock()
-            && let Some(line) = line.as_mut()
+            && let Some(line) = line.as_mut().filter(|line| line.is_due())
         {
             // Read while the lock is held, so that the shown count never decreases.
             let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
@@ -254,17 +254,20 @@ impl<W: Write> Line<W> {
         Self { what, pause, next, last: Instant::now(), is_shown: false, width, out }
     }
 
+    /// Returns whether the pause since it was last shown is over.
+    fn is_due(&self) -> bool {
+        self.last.elapsed() >= self.pause
+    }
+
     fn show(&mut self, done: usize, total: usize, found: &str) {
-        if self.last.elapsed() >= self.pause {
-            self.last = Instant::now();
-            self.pause = self.next;
-            self.is_shown = true;
-            // A longer line would continue on the next one, which is not erased.
-            let width = self.width.map_or(usize::MAX, |width| width.saturating_sub(1));
-            let bar = Some(line(self.what, done, total)).filter(|line| found.is_empty() && line.len() <= width);
-            let text = bar.unwrap_or_else(|| format!("{} {}/{total}{found}", self.what, done.min(total)));
-            self.write(&format!("{ERASE}{}", text::truncated(&text, width)));
-        }
+        self.last = Instant::now();
+        self.pause = self.next;
+        self.is_shown = true;
+        // A longer line would continue on the next one, which is not erased.
+        let width = self.width.map_or(usize::MAX, |width| width.saturating_sub(1));
+        let bar = Some(line(self.what, done, total)).filter(|line| found.is_empty() && line.len() <= width);
+        let text = bar.unwrap_or_else(|| format!("{} {}/{total}{found}", self.what, done.min(total)));
+        self.write(&format!("{ERASE}{}", text::truncated(&text, width)));
     }
 
     fn clear(&mut self) {
