@@ -22,7 +22,7 @@ use crate::system::reach;
 pub(crate) struct StoreFacts {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// The agent's name for itself.
+    /// The name that its makers use.
     pub name: &'static str,
     /// The directory, or the database.
     #[serde(serialize_with = "path_json::serialize")]
@@ -39,17 +39,17 @@ pub(crate) struct StoreFacts {
     pub sessions: usize,
     /// Number of sub-agents, archived and empty sessions.
     pub others: usize,
-    /// Their bytes; a database counts whole.
+    /// Total size in bytes; a database counts entirely.
     pub size_bytes: u64,
     /// When one of them was last active.
     pub active_at: Option<Timestamp>,
-    /// The version of the agent that wrote the newest of them; `null` when its records do not say.
+    /// The version of the agent that wrote the newest of them; `null` if its records do not contain it.
     pub version: Option<String>,
     /// Other stores in which links of this one lead to sessions, which count there.
     #[serde(serialize_with = "path_json::serialize_all")]
     #[schemars(with = "Vec<PathJson<'_>>")]
     pub shared_with: Vec<PathBuf>,
-    /// The newest version of the agent that rejoin was tested with; `null` for one that was read as source code only.
+    /// The newest version of the agent that rejoin was tested with; `null` if only its source code was read.
     pub tested_version: Option<&'static str>,
 }
 

@@ -79,8 +79,9 @@ pub(crate) struct Branch {
     pub is_active: bool,
     /// Number of messages after its fork.
     pub messages: u64,
-    /// When the first and the last of them were written.
+    /// Time of the first of them.
     pub begun_at: Option<Timestamp>,
+    /// Time of the last of them.
     pub ended_at: Option<Timestamp>,
     /// The first of them.
     pub first: Option<String>,

@@ -303,7 +303,6 @@ pub(crate) struct Problem {
     pub reason: String,
 }
 
-/// Serializes a path; bytes that are not UTF-8 are replaced.
 /// Serializes a path as text, with replacement characters where it is not UTF-8.
 pub(crate) fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())

@@ -64,7 +64,7 @@ impl State {
 pub(crate) struct Process {
     /// Its id; `null` if it is not known.
     pub pid: Option<u32>,
-    /// When it started, to the second; `null` if the system does not say.
+    /// When it started, to the second; `null` if the system does not provide it.
     pub started_at: Option<Timestamp>,
     /// `working`, `waiting` for the user, or `unknown`.
     pub state: State,

@@ -109,9 +109,9 @@ pub(crate) struct Tally {
     pub prompts: u64,
     /// Number of replies.
     pub replies: u64,
-    /// Everything that belongs to them, in bytes; a session in a database has no size.
+    /// Size of all their files in bytes; a session in a database has none.
     pub size_bytes: u64,
-    /// On how many days something was said.
+    /// Number of days with messages.
     #[serde(rename = "active_days", serialize_with = "count")]
     #[schemars(with = "usize")]
     pub days: BTreeSet<Date>,

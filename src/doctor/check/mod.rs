@@ -58,7 +58,7 @@ pub(crate) struct Finding {
 pub(crate) struct Remedy {
     /// The whole command, for a shell.
     pub command: String,
-    /// The effect of the command.
+    /// The effect of the command, as a sentence without a subject: "resumes it".
     pub effect: String,
 }
 
