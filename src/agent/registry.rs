@@ -119,6 +119,14 @@ mod tests {
     }
 
     #[test]
+    fn no_agent_takes_the_home_for_its_store() {
+        let env = crate::system::env::tests::fixed();
+        for store in all().iter().flat_map(|agent| agent.stores(&env)) {
+            assert_ne!(store.root, env.home, "{} has no root", store.agent);
+        }
+    }
+
+    #[test]
     fn the_description_of_an_agent_fits_into_a_table() {
         for kind in AgentKind::value_variants() {
             for (head, text) in about(*kind).rows() {

@@ -26,7 +26,7 @@ const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
 const REGISTRY: &str = "projects.json";
 const FILE: &str = "crush.db";
 
-const SESSION: &str = "id, parent_session_id, title, created_at, updated_at";
+const SESSION: &[&str] = &["id", "parent_session_id", "title", "created_at", "updated_at"];
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["crush", "session", "delete"], false);
 

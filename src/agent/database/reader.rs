@@ -52,8 +52,8 @@ pub(in crate::agent) struct Older<'db> {
 pub(in crate::agent) struct TableSql<'a> {
     /// The table of sessions, whose ids are in `id`.
     pub(in crate::agent) sessions: &'a str,
-    /// The columns of a session, as in SQL: its id, its parent, then the others that [`Schema::fill`] reads.
-    pub(in crate::agent) columns: &'a str,
+    /// The columns of a session: its id, its parent, then the others that [`Schema::fill`] reads.
+    pub(in crate::agent) columns: &'a [&'a str],
     /// The table of messages, whose sessions are in `session_id`.
     pub(in crate::agent) messages: &'a str,
     /// The columns that order messages.
@@ -94,9 +94,8 @@ pub(in crate::agent) struct Table<'db> {
 impl<'db> Table<'db> {
     pub(in crate::agent) fn new(db: &'db Db, sql: &TableSql<'_>) -> Result<Self, QueryError> {
         let TableSql { sessions, messages, order, turn, sizes, time, .. } = sql;
-        let columns: Vec<&str> = sql.columns.split(", ").collect();
-        let parent = db.column_list(sessions, "", &columns[1..2])?;
-        let columns = db.column_list(sessions, "", &columns)?;
+        let parent = db.column_list(sessions, "", &sql.columns[1..2])?;
+        let columns = db.column_list(sessions, "", sql.columns)?;
         let rows = |direction: &str| {
             db.prepare(&format!(
                 "SELECT rowid, id, {parent} FROM {sessions} \

@@ -20,8 +20,20 @@ use files::Files;
 /// The newest known schema.
 const NEWEST: i64 = 17;
 
-const SESSION: &str = "id, parent_session_id, name, description, session_type, working_dir, created_at, updated_at, \
-    model_config_json, archived_at, schedule_id, user_set_name";
+const SESSION: &[&str] = &[
+    "id",
+    "parent_session_id",
+    "name",
+    "description",
+    "session_type",
+    "working_dir",
+    "created_at",
+    "updated_at",
+    "model_config_json",
+    "archived_at",
+    "schedule_id",
+    "user_set_name",
+];
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["goose", "session", "remove", "--session-id"], false);
 

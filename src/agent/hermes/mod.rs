@@ -21,8 +21,19 @@ const NEWEST: i64 = 22;
 /// `active_profile` contains a name.
 const MAX_NAME: u64 = 4096;
 
-const SESSION: &str = "id, parent_session_id, cwd, title, model, model_config, started_at, archived, git_branch, \
-    end_reason, source";
+const SESSION: &[&str] = &[
+    "id",
+    "parent_session_id",
+    "cwd",
+    "title",
+    "model",
+    "model_config",
+    "started_at",
+    "archived",
+    "git_branch",
+    "end_reason",
+    "source",
+];
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
 

@@ -8,8 +8,17 @@ use crate::agent::prelude::*;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::instant;
 
-const SESSION: &str = "id, parent_id, directory, title, model, time_created, time_updated, time_archived, \
-    fork_session_id";
+const SESSION: &[&str] = &[
+    "id",
+    "parent_id",
+    "directory",
+    "title",
+    "model",
+    "time_created",
+    "time_updated",
+    "time_archived",
+    "fork_session_id",
+];
 
 /// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 adds.
 pub(in crate::agent) struct Tables;

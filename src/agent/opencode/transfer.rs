@@ -13,11 +13,37 @@ use crate::agent::prelude::*;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
 
 /// The columns of a session, in the order in which [`info`] reads them.
-const COLUMNS: &str = "id, slug, project_id, workspace_id, directory, path, parent_id, title, agent, version, model, \
-    metadata, permission, revert, summary_additions, summary_deletions, summary_files, \
-    summary_diffs, share_url, cost, tokens_input, tokens_output, tokens_reasoning, \
-    tokens_cache_read, tokens_cache_write, time_created, time_updated, time_compacting, \
-    time_archived";
+const COLUMNS: &[&str] = &[
+    "id",
+    "slug",
+    "project_id",
+    "workspace_id",
+    "directory",
+    "path",
+    "parent_id",
+    "title",
+    "agent",
+    "version",
+    "model",
+    "metadata",
+    "permission",
+    "revert",
+    "summary_additions",
+    "summary_deletions",
+    "summary_files",
+    "summary_diffs",
+    "share_url",
+    "cost",
+    "tokens_input",
+    "tokens_output",
+    "tokens_reasoning",
+    "tokens_cache_read",
+    "tokens_cache_write",
+    "time_created",
+    "time_updated",
+    "time_compacting",
+    "time_archived",
+];
 
 /// A JSON object whose values stay as they are written.
 type Object = BTreeMap<String, Box<RawValue>>;
@@ -46,7 +72,7 @@ fn transfer(db: &Db, id: &str) -> Result<Transfer, QueryError> {
     db.require("message", &["id", "session_id", "time_created", "data"])?;
     db.require("part", &["id", "message_id", "data"])?;
     let known = db.columns("session")?;
-    let columns = COLUMNS.split(", ").map(|column| if known.contains(column) { column } else { "NULL" });
+    let columns = COLUMNS.iter().map(|column| if known.contains(*column) { *column } else { "NULL" });
     let columns: Vec<&str> = columns.collect();
     let mut found = None;
     db.query(&format!("SELECT {} FROM session WHERE id = ?1", columns.join(", ")), &[id], |row| {

@@ -55,7 +55,8 @@ impl Summary {
         let created_at = copy.created_at.as_ref().map(|at| at.value);
         let active_at = copy.active_at.as_ref().map(|at| at.value);
         let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
-        let title = label.map(|label| text::truncated(&label.value, TITLE).into());
+        let title =
+            label.map(|label| text::truncated(&label.value.chars().take(4 * TITLE).collect::<String>(), TITLE).into());
         // Only agents without projects are distinguished by directories.
         let dir = copy.launch_dir.as_ref().filter(|_| copy.place.project.is_none());
         Self {
