@@ -4,6 +4,7 @@
 //! moved are included, so another project that shares their place in the store stays.
 
 pub(crate) mod map_file;
+mod records;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +107,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
             part.once = None;
         }
     }
-    let references = steps::of(&parts, wish, env);
+    let references = records::of(&parts, wish, env);
     if parts.iter().all(|part| part.items.is_empty()) && references.is_empty() {
         return Ok(planned);
     }
@@ -114,7 +115,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
         relocated.add_dir(from, to, env.clock.now);
     }
     let items = &mut planned.change.items;
-    items.push(steps::own(&relocated, env)?);
+    items.push(records::own(&relocated, env)?);
     for part in parts {
         let base = items.len();
         items.extend(part.once);

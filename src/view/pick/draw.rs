@@ -1,7 +1,7 @@
 //! Draws the picker as lines of a screen.
 
 use super::footer;
-use super::footer::{prompt, status};
+use super::head::{prompt, status};
 use super::help;
 use super::layout::Layout;
 use super::line::Line;

@@ -1,15 +1,12 @@
 //! The footer with the active keys, and the questions that replace the list.
 
-use std::borrow::Cow;
-
 use anstyle::Style;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::backend::Refused;
 use super::help;
-use super::layout::{Area, Layout};
+use super::layout::Area;
 use super::line::{Line, wrapped};
-use super::state::{Mode, Order, State};
+use super::state::{Mode, State};
 use crate::format::text;
 use crate::view::ui::Styles;
 
@@ -87,63 +84,4 @@ pub(super) fn ways(refused: &Refused, style: Style, cursor: usize, body: Area, s
     let gap = (body.rows > 5).then(Line::default);
     let all = why.into_iter().chain(gap).chain(shown);
     all.take(body.rows.max(1)).map(|line| line.cut(body.columns)).collect()
-}
-
-/// Returns the line for typing, and the column of the cursor in it; a long text is cut around the cursor.
-pub(super) fn prompt(state: &State, layout: Layout) -> (Line, usize) {
-    let room = layout.columns.saturating_sub(3);
-    let (before, all) = (state.edit.before(), state.edit.text());
-    let left = end_of(before, room);
-    let mut line = Line::plain("> ");
-    line.push(Style::new(), &left);
-    let column = line.width();
-    line.push(Style::new(), &all[before.len()..]);
-    (line.cut(layout.columns.max(3)), column.min(layout.columns))
-}
-
-/// Cuts text to a width in columns, and keeps its end.
-fn end_of(text: &str, width: usize) -> Cow<'_, str> {
-    if text.width() <= width {
-        return Cow::Borrowed(text);
-    }
-    let mut left = width.saturating_sub(1);
-    let fits = |c: &char| left.checked_sub(c.width().unwrap_or(0)).map(|rest| left = rest).is_some();
-    let count = text.chars().rev().take_while(fits).count();
-    let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(at, _)| at);
-    Cow::Owned(format!("…{}", &text[start..]))
-}
-
-/// Shows the number of matches and the work in progress, or the last message.
-pub(super) fn status(state: &State, styles: &Styles) -> Line {
-    if let Some(note) = &state.note {
-        return Line::styled(styles.strong, &text::one_line(note));
-    }
-    if let Some(problem) = &state.query.problem {
-        return Line::styled(styles.warning, &text::one_line(problem));
-    }
-    let mut words = vec![format!("{} of {} sessions", state.matches.len(), state.items.len())];
-    words.extend(
-        state.no_match.clone().filter(|_| state.matches.is_empty()).map(|why| text::one_line(&why).into_owned()),
-    );
-    match state.said_count() {
-        0 => {}
-        count => words.push(format!("{count} by what was said")),
-    }
-    match state.marked_count() {
-        0 => {}
-        count => words.push(format!("{count} marked")),
-    }
-    match state.order {
-        Order::Activity => {}
-        Order::Size => words.push("largest first".to_owned()),
-        Order::Directory => words.push("by directory".to_owned()),
-    }
-    let doing = [
-        (state.is_loading, "reading…".to_owned()),
-        (state.is_searching, "searching messages…".to_owned()),
-        (state.busy.is_some(), format!("{}…", state.busy.unwrap_or_default())),
-        (state.problems > 0, format!("{} unreadable", state.problems)),
-    ];
-    words.extend(doing.into_iter().filter(|(is, _)| *is).map(|(_, words)| words));
-    Line::styled(styles.faint, &words.join(", "))
 }

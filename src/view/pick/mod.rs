@@ -10,6 +10,7 @@ mod click;
 mod draw;
 mod edit;
 mod footer;
+mod head;
 mod help;
 mod item;
 mod keys;

@@ -1,7 +1,7 @@
 //! Writes the picker to the terminal, only the changed lines.
 
 use super::draw::{Pair, screen};
-use super::footer::prompt;
+use super::head::prompt;
 use super::layout::Layout;
 use super::pane::Shown;
 use super::state::State;
