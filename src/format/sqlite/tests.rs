@@ -403,11 +403,13 @@ fn capture_keeps_every_row_and_value_of_one_session_only() {
 #[test]
 fn a_damaged_row_of_a_session_is_an_error_and_never_left_out() {
     let (_dir, path, connection) = sessions();
+    connection.execute_batch("BEGIN").expect("a transaction");
     for at in 100..2000 {
         connection
             .execute("INSERT INTO message (id, session_id, data) VALUES (?1, 's', ?2)", (at, "x".repeat(400)))
             .expect("a row");
     }
+    connection.execute_batch("COMMIT").expect("rows");
     connection.pragma_update(None, "wal_checkpoint", "TRUNCATE").expect("no log");
     drop(connection);
     let mut bytes = std::fs::read(&path).expect("a database");

@@ -27,7 +27,7 @@ use setup::Start;
 use walk::{Counts, Failure, Walk};
 
 /// Number of schedules to try by default.
-const DEFAULT_SCHEDULES: u64 = 5_000;
+const DEFAULT_SCHEDULES: u64 = 3_000;
 
 #[test]
 fn nothing_is_lost_in_any_schedule_of_faults() {
