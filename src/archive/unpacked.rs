@@ -42,7 +42,7 @@ impl Unpacked {
             let path = unpacked.root().join(&entry.path);
             let made = unpacked.entry(&path, entry, is_wanted(entry), archive);
             made.map_err(|error| match error {
-                UnpackError::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
+                UnpackError::Damaged(why) => anyhow::Error::from(damaged(manifest, &why, archive, env)),
                 UnpackError::System(error) => PathError::new("unpack", &path, error).into(),
             })?;
         }
@@ -124,8 +124,9 @@ pub(super) fn unpack(
 }
 
 /// Refuses a session that is damaged in the archive, with the reason.
-pub(crate) fn damaged(manifest: &Manifest, why: &str) -> Refusal {
+pub(crate) fn damaged(manifest: &Manifest, why: &str, archive: &Archive, env: &Env) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} is damaged in the archive: {why}");
-    Refusal::new(RefusalCode::ArchiveDamaged, message).hint("run `rejoin archive --verify` to see what is damaged")
+    Refusal::new(RefusalCode::ArchiveDamaged, message)
+        .hint(format!("run `rejoin archive --verify{}` to see what is damaged", Archive::option(archive.root(), env)))
 }

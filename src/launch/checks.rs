@@ -87,10 +87,10 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
         dir.value.display()
     );
     let name = name(session);
-    let hint = format!(
-        "check it with `rejoin show {name}`; start there with `rejoin resume {name} --trust`, or in the directory that you \
-         are in with `rejoin resume {name} --in .`"
-    );
+    let mut hint = format!("check it with `rejoin show {name}`; start there with `rejoin resume {name} --trust`");
+    if !agent::about(session.agent).needs_own_dir {
+        hint.push_str(&format!(", or in the directory that you are in with `rejoin resume {name} --in .`"));
+    }
     Err(Refusal::new(RefusalCode::UntrustedDirectory, message).hint(hint))
 }
 
@@ -127,9 +127,9 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
 }
 
 /// Returns the command that creates a missing directory; `None` for a directory of Windows, or one that is not UTF-8.
-pub(crate) fn mkdir_command(dir: &Path, env: &Env) -> Option<String> {
+pub(crate) fn mkdir_command(dir: &Path) -> Option<String> {
     let dir = dir.to_str().filter(|_| !recorded::is_foreign(dir))?;
-    Some(command_line::in_home(&format!("mkdir -p {}", shell::word(dir)), &env.invocation.elsewhere).into_owned())
+    Some(format!("mkdir -p {}", shell::word(dir)))
 }
 
 /// Checks that the launch directory can be entered; `session` is `None` if no other directory can replace it.
@@ -146,8 +146,11 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path, env: &Env) -> Res
             "move the file away, and create the directory",
         ))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let made = match mkdir_command(dir, env) {
-                Some(command) => format!("create the directory with `{command}`, then try again"),
+            let made = match mkdir_command(dir) {
+                Some(command) => {
+                    let command = command_line::in_home(&command, &env.invocation.elsewhere);
+                    format!("create the directory with `{command}`, then try again")
+                }
                 None => "create the directory, then try again".to_owned(),
             };
             Err(refuse(RefusalCode::MissingDirectory, "does not exist")

@@ -30,6 +30,8 @@ pub(crate) struct Left {
     pub worktree: Option<Lost>,
     /// Places to start instead.
     pub instead: Vec<Instead>,
+    /// The command that creates the directory again, for an agent that resumes the session only there.
+    pub made: Option<String>,
 }
 
 /// Another agent, started with a briefing on the session as its first prompt.
@@ -206,7 +208,7 @@ impl Resume {
             agent,
             session: None,
             plan,
-            dir_source: "pointer",
+            dir_source: if options.dir.is_some() { "option" } else { "pointer" },
             worktree: None,
             backfill: None,
             warnings,
@@ -344,9 +346,10 @@ impl Resume {
         self.worktree.insert(Recreation { lost, trust: options.trust }).check(env)
     }
 
-    /// Finds remedies for a missing launch directory.
+    /// Finds remedies for a missing launch directory. There are none for one that the user mistyped.
     pub(crate) fn left(&self, env: &Env) -> Left {
-        let Some(gone) = self.plan.dir.as_deref() else { return Left::default() };
+        let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
+        let Some(gone) = gone else { return Left::default() };
         let (checkouts, remote) = self.checkouts(env);
         let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
         let mut instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
@@ -360,7 +363,8 @@ impl Resume {
             )
         });
         instead.retain(|found| self.starts_in(&found.dir));
-        Left { moved, worktree, instead }
+        let made = self.needs_own_dir().then(|| checks::mkdir_command(gone)).flatten();
+        Left { moved, worktree, instead, made }
     }
 
     fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
@@ -398,9 +402,10 @@ impl Resume {
 
     /// Adds the remedies for a missing launch directory to a refusal.
     pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
-        let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
-        let Some(gone) = gone.filter(|_| refusal.code == RefusalCode::MissingDirectory) else { return refusal };
-        let Left { moved, worktree, instead } = self.left(env);
+        if refusal.code != RefusalCode::MissingDirectory {
+            return refusal;
+        }
+        let Left { moved, worktree, instead, made } = self.left(env);
         if moved.is_none() && instead.is_empty() && worktree.is_none() {
             return refusal;
         }
@@ -414,12 +419,14 @@ impl Resume {
             let dir = found.dir.to_string_lossy();
             format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why.words())
         });
-        let (head, made) = if self.needs_own_dir() {
-            let made =
-                checks::mkdir_command(gone, env).map(|made| format!("\n      `{made}`  (creates it again, empty)"));
-            (format!("{} resumes the session only there; one of these may do:", self.agent), made)
+        let made = made.map(|made| {
+            let made = command_line::in_home(&made, &env.invocation.elsewhere);
+            format!("\n      `{made}`  (creates it again, empty)")
+        });
+        let head = if self.needs_own_dir() {
+            format!("{} resumes the session only there; one of these may do:", self.agent)
         } else {
-            (format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:"), None)
+            format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:")
         };
         let hint = moved.into_iter().chain(worktree).chain(instead).chain(made).fold(head, |hint, line| hint + &line);
         self.naming_agent(refusal.hint(hint))

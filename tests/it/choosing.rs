@@ -174,7 +174,9 @@ fn resume_distrusts_a_directory_contradicting_the_store() {
     let mismatched =
         Amplifier::session(id(2)).in_dir(&alpha).turn("x", "y").metadata("working_dir", "/no/where".into());
     world.add(mismatched.session_info(&beta));
-    world.rejoin(["resume", &id(2)]).code(7);
+    // Amplifier looks for a session in its own directory alone.
+    let error = world.rejoin(["resume", &id(2)]).code(7).stderr();
+    assert!(error.contains(" --trust`") && !error.contains(" --in "), "{error}");
     assert!(world.launched().is_none());
 }
 

@@ -548,6 +548,22 @@ fn a_refused_resume_shows_the_reason_and_offers_actions() {
 }
 
 #[test]
+fn an_agent_bound_to_its_directory_offers_to_create_it() {
+    let world = two_sessions();
+    let gone = world.dir("gone");
+    world.add(Amplifier::session(id(3)).in_dir(&gone).turn("Move the house", "Moved."));
+    std::fs::remove_dir(&gone).expect("no directory");
+    let mut seat = open(&world, 120, 24);
+    seat.shows("3 of 3 sessions");
+    seat.types("house\r");
+    let screen = seat.shows(&format!("mkdir -p {}", gone.display()));
+    assert!(screen.contains("creates it again, empty") && !screen.contains("--in "), "{screen}");
+    seat.types("\x1b");
+    seat.shows("> house");
+    leaves(seat, "\x1b", 130);
+}
+
+#[test]
 fn another_agent_is_chosen_and_started_with_a_briefing() {
     let world = two_sessions();
     let mut seat = open(&world, 120, 24);

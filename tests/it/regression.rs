@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::contract;
 use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, claude_slug, id};
 use crate::world::World;
 
@@ -129,6 +130,17 @@ fn an_app_without_sessions_starts_only_with_fresh() {
     let answer = world.rejoin([Path::new("resume"), &app]).code(5);
     assert!(world.launched().is_none());
     assert!(answer.stderr().contains("--fresh"), "{}", answer.stderr());
+    let plan: contract::ResumePlan = world
+        .rejoin([
+            Path::new("resume"),
+            &app,
+            Path::new("--fresh"),
+            Path::new("--in"),
+            &world.dir("other"),
+            Path::new("--json"),
+        ])
+        .plan();
+    assert_eq!(plan.launch_dir.expect("a directory").source, "option");
 
     let answer = world.with("CLAUDECODE", "1").rejoin([Path::new("resume"), &app, Path::new("--fresh")]).code(0);
     let launch = world.launched().expect("a launch");

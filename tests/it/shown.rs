@@ -291,6 +291,11 @@ fn a_damaged_chunk_is_named_and_nothing_is_shown() {
     let refused = world.rejoin(["show", &id(1), "--messages", "1", "--json"]).code(1).error();
     assert!(refused.message.ends_with(": it is missing"), "{}", refused.message);
     assert_nothing_is_left(&world);
+    let elsewhere = world.root().join("other archive");
+    std::fs::rename(archive_dir(&world), &elsewhere).expect("another archive");
+    let option = ["--archive-dir", elsewhere.to_str().expect("a path")];
+    let refused = world.rejoin(["show", &id(1), "--archived", "--transcript", option[0], option[1]]).code(1).stderr();
+    assert!(refused.contains(&format!("`rejoin archive --verify {} '{}'`", option[0], option[1])), "{refused}");
 }
 
 #[test]

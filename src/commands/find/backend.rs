@@ -195,14 +195,16 @@ impl SessionBackend {
         };
         let mut all: Vec<Ready> = match refusal.code {
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
-                let Left { moved, worktree, instead } = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
-                let moved = moved.map(|(line, why)| Ready { line, why, how: None });
+                let left = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
+                let Left { moved, worktree, instead, made } = left;
+                let made = made.map(|made| (made, "creates it again, empty".to_owned()));
+                let [moved, made] = [moved, made].map(|way| way.map(|(line, why)| Ready { line, why, how: None }));
                 let worktree = worktree.map(|lost| {
                     let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
                     ready(How { recreate_worktree: true, ..how.clone() }, why)
                 });
                 let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
-                moved.into_iter().chain(worktree).chain(found).chain(here()).collect()
+                moved.into_iter().chain(worktree).chain(found).chain(here()).chain(made).collect()
             }
             RefusalCode::Live => {
                 vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())]

@@ -42,14 +42,14 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let (roots, store) = roots(args.to_store.as_deref(), manifest, agent, env)?;
     let retention = agent.retention(&store, env);
     let now = (retention.is_some() && !args.keep_times).then(|| time_now(env));
-    check(manifest, &archive)?;
+    check(manifest, &archive, env)?;
     restore::check_places(manifest, &archive, agent, &store, env)?;
     let is_left_out = roots.iter().any(Option::is_none);
     let is_missing =
         restore.add(manifest, &Layout::below(roots), now, None).map_err(|taken| in_the_way(manifest, &taken))?;
     for made in made_by(manifest, &holdings) {
         let mut add = || -> anyhow::Result<bool> {
-            check(made, &archive)?;
+            check(made, &archive, env)?;
             restore::check_places(made, &archive, agent, &store, env)?;
             let (roots, _) = self::roots(args.to_store.as_deref(), made, agent, env)?;
             Ok(restore.add(made, &Layout::below(roots), now, None).map_err(|taken| in_the_way(made, &taken))?)
@@ -79,9 +79,9 @@ pub(super) fn time_now(env: &Env) -> (i64, i64) {
 }
 
 /// Refuses a session that is damaged in the archive.
-fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
+fn check(manifest: &Manifest, archive: &Archive, env: &Env) -> Result<(), Refusal> {
     let damage = restore::check(manifest, archive);
-    if damage.is_empty() { Ok(()) } else { Err(damaged(manifest, &damage.join("; "))) }
+    if damage.is_empty() { Ok(()) } else { Err(damaged(manifest, &damage.join("; "), archive, env)) }
 }
 
 /// Returns the newest states of a session's sub-agents, and of theirs.

@@ -62,7 +62,7 @@ pub(super) fn run(
         return Err(Refusal::new(RefusalCode::Usage, message).hint("leave --to-store out").into());
     }
     let first = Return::of(manifest, archive, args, env)?;
-    super::check(manifest, archive)?;
+    super::check(manifest, archive, env)?;
     if let Some(place) = first.standing(env) {
         if !first.is_same(&place) {
             let name = shell::word(&format!("{}:{}", manifest.agent, manifest.id)).into_owned();
@@ -83,7 +83,7 @@ pub(super) fn run(
     }
     let mut returns = vec![first];
     for made in super::made_by(manifest, holdings) {
-        match super::check(made, archive).and_then(|()| Return::of(made, archive, args, env)) {
+        match super::check(made, archive, env).and_then(|()| Return::of(made, archive, args, env)) {
             Ok(made) if made.standing(env).is_none() => returns.push(made),
             Ok(_) => {}
             Err(error) => ui.warn(&format!("a sub-agent is left out: {error}")),

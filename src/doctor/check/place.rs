@@ -101,7 +101,7 @@ fn unknown(session: &Session) -> Option<Finding> {
     Some(
         finding
             .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
-            .remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in"),
+            .remedy(format!("rejoin resume {selector} --in ."), "resumes it, in the directory where it belongs"),
     )
 }
 

@@ -59,7 +59,7 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
             let selector = selector(session);
             finding
                 .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
-                .remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in")
+                .remedy(format!("rejoin resume {selector} --in ."), "resumes it, in the directory where it belongs")
         }
         _ => finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for its directory"),
     }
