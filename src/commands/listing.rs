@@ -40,6 +40,7 @@ pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal
             is_wide: args.wide,
             has_groups: args.group.is_some(),
             has_places: args.has_places() && terminal.stdout,
+            is_by_size: args.order() == SortKey::Size,
         }),
         Format::Csv => Layout::Csv { fields: fields(), has_head: true },
         _ => Layout::Lines(fields()),

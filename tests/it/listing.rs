@@ -56,6 +56,29 @@ fn a_directory_is_cut_in_its_middle_and_keeps_its_last_part() {
 }
 
 #[test]
+fn sizes_are_shown_if_they_decide_the_order() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(DEEP).turn(&"a long title ".repeat(9), "x"));
+    let head = |args: &[&str]| {
+        let printed = world.on_terminal(80, args.iter().copied().chain(["--color", "never"])).code(0).stdout();
+        printed.lines().next().expect("a heading").to_owned()
+    };
+    assert!(!head(&["list"]).contains("SIZE"));
+    assert!(head(&["list", "--sort", "size"]).contains("SIZE"));
+}
+
+#[test]
+fn a_filter_for_a_hidden_kind_shows_it() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").turn("plan", "x").subagent("agent-a1", "look", "found"));
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
+    let shown = world.rejoin(["list", "is:subagent", "--json"]).sessions();
+    assert_eq!(shown.iter().map(|session| &*session.id).collect::<Vec<_>>(), ["agent-a1"]);
+    let printed = world.rejoin(["search", "look", "is:subagent"]).code(0).stdout();
+    assert!(printed.contains("agent-a1"), "{printed}");
+}
+
+#[test]
 fn directories_and_marks_become_narrower_before_titles() {
     let world = World::new();
     let title = "Fix the parser of the configuration file on Tuesday";

@@ -16,7 +16,7 @@ use crate::fleet::rows::{Report, Rows};
 use crate::fleet::{NO_ANSWER, of_others, row};
 use crate::session::Session;
 use crate::session::fields::Field;
-use crate::session::select::{self, ShortIds};
+use crate::session::select::{self, ShortIds, SortKey};
 use crate::system::env::Env;
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;
@@ -180,6 +180,7 @@ fn write_table(
         is_wide: args.wide,
         has_groups: args.group.is_some(),
         has_places: false,
+        is_by_size: args.order() == SortKey::Size,
     };
     let legend = table::legend(&sessions, &look, env.terminal.columns());
     let styles = ui.styles;

@@ -65,7 +65,8 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     if args.archived {
         super::super::archive::must_be_there(archive, env)?;
     }
-    let best = Best { args, archive, filter: super::super::filter(&args.filter, args.all, env)?, query, env };
+    let all = args.all || query.asks_for_hidden();
+    let best = Best { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, env };
     let sieve = Sieve::new(&words);
     let loaded = best.load(&|agent, place| sieve.passes(agent, place), ui);
     let mut answer = best.count(&loaded, &sieve, ui);

@@ -121,6 +121,12 @@ impl Query {
         !self.marks.is_empty() || !self.tags.is_empty()
     }
 
+    /// Returns whether it asks for a kind of session that is hidden by default, such as `is:archived`.
+    pub(crate) fn asks_for_hidden(&self) -> bool {
+        let hidden = |mark: &&Mark| matches!(mark, Mark::Kind(kind) if !kind.is_listed());
+        Mark::ALL.iter().filter(hidden).any(|mark| self.marks.contains(&marks::name(mark.word())))
+    }
+
     /// Accepts a prefix of a tag.
     pub(crate) fn while_typing(self) -> Self {
         Self { is_being_typed: true, ..self }

@@ -30,6 +30,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
         is_wide: false,
         has_groups: false,
         has_places: false,
+        is_by_size: false,
     };
     let mut rows = Vec::new();
     // Writing to memory does not fail.

@@ -31,6 +31,8 @@ pub(crate) struct Look {
     pub has_groups: bool,
     /// Set to begin each line with its number, which names the session.
     pub has_places: bool,
+    /// Set if the sessions are sorted by size, so that the sizes are shown as long as the table has room for them.
+    pub is_by_size: bool,
 }
 
 impl Look {
@@ -201,7 +203,7 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: 
     }
     if look.fields.is_none() {
         let in_order = [
-            (Field::Size, COMFORTABLE),
+            (Field::Size, if look.is_by_size { NARROWEST } else { COMFORTABLE }),
             (Field::Replies, NARROWEST),
             (Field::Prompts, NARROWEST),
             (Field::Pid, NARROWEST),
