@@ -98,7 +98,16 @@ impl RefusalCode {
             Self::ArchiveDamaged | Self::BadHome | Self::BadState | Self::CannotSave | Self::Declined => Exit::Failure,
             Self::Failed | Self::NoDirectory | Self::NoHome | Self::NoRoom | Self::NothingSaid => Exit::Failure,
             Self::PathNotText | Self::Unreadable | Self::UnsafeConfig => Exit::Failure,
-            _ => Exit::Refused,
+            Self::Clock | Self::DirectoryChanged | Self::Exists | Self::InTheWay | Self::Live => Exit::Refused,
+            Self::Locked | Self::MissingDirectory | Self::MoreThanHalf | Self::NeedsTerminal => Exit::Refused,
+            Self::NoAgent | Self::NoStore | Self::NoWorktree | Self::NotADirectory => Exit::Refused,
+            Self::NotOfTheSession | Self::NotPrintable | Self::NotRemovable | Self::NotRenamable => Exit::Refused,
+            Self::NotResumable | Self::NotRewindable | Self::PlanChanged | Self::Planted => Exit::Refused,
+            Self::Purged | Self::SettingsElsewhere | Self::SettingsNotUnderstood => Exit::Refused,
+            Self::TooManyResumes | Self::UnansweredDirectory | Self::UnknownDirectory => Exit::Refused,
+            Self::UnknownStore | Self::UnreadableRun | Self::UntrustedDirectory => Exit::Refused,
+            Self::UntrustedRepository | Self::WholeAgent | Self::WouldNotEnd | Self::WouldStartAnew => Exit::Refused,
+            Self::WrongProgram => Exit::Refused,
         }
     }
 }

@@ -77,7 +77,8 @@ impl Texts {
         let has_changed = self.of(copy).is_some_and(|text| stamp(&copy.place) != text.stamp);
         if has_changed {
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-            kept.get_mut(&copy.place.path).and_then(|by_id| by_id.remove(&copy.place.id));
+            let forgotten = kept.get_mut(&copy.place.path).and_then(|by_id| by_id.remove(&copy.place.id));
+            self.left.fetch_add(forgotten.map_or(0, |text| text.bytes()), Ordering::Relaxed);
         }
         has_changed
     }

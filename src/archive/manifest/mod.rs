@@ -129,49 +129,6 @@ impl Manifest {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt as _;
-
-    use super::*;
-    use crate::session::tests::{copy, session};
-
-    /// A manifest for unit tests: one file of one chunk in one store.
-    pub(crate) fn manifest(id: &str) -> Manifest {
-        let session = session(vec![copy(id)]);
-        let now = "2026-03-01T12:00:00Z".parse().expect("a time");
-        let mut manifest = Manifest::of(&session, Path::new("/home/ana"), "examplehost", now);
-        manifest.stores.push(PathText("/s".into()));
-        let path = PathBuf::from(format!("projects/-p/{id}.jsonl"));
-        manifest.copies.push(CopyAt { store: 0, path: path.clone() });
-        let sha256 = super::super::chunks::digest(b"x");
-        let node = Node::File { size: 1, sha256: sha256.clone(), chunks: vec![sha256] };
-        manifest.entries.push(Entry { store: 0, path, role: Role::Own, node, mode: 0o600, modified: (5, 6) });
-        manifest
-    }
-
-    #[test]
-    fn a_manifest_round_trips_with_paths_of_any_bytes() {
-        let mut written = manifest("a");
-        let odd = PathBuf::from(OsStr::from_bytes(b"x/\xff\n"));
-        let node = Node::Link { target: odd.clone() };
-        written.entries.push(Entry { store: 0, path: odd, role: Role::Shared, node, mode: 0o777, modified: (-5, 6) });
-        let dir = "side".into();
-        written.entries.push(Entry {
-            store: 0,
-            path: dir,
-            role: Role::Own,
-            node: Node::Dir,
-            mode: 0o700,
-            modified: (1, 2),
-        });
-        let read = Manifest::parse(&serde_json::to_vec(&written).expect("JSON")).expect("a manifest");
-        assert_eq!(read, written);
-        assert_eq!(read.session().id(), "a");
-    }
-}
-
 /// A file, a directory or a link of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
@@ -243,5 +200,48 @@ impl Node {
             Self::File { size, sha256, chunks } | Self::Rows { size, sha256, chunks } => Some((*size, sha256, chunks)),
             Self::Dir | Self::Link { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+    use crate::session::tests::{copy, session};
+
+    /// A manifest for unit tests: one file of one chunk in one store.
+    pub(crate) fn manifest(id: &str) -> Manifest {
+        let session = session(vec![copy(id)]);
+        let now = "2026-03-01T12:00:00Z".parse().expect("a time");
+        let mut manifest = Manifest::of(&session, Path::new("/home/ana"), "examplehost", now);
+        manifest.stores.push(PathText("/s".into()));
+        let path = PathBuf::from(format!("projects/-p/{id}.jsonl"));
+        manifest.copies.push(CopyAt { store: 0, path: path.clone() });
+        let sha256 = super::super::chunks::digest(b"x");
+        let node = Node::File { size: 1, sha256: sha256.clone(), chunks: vec![sha256] };
+        manifest.entries.push(Entry { store: 0, path, role: Role::Own, node, mode: 0o600, modified: (5, 6) });
+        manifest
+    }
+
+    #[test]
+    fn a_manifest_round_trips_with_paths_of_any_bytes() {
+        let mut written = manifest("a");
+        let odd = PathBuf::from(OsStr::from_bytes(b"x/\xff\n"));
+        let node = Node::Link { target: odd.clone() };
+        written.entries.push(Entry { store: 0, path: odd, role: Role::Shared, node, mode: 0o777, modified: (-5, 6) });
+        let dir = "side".into();
+        written.entries.push(Entry {
+            store: 0,
+            path: dir,
+            role: Role::Own,
+            node: Node::Dir,
+            mode: 0o700,
+            modified: (1, 2),
+        });
+        let read = Manifest::parse(&serde_json::to_vec(&written).expect("JSON")).expect("a manifest");
+        assert_eq!(read, written);
+        assert_eq!(read.session().id(), "a");
     }
 }

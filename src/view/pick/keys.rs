@@ -234,6 +234,7 @@ fn sequence(parameters: &[u8], letter: u8) -> Option<Key> {
     }
 }
 
+/// Decodes keys as their bytes arrive, with a time limit for an unfinished one.
 #[derive(Default)]
 pub(super) struct Typing {
     keys: Keys,
