@@ -11,7 +11,7 @@ pub(super) use serde_json::value::RawValue;
 
 pub(super) use super::about::About;
 pub(super) use super::command::{Command, NewSession, refuse_subagent};
-pub(super) use super::context::{ReadContext, StoreNotes};
+pub(super) use super::context::{ReadContext, StoreNotes, decide_launch_dir};
 pub(super) use super::engine::Engine;
 pub(super) use super::found::Found;
 pub(super) use super::housekeeping::{Housekeeping, own_files};

@@ -97,7 +97,7 @@ impl Reading for Aider {
         copy.last_dir = Some(Fact::new(dir.clone(), "session"));
         let detail = "the directory of its file".into();
         copy.evidence.push(Evidence { dir: dir.into(), source: "session", detail, counts: true });
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
@@ -167,12 +167,6 @@ impl Moving for Aider {
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let why = "Aider keeps it in the project's directory, and it goes where that goes";
         Ok(Relocation::of_each(move |_, _| Err(why.into())))
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| true);
-        // The directory of the start inside the project is not recorded.
-        copy.start_dir = None;
     }
 }
 

@@ -165,7 +165,7 @@ impl Engine for Sessions {
         copy.set_active_by_file(sum.modified);
         copy.liveness = liveness(&meta);
         judge_by_age(&mut copy, updated.max(sum.modified), context.env.clock.now);
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

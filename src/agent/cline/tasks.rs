@@ -166,7 +166,7 @@ impl Engine for Tasks {
             }
             None => copy.set_dir(directory(&history).as_deref(), "the environment in its first prompt"),
         }
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

@@ -11,13 +11,12 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::engine::{Engine, SessionEnd};
-use super::{AgentManaged, Found, ReadContext, StoreNotes};
+use super::{AgentManaged, Found, ReadContext, StoreNotes, decide_launch_dir};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
 use crate::format::turn::Turn;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::evidence;
 use crate::session::usage::Cost;
 use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
@@ -358,7 +357,7 @@ fn copies(
             is_damaged = true;
             copy.health.insert(Health::BadLines);
         }
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         copies.push(copy);
     }
     Ok((copies, is_damaged | reader.is_damaged))

@@ -90,7 +90,7 @@ impl Reading for Gemini {
         }
         let project = copy.place.project.as_deref().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         if is_without_id(&copy.place) {
             unknown_format::mark(&mut copy, "none of its records names the session's id".to_owned());
         }

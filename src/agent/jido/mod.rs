@@ -67,7 +67,7 @@ impl Reading for Jido {
             }
         }
         copy.set_active_by_file(metadata.modified().ok().and_then(|time| time.try_into().ok()));
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

@@ -105,7 +105,7 @@ impl Reading for Kimi {
             copy.kind = SessionKind::Main;
         }
         read_state(&mut copy, &files);
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         if context.depth == Depth::Thorough {
             let imports = imports_in_words(&copy, context.env);
             copy.notes.extend(imports);

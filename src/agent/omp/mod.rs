@@ -301,7 +301,7 @@ impl Engine for Packed {
         copy.kind = SessionKind::Archived;
         copy.set_active_by_file(metadata.modified().ok().and_then(|at| at.try_into().ok()));
         copy.notes.push("`omp gc` has packed it, so what was said in it is not read".to_owned());
-        Omp.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

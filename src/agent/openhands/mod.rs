@@ -38,7 +38,7 @@ impl Reading for OpenHands {
         let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         reader::read(&mut copy, &context.env.clock)?;
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

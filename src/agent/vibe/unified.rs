@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use super::{Vibe, complete, locate, read_meta, take_runtime};
+use super::{complete, locate, read_meta, take_runtime};
 use crate::agent::lines::Counts;
 use crate::agent::prelude::*;
 use crate::agent::vibe::journal::{Change, Journal, changes};
@@ -156,7 +156,7 @@ impl Engine for Unified {
         let known = copy.active_at.as_ref().map(|at| at.value);
         copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
         complete(&mut copy, context);
-        Vibe.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
