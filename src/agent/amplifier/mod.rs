@@ -24,7 +24,6 @@ use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::Problem;
 use crate::session::branches::BranchFilter;
-use crate::system::names;
 use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
@@ -197,19 +196,12 @@ fn transcript_path(dir: &Path) -> Option<PathBuf> {
 
 /// Returns whether a directory encodes to a project by one of the four rules that writers have used.
 fn is_filed_under(project: &str, dir: &Path) -> bool {
-    let Some(text) = dir.to_str() else { return false };
     // The rule of the client and of hooks-logging; the servers of both distros replace only the slashes.
     let rule = |project: &str, text: &str| slug(text) == project || text.replace('/', "-") == project;
-    let encodes = |text: &str| recorded::encodes(project, text, rule);
-    if encodes(text) {
-        return true;
-    }
     // hooks-handoff of microsoft/amplifier-distro files under the last component alone.
-    if !project.starts_with('-') && dir.file_name().is_some_and(|name| name == project) {
-        return true;
-    }
-    // The client resolves links first. Only a path that exists can be resolved.
-    names::on_disk(dir).is_some_and(|resolved| resolved.to_str().is_some_and(encodes))
+    let is_last = !project.starts_with('-') && dir.file_name().is_some_and(|name| name == project);
+    // The client resolves links first.
+    dir.to_str().is_some() && (is_last || encodes(dir, |dir| recorded::encodes(project, dir, rule)))
 }
 
 /// Encodes a directory like `get_project_slug` (amplifier-app-cli); the encoding is not reversible.

@@ -11,7 +11,7 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::engine::{Engine, SessionEnd};
-use super::{AgentManaged, Found, ReadContext, StoreNotes, decide_launch_dir};
+use super::{AgentManaged, Found, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
@@ -389,6 +389,6 @@ fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Session
 
 /// Judges by the time of the last write whether a session may be in use.
 pub(super) fn judge_liveness(copy: &mut SessionCopy, now: Timestamp) {
-    let (last, agent) = (copy.active_at.as_ref().map(|at| at.value), copy.place.agent());
-    copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and {agent} keeps no lock"));
+    let last = copy.active_at.as_ref().map(|at| at.value);
+    judge_by_age(copy, last, now);
 }
