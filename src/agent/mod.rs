@@ -63,6 +63,7 @@ pub(crate) mod relocation;
 mod resuming;
 pub(crate) mod rewind;
 mod said;
+mod small_file;
 mod stores;
 mod tree;
 mod unable;

@@ -20,6 +20,7 @@ pub(super) use super::moving::{Moving, encodes};
 pub(super) use super::reading::Reading;
 pub(super) use super::relocation::{Act, Moved, Relocation, StoreMove, small};
 pub(super) use super::resuming::Resuming;
+pub(super) use super::small_file::{read_or_note, read_or_report};
 pub(super) use super::unable::Unable;
 pub(super) use crate::error::PathError;
 pub(super) use crate::format::json::{Flag, Text, inner, member, members, text_in, texts_in};

@@ -22,7 +22,6 @@ use crate::agent::lines::{Counts, Record as _};
 use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
-use crate::session::Problem;
 use crate::session::branches::BranchFilter;
 use records::{Entry, Event, PointerRecord};
 
@@ -64,27 +63,17 @@ impl Reading for Amplifier {
         let mut notes = StoreNotes::default();
         for name in ["slack-sessions.json", "teams-sessions.json", "web-chat-sessions.json"] {
             let path = store.root.join("server").join(name);
-            let records = match fsio::read_if_present(&path, MAX_METADATA) {
-                Ok(None) => continue,
-                Ok(Some(bytes)) => {
-                    serde_json::from_slice::<Vec<PointerRecord>>(&bytes).map_err(|error| error.to_string())
-                }
-                Err(error) => Err(error.reason()),
-            };
-            match records {
-                Ok(records) => {
-                    for record in records {
-                        let Some((id, dir)) = record.session_id.zip(record.working_dir.filter(|dir| !dir.is_empty()))
-                        else {
-                            continue;
-                        };
-                        let dir = env.expand(Path::new(&dir));
-                        let evidence =
-                            Evidence { dir: dir.into(), source: "pointer", detail: name.into(), counts: false };
-                        notes.dirs.entry(id).or_default().push(evidence);
-                    }
-                }
-                Err(reason) => notes.problems.push(Problem { path, reason }),
+            let Some(bytes) = read_or_report(&path, MAX_METADATA, &mut notes.problems) else { continue };
+            let records = serde_json::from_slice::<Vec<PointerRecord>>(&bytes).unwrap_or_else(|error| {
+                notes.problem(&path, error.to_string());
+                Vec::new()
+            });
+            for record in records {
+                let dir = record.working_dir.filter(|dir| !dir.is_empty());
+                let Some((id, dir)) = record.session_id.zip(dir) else { continue };
+                let dir = env.expand(Path::new(&dir)).into();
+                let evidence = Evidence { dir, source: "pointer", detail: name.into(), counts: false };
+                notes.dirs.entry(id).or_default().push(evidence);
             }
         }
         notes

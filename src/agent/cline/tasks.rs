@@ -64,11 +64,8 @@ pub(super) fn is_in(place: &Located) -> bool {
 pub(super) fn notes(store: &Store) -> StoreNotes {
     let mut notes = StoreNotes::default();
     let path = store.root.join("state/taskHistory.json");
-    let bytes = fsio::read_if_present(&path, MAX_HISTORY).unwrap_or_else(|error| {
-        notes.problem(&path, error.reason());
-        None
-    });
-    let tasks: Vec<Value> = serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default();
+    let bytes = read_or_report(&path, MAX_HISTORY, &mut notes.problems).unwrap_or_default();
+    let tasks: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
     for task in tasks {
         let [id, dir] = ["id", "cwdOnTaskInitialization"].map(|key| task.get(key).and_then(Value::as_str));
         if let (Some(id), Some(dir)) = (id, dir.and_then(recorded::dir)) {

@@ -31,16 +31,13 @@ impl Reading for Continue {
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
         let path = store.root.join(INDEX);
-        match fsio::read_if_present(&path, MAX_INDEX) {
-            Ok(Some(bytes)) => match made_at(&bytes) {
-                Ok(made) => {
-                    let made = made.into_iter().map(|(id, at)| (id, Fact::new(at.to_string(), "index")));
-                    notes.names.extend(made);
-                }
-                Err(error) => notes.problem(&path, format!("it is not JSON as Continue CLI writes it: {error}")),
-            },
-            Ok(None) => {}
-            Err(error) => notes.problem(&path, error.reason()),
+        let Some(bytes) = read_or_report(&path, MAX_INDEX, &mut notes.problems) else { return notes };
+        match made_at(&bytes) {
+            Ok(made) => {
+                let made = made.into_iter().map(|(id, at)| (id, Fact::new(at.to_string(), "index")));
+                notes.names.extend(made);
+            }
+            Err(error) => notes.problem(&path, format!("it is not JSON as Continue CLI writes it: {error}")),
         }
         notes
     }

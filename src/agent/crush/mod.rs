@@ -188,22 +188,16 @@ impl Crush {
 /// Reads the registry of a store.
 fn projects(store: &Store, found: &mut Found) -> Vec<Project> {
     let path = store.root.join(REGISTRY);
-    match fsio::read_if_present(&path, MAX_REGISTRY) {
-        Ok(Some(bytes)) => match records::projects(&bytes) {
-            Ok((projects, unknown)) => {
-                if unknown > 0 {
-                    found.problem(&path, format!("{} without a directory", text::count(unknown, "project")));
-                }
-                projects
+    let Some(bytes) = read_or_report(&path, MAX_REGISTRY, &mut found.problems) else { return Vec::new() };
+    match records::projects(&bytes) {
+        Ok((projects, unknown)) => {
+            if unknown > 0 {
+                found.problem(&path, format!("{} without a directory", text::count(unknown, "project")));
             }
-            Err(error) => {
-                found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
-                Vec::new()
-            }
-        },
-        Ok(None) => Vec::new(),
+            projects
+        }
         Err(error) => {
-            found.problem(&path, error.reason());
+            found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
             Vec::new()
         }
     }
