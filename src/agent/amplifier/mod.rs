@@ -147,8 +147,7 @@ impl Resuming for Amplifier {
         // Only `run` takes a prompt; `session resume` always opens a conversation.
         let words =
             if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
-        let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[&words[..], &[id]].concat(), as_last_argument(prompt)))
     }
 }
 

@@ -85,7 +85,7 @@ pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Comman
     let editor = names.find(|(folder, _)| copy.place.store.root.components().any(|part| part.as_os_str() == *folder));
     let why = "only Cline's extension opens a task: open the task's directory in its editor, and click History in Cline's panel";
     let (_, program) = editor.ok_or(why)?;
-    Ok(Command { argv: vec![program.to_owned(), ".".to_owned()], last: Vec::new(), unset: Vec::new(), then_type: None })
+    Ok(Command::new(&[program, "."], Vec::new()))
 }
 
 /// Returns the way to open the task in the editor: no option does that.

@@ -53,11 +53,10 @@ impl Resuming for Continue {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().map_or("its file is damaged", String::as_str).into());
         }
-        let argv = ["cn", "--resume"].map(str::to_owned).to_vec();
         // `-p` takes no value; the text is a separate argument.
         let mut last = as_last_argument(prompt);
         last.splice(..0, prompt.map(|_| "-p".to_owned()));
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["cn", "--resume"], last))
     }
 
     fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {

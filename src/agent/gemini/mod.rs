@@ -235,11 +235,10 @@ fn place(
     parent: Option<&str>,
 ) -> Located {
     Located {
-        project: Some(Arc::clone(project)),
         side_dir,
         parent_id: parent.map(str::to_owned),
         is_subagent: parent.is_some(),
-        ..Located::new(store, id, path)
+        ..Located::in_project(store, project, id, path)
     }
 }
 

@@ -107,7 +107,7 @@ impl Resuming for Jido {
         }
         // JidoCode accepts no id on its command line; its own command resumes.
         let then_type = Some(format!("/resume {}", copy.place.id));
-        Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
+        Ok(Command { then_type, ..Command::new(&["jido_code"], Vec::new()) })
     }
 }
 

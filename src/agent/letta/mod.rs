@@ -87,11 +87,10 @@ impl Reading for Letta {
 
 impl Resuming for Letta {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        let argv = ["letta", "--backend", "local", "--conversation", &copy.place.id].map(str::to_owned).to_vec();
         // A text that looks like an option would be taken as one.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
         let last = prompt.into_iter().flat_map(|prompt| ["-p".to_owned(), text(prompt)]).collect();
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["letta", "--backend", "local", "--conversation", &copy.place.id], last))
     }
 
     fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {

@@ -203,7 +203,7 @@ fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
             }
             if is_wanted(id) {
                 let side_dir = folder.map(|folder| dir.join(folder));
-                found.places.push(Located { side_dir, ..place(store, project, id, path) });
+                found.places.push(Located { side_dir, ..Located::in_project(store, project, id, path) });
             }
         }
     });
@@ -220,7 +220,7 @@ fn archived(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Foun
             if let Some(id) = id.filter(|id| kind.is_file() && is_wanted(id)) {
                 let folder = path.with_extension("").with_extension("");
                 let side_dir = Some(folder).filter(|folder| links::is_dir(folder));
-                found.places.push(Located { side_dir, ..place(store, project, id, path) });
+                found.places.push(Located { side_dir, ..Located::in_project(store, project, id, path) });
             }
         }
     })
@@ -244,7 +244,11 @@ fn add_subagents(
         match id_in_header(&path) {
             Ok(Some(id)) if is_wanted(&id) => {
                 let parent_id = Some(parent.to_owned());
-                found.places.push(Located { parent_id, is_subagent: true, ..place(store, project, &id, path) });
+                found.places.push(Located {
+                    parent_id,
+                    is_subagent: true,
+                    ..Located::in_project(store, project, &id, path)
+                });
             }
             Ok(Some(_)) => {}
             Ok(None) => found.problem(&path, "there is no session id at its start"),
@@ -274,10 +278,6 @@ fn begins_with_title(path: &Path) -> bool {
         })
     });
     seen.is_ok() && is_title
-}
-
-fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {
-    Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) }
 }
 
 fn is_packed(path: &Path) -> bool {

@@ -194,7 +194,7 @@ fn find(store: &Arc<Store>, id: &str) -> Found {
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: String, path: PathBuf, side_dir: Option<PathBuf>) -> Located {
-    Located { project: Some(Arc::clone(project)), side_dir, ..Located::new(store, id, path) }
+    Located { side_dir, ..Located::in_project(store, project, id, path) }
 }
 
 fn archive(project: &Path) -> PathBuf {
