@@ -9,7 +9,6 @@ mod origin;
 mod records;
 mod usage;
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use foldhash::HashSet;
@@ -17,6 +16,7 @@ use foldhash::HashSet;
 use super::command::as_option;
 use super::judge_by_age;
 use crate::agent::prelude::*;
+use crate::agent::reading::with_parents;
 use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
@@ -50,12 +50,8 @@ impl Reading for Aider {
 
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
         let mut found = Found::default();
-        let mut dirs: BTreeSet<&Path> = BTreeSet::new();
-        for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
-            dirs.insert(dir);
-            // The file is at the root of the repository. Directories above a home do not belong to its owner.
-            dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
-        }
+        // The file is at the root of the repository.
+        let dirs = with_parents(asked, worked_in, env);
         dirs.into_iter().filter(|dir| dir.is_absolute()).for_each(|dir| in_project(dir, &mut found));
         found
     }
