@@ -83,8 +83,7 @@ impl Reading for Aider {
         let made = start.at.and_then(|at| local_instant(&at, &context.env.clock.zone));
         copy.created_at = made.map(|at| Fact::new(at, "transcript"));
         if copy.transcript_bytes <= MAX_HEAD && copy.first_prompt.is_none() {
-            copy.kind = SessionKind::Empty;
-            copy.health.insert(Health::EmptySession);
+            copy.be_empty();
         }
         copy.set_active_by_file(modified);
         judge_by_age(&mut copy, modified, context.env.clock.now);

@@ -269,10 +269,7 @@ impl<'a> Reader<'a> {
             }
         }
         if self.is_empty {
-            if copy.kind != SessionKind::Subagent {
-                copy.kind = SessionKind::Empty;
-            }
-            copy.health.insert(Health::EmptySession);
+            copy.be_empty();
         }
         copy
     }

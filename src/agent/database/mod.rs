@@ -159,15 +159,14 @@ impl Engine for Database {
             return Ok(());
         }
         let id = copy.place.id.clone();
-        let counted = sqlite::read(&copy.place.path, |db| {
+        let (tally, is_damaged) = sqlite::read(&copy.place.path, |db| {
             let mut reader = Reader::new(self.schema, db)?;
             let tally = match reader.session(&id, true, &mut |_| ())? {
                 Some(table) => tally(&mut reader, table, &id)?,
                 None => Tally::default(),
             };
             Ok((tally, reader.is_damaged))
-        });
-        let (tally, is_damaged) = counted?;
+        })?;
         tally.note_in(copy);
         copy.mark_if(is_damaged, Health::BadLines);
         Ok(())

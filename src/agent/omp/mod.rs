@@ -89,14 +89,11 @@ impl Reading for Omp {
 impl Resuming for Omp {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
-        match copy.kind {
-            SessionKind::Archived => {
-                return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
-            }
-            _ if copy.health.contains(Health::InvalidContent) => {
-                return Err(copy.notes.first().cloned().unwrap_or_default().into());
-            }
-            _ => {}
+        if copy.kind == SessionKind::Archived {
+            return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
+        }
+        if copy.health.contains(Health::InvalidContent) {
+            return Err(copy.notes.first().cloned().unwrap_or_default().into());
         }
         // The program also accepts a prefix of an id, so always pass the whole id.
         Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))

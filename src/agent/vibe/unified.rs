@@ -276,9 +276,7 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
         copy.kind = SessionKind::Empty;
     }
     copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "conversation"));
-    if copy.created_at.is_none() {
-        copy.created_at = first_at.map(|at| Fact::new(at, "conversation"));
-    }
+    copy.created_at = copy.created_at.take().or_else(|| first_at.map(|at| Fact::new(at, "conversation")));
     let newest = newest.map(|at| Fact::new(at, "conversation"));
     Ok(newest.or_else(|| modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime"))))
 }
