@@ -79,6 +79,11 @@ impl ReadContext<'_> {
     }
 }
 
+/// Decides the launch directory of a copy by the rule of its agent, again after evidence was added.
+pub(crate) fn decide_launch_dir(copy: &mut SessionCopy) {
+    (about(copy.place.agent()).decide)(copy);
+}
+
 /// Marks a copy as possibly in use if it was written to just now, for an agent without locks.
 pub(super) fn judge_by_age(copy: &mut SessionCopy, last: Option<Timestamp>, now: Timestamp) {
     let agent = about(copy.place.agent()).title;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use super::engine::Engine;
-use super::{Found, ReadContext, judge_by_age};
+use super::{Found, ReadContext, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
@@ -19,7 +19,6 @@ use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
 use crate::session::branches::BranchFilter;
-use crate::session::evidence;
 use crate::session::{Comparison, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::fsio;
 
@@ -69,7 +68,7 @@ impl Engine for Documents {
         copy.set_active_by_file(sum.modified);
         let last = copy.active_at.as_ref().map(|at| at.value).max(sum.modified);
         judge_by_age(&mut copy, last, context.env.clock.now);
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

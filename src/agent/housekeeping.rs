@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::registry::about;
-use super::upkeep::{Link, Retention, Strays};
+use super::upkeep::{Retention, Strays};
 use super::{Listings, Reading, Unable, is_there};
 use crate::session::{Belongings, Located, Store};
 use crate::system::env::Env;
@@ -33,11 +32,6 @@ pub(crate) trait Housekeeping: Reading {
     /// Returns the period after which the agent deletes the sessions of a store by itself; `None` if it never does.
     fn retention(&self, _store: &Store, _env: &Env) -> Option<Retention> {
         None
-    }
-
-    /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
-    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
-        (about(self.kind()).link)(line)
     }
 }
 

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use super::engine::Engine;
 use super::ids::is_argument;
 use super::tree::note_branches;
-use super::{Found, ReadContext, by_kind, judge_by_age};
+use super::{Found, ReadContext, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
@@ -305,9 +305,7 @@ impl<L: Log> Engine for Lines<L> {
         copy.size_bytes = L::size(&copy, context);
         ends.fill::<L>(&mut copy, context.env.clock.now);
         L::finish(&mut copy, &ends, facts, context)?;
-        if let Some(agent) = by_kind(copy.place.agent()) {
-            agent.decide_launch_dir(&mut copy);
-        }
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

@@ -63,6 +63,7 @@ pub(crate) mod relocation;
 mod resuming;
 pub(crate) mod rewind;
 mod said;
+mod small_file;
 mod stores;
 mod tree;
 mod unable;
@@ -74,7 +75,7 @@ pub(crate) mod version;
 mod vibe;
 
 pub(crate) use agent_managed::{AgentManaged, typed};
-pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes};
+pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes, decide_launch_dir};
 use context::{judge_by_age, last_activity};
 pub(crate) use copies::{FindBelongings, belongings_of_many, count, read};
 pub(crate) use found::Found;

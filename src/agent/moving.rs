@@ -24,11 +24,6 @@ pub(crate) trait Moving: Listed + Sync {
         true
     }
 
-    /// Decides the launch directory again after evidence was added.
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        (about(self.kind()).decide)(copy);
-    }
-
     /// Returns the facts about the git repository in which a copy was started, to find its current location.
     fn repository(&self, _copy: &SessionCopy) -> Repository {
         Repository::default()

@@ -11,7 +11,7 @@ pub(super) use serde_json::value::RawValue;
 
 pub(super) use super::about::About;
 pub(super) use super::command::{Command, NewSession, refuse_subagent};
-pub(super) use super::context::{ReadContext, StoreNotes};
+pub(super) use super::context::{ReadContext, StoreNotes, decide_launch_dir};
 pub(super) use super::engine::Engine;
 pub(super) use super::found::Found;
 pub(super) use super::housekeeping::{Housekeeping, own_files};
@@ -20,6 +20,7 @@ pub(super) use super::moving::{Moving, encodes};
 pub(super) use super::reading::Reading;
 pub(super) use super::relocation::{Act, Moved, Relocation, StoreMove, small};
 pub(super) use super::resuming::Resuming;
+pub(super) use super::small_file::{read_or_note, read_or_report};
 pub(super) use super::unable::Unable;
 pub(super) use crate::error::PathError;
 pub(super) use crate::format::json::{Flag, Text, inner, member, members, text_in, texts_in};

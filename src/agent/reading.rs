@@ -1,5 +1,6 @@
 //! Finding and reading sessions: the part of an agent that lists, shows and searches need.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -179,4 +180,15 @@ pub(crate) trait Reading: Listed + Sync {
         })?;
         self.usage(copy)
     }
+}
+
+/// Returns the directories that [`Reading::locate_in`] searches, each with those above it in the home. Directories above
+/// a home do not belong to its owner.
+pub(super) fn with_parents<'a>(asked: &[&'a Path], worked_in: &HashSet<&'a OsStr>, env: &Env) -> BTreeSet<&'a Path> {
+    let mut dirs = BTreeSet::new();
+    for dir in asked.iter().copied().chain(worked_in.iter().copied().map(Path::new)) {
+        dirs.insert(dir);
+        dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
+    }
+    dirs
 }

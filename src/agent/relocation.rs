@@ -78,6 +78,11 @@ impl Moved {
     pub(crate) fn by(acts: Vec<Act>) -> Self {
         Self { acts, is_kept: false }
     }
+
+    /// Changes no file of the agent.
+    pub(crate) fn kept() -> Self {
+        Self { acts: Vec::new(), is_kept: true }
+    }
 }
 
 /// Returns the changes for a copy that moves to a directory, or the reason why it cannot move.
@@ -94,7 +99,7 @@ pub(crate) struct Relocation<'a> {
 impl<'a> Relocation<'a> {
     /// Changes no file of the agent.
     pub(crate) fn kept() -> Self {
-        Self::of_each(|_, _| Ok(Moved { acts: Vec::new(), is_kept: true }))
+        Self::of_each(|_, _| Ok(Moved::kept()))
     }
 
     /// Creates changes for each session only.

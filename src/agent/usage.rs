@@ -6,8 +6,7 @@ use std::path::Path;
 use serde_json::value::RawValue;
 
 use crate::error::PathError;
-use crate::format::json::Text;
-use crate::format::json::{dollars, inner, member, record};
+use crate::format::json::{dollars, member, record, text_in};
 use crate::format::jsonl::each_line_with;
 use crate::session::usage::{Tokens, Usage};
 
@@ -16,18 +15,18 @@ use crate::session::usage::{Tokens, Usage};
 pub(crate) struct UsageAt {
     /// A text in every line with these members.
     pub mark: &'static str,
-    /// The path of the object with the numbers of tokens.
-    pub tokens: &'static [&'static str],
-    /// The numbers that add up to the input tokens.
+    /// The path of the object with the numbers of tokens and the cost.
+    pub usage: &'static [&'static str],
+    /// The numbers that add up to the input tokens; empty if there are no numbers of tokens.
     pub input: &'static [&'static str],
     /// The number of input tokens from a cache.
     pub cached: &'static str,
     /// The numbers that add up to the output tokens.
     pub output: &'static [&'static str],
-    /// The path of the cost in US dollars; a model without a price has none, or zero.
+    /// The path of the cost in US dollars in that object; a model without a price has none, or zero.
     pub cost: &'static [&'static str],
-    /// The path of the id of a reply: if a reply is written again, its last record counts, and without an id none.
-    pub id: &'static [&'static str],
+    /// The id of a reply: if a reply is written again, its last record counts, and without an id none.
+    pub id: &'static str,
     /// Set if each record has the total so far.
     pub is_total: bool,
 }
@@ -35,7 +34,7 @@ pub(crate) struct UsageAt {
 impl UsageAt {
     /// The base of a description: no members.
     pub(crate) const NONE: Self =
-        Self { mark: "", tokens: &[], input: &[], cached: "", output: &[], cost: &[], id: &[], is_total: false };
+        Self { mark: "", usage: &[], input: &[], cached: "", output: &[], cost: &[], id: "", is_total: false };
 
     /// Sums up the records of a log.
     pub(super) fn sum(&self, log: &Path) -> Result<Usage, PathError> {
@@ -45,14 +44,14 @@ impl UsageAt {
     }
 
     fn usage(&self, record: &RawValue) -> Usage {
-        let tokens = at(record, self.tokens).filter(|raw| !self.tokens.is_empty() && raw.get().starts_with('{'));
-        let tokens = tokens.and_then(|tokens| {
-            let number = |name: &str| member(Some(tokens), name).map_or(Some(0), |raw| raw.get().parse::<u64>().ok());
-            let sum =
-                |names: &[&str]| names.iter().try_fold(0_u64, |sum, name| Some(sum.saturating_add(number(name)?)));
-            Some(Tokens { input: sum(self.input)?, cached: number(self.cached)?, output: sum(self.output)? })
-        });
-        Usage { tokens, cost: dollars(at(record, self.cost)) }
+        let usage = at(record, self.usage).filter(|raw| raw.get().starts_with('{'));
+        let Some(usage) = usage else { return Usage::default() };
+        let number = |name: &str| member(Some(usage), name).map_or(Some(0), |raw| raw.get().parse::<u64>().ok());
+        let sum = |names: &[&str]| names.iter().try_fold(0_u64, |sum, name| Some(sum.saturating_add(number(name)?)));
+        let tokens =
+            || Some(Tokens { input: sum(self.input)?, cached: number(self.cached)?, output: sum(self.output)? });
+        let tokens = if self.input.is_empty() { None } else { tokens() };
+        Usage { tokens, cost: dollars(at(usage, self.cost)) }
     }
 }
 
@@ -79,7 +78,7 @@ impl<'a> Sum<'a> {
             self.sum = usage;
         } else if self.of.id.is_empty() {
             self.sum.add(usage);
-        } else if let Some(id) = inner::<Text<'_>>(at(record, self.of.id)).filled() {
+        } else if let Some(id) = text_in(Some(record), self.of.id).filled() {
             self.by_id.insert(id.to_owned(), usage);
         }
     }

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::content::Block;
+use super::content::{Block, is_injected};
 use super::json::{Flag, Text, inner, member, members, texts_in};
 
 #[derive(Default, Deserialize)]
@@ -28,6 +28,20 @@ pub(crate) fn parts(content: Option<&RawValue>) -> Vec<Block<'_>> {
         Some(b'"' | b'{') => vec![part(content)],
         _ => Vec::new(),
     }
+}
+
+/// Returns the first text that the program did not insert.
+pub(crate) fn typed_text(parts: &[Block<'_>], injected: &[&str]) -> Option<String> {
+    parts.iter().find_map(|part| match part {
+        Block::Text(text) if !is_injected(text, injected) => Some(text.clone().into_owned()),
+        _ => None,
+    })
+}
+
+/// Returns the text that the user typed in a message; an image alone is an empty text.
+pub(crate) fn prompt(parts: &[Block<'_>], injected: &[&str]) -> Option<String> {
+    let has_texts = parts.iter().any(|part| matches!(part, Block::Text(_)));
+    typed_text(parts, injected).or_else(|| (!has_texts && !parts.is_empty()).then(String::new))
 }
 
 fn part(raw: &RawValue) -> Block<'_> {

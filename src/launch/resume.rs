@@ -490,6 +490,6 @@ fn find_dir(session: &mut Session, agent: &dyn Agent, env: &Env) {
     {
         let detail = "the caller's directory".into();
         session.copies[0].evidence.push(Evidence { dir: cwd.into(), source: "caller", detail, counts: true });
-        agent.decide_launch_dir(&mut session.copies[0]);
+        agent::decide_launch_dir(&mut session.copies[0]);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
             let detail = pointer.path.display().to_string();
             copy.evidence
                 .insert(0, Evidence { dir: cwd.as_path().into(), source: "pointer", detail: detail.into(), counts });
-            agent.decide_launch_dir(copy);
+            agent::decide_launch_dir(copy);
         }
         look_at_launch_dirs(std::slice::from_mut(session));
     }

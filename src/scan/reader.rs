@@ -159,7 +159,7 @@ impl Reader<'_> {
                 agent::count(agent, &mut copy)?;
             }
             if copy.drop_relative_dirs() {
-                agent.decide_launch_dir(&mut copy);
+                agent::decide_launch_dir(&mut copy);
             }
             notes.relocated.apply(&mut copy);
             let dirs = [&mut copy.launch_dir, &mut copy.start_dir, &mut copy.last_dir].into_iter().flatten();

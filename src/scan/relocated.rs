@@ -143,9 +143,7 @@ impl Relocated {
             counts: true,
         };
         copy.evidence.insert(0, evidence);
-        if let Some(agent) = agent::by_kind(copy.place.agent()) {
-            agent.decide_launch_dir(copy);
-        }
+        agent::decide_launch_dir(copy);
     }
 
     /// Returns the earlier paths of a directory, through any number of moves.

@@ -56,9 +56,7 @@ pub(super) fn add_project_evidence(
         let evidence = dirs.evidence(&copy.place.store.root, &project, &copy.place.id);
         if !evidence.is_empty() {
             copy.evidence.extend(evidence);
-            if let Some(agent) = agent::by_kind(copy.place.agent()) {
-                agent.decide_launch_dir(copy);
-            }
+            agent::decide_launch_dir(copy);
         }
     });
 }
@@ -95,7 +93,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<SessionCopy>], wa
         if let Some(dir) = *found.entry((agent.kind(), Arc::clone(&project))).or_insert_with(find) {
             let detail = "known from another session, and its hash is the project's name".into();
             copy.evidence.push(Evidence { dir: dir.as_path().into(), source: "known", detail, counts: true });
-            agent.decide_launch_dir(copy);
+            agent::decide_launch_dir(copy);
         }
     }
 }

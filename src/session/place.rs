@@ -81,6 +81,16 @@ impl Located {
         }
     }
 
+    /// Creates a place like [`Located::new`] in a project.
+    pub(crate) fn in_project(
+        store: &Arc<Store>,
+        project: &Arc<str>,
+        id: impl Into<String>,
+        path: impl Into<Arc<Path>>,
+    ) -> Self {
+        Self { project: Some(Arc::clone(project)), ..Self::new(store, id, path) }
+    }
+
     /// Returns the agent of the session.
     pub(crate) fn agent(&self) -> AgentKind {
         self.store.agent

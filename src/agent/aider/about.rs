@@ -18,6 +18,11 @@ pub(crate) const ABOUT: About = About {
     root: ".aider",
     needs_own_dir: true,
     keeps_in_projects: true,
+    decide: |copy| {
+        evidence::decide(copy, |_| true);
+        // The directory of the start inside the project is not recorded.
+        copy.start_dir = None;
+    },
     is_anywhere: true,
     // No `new_session`: Aider offers to add the files and addresses that a prompt mentions, and a briefing quotes
     // others.

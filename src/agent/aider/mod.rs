@@ -9,7 +9,6 @@ mod origin;
 mod records;
 mod usage;
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use foldhash::HashSet;
@@ -17,6 +16,7 @@ use foldhash::HashSet;
 use super::command::as_option;
 use super::judge_by_age;
 use crate::agent::prelude::*;
+use crate::agent::reading::with_parents;
 use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
@@ -50,12 +50,8 @@ impl Reading for Aider {
 
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
         let mut found = Found::default();
-        let mut dirs: BTreeSet<&Path> = BTreeSet::new();
-        for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
-            dirs.insert(dir);
-            // The file is at the root of the repository. Directories above a home do not belong to its owner.
-            dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
-        }
+        // The file is at the root of the repository.
+        let dirs = with_parents(asked, worked_in, env);
         dirs.into_iter().filter(|dir| dir.is_absolute()).for_each(|dir| in_project(dir, &mut found));
         found
     }
@@ -87,8 +83,7 @@ impl Reading for Aider {
         let made = start.at.and_then(|at| local_instant(&at, &context.env.clock.zone));
         copy.created_at = made.map(|at| Fact::new(at, "transcript"));
         if copy.transcript_bytes <= MAX_HEAD && copy.first_prompt.is_none() {
-            copy.kind = SessionKind::Empty;
-            copy.health.insert(Health::EmptySession);
+            copy.be_empty();
         }
         copy.set_active_by_file(modified);
         judge_by_age(&mut copy, modified, context.env.clock.now);
@@ -97,7 +92,7 @@ impl Reading for Aider {
         copy.last_dir = Some(Fact::new(dir.clone(), "session"));
         let detail = "the directory of its file".into();
         copy.evidence.push(Evidence { dir: dir.into(), source: "session", detail, counts: true });
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
@@ -167,12 +162,6 @@ impl Moving for Aider {
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let why = "Aider keeps it in the project's directory, and it goes where that goes";
         Ok(Relocation::of_each(move |_, _| Err(why.into())))
-    }
-
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| true);
-        // The directory of the start inside the project is not recorded.
-        copy.start_dir = None;
     }
 }
 

@@ -22,9 +22,7 @@ use crate::agent::lines::{Counts, Record as _};
 use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
-use crate::session::Problem;
 use crate::session::branches::BranchFilter;
-use crate::system::names;
 use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
@@ -65,27 +63,17 @@ impl Reading for Amplifier {
         let mut notes = StoreNotes::default();
         for name in ["slack-sessions.json", "teams-sessions.json", "web-chat-sessions.json"] {
             let path = store.root.join("server").join(name);
-            let records = match fsio::read_if_present(&path, MAX_METADATA) {
-                Ok(None) => continue,
-                Ok(Some(bytes)) => {
-                    serde_json::from_slice::<Vec<PointerRecord>>(&bytes).map_err(|error| error.to_string())
-                }
-                Err(error) => Err(error.reason()),
-            };
-            match records {
-                Ok(records) => {
-                    for record in records {
-                        let Some((id, dir)) = record.session_id.zip(record.working_dir.filter(|dir| !dir.is_empty()))
-                        else {
-                            continue;
-                        };
-                        let dir = env.expand(Path::new(&dir));
-                        let evidence =
-                            Evidence { dir: dir.into(), source: "pointer", detail: name.into(), counts: false };
-                        notes.dirs.entry(id).or_default().push(evidence);
-                    }
-                }
-                Err(reason) => notes.problems.push(Problem { path, reason }),
+            let Some(bytes) = read_or_report(&path, MAX_METADATA, &mut notes.problems) else { continue };
+            let records = serde_json::from_slice::<Vec<PointerRecord>>(&bytes).unwrap_or_else(|error| {
+                notes.problem(&path, error.to_string());
+                Vec::new()
+            });
+            for record in records {
+                let dir = record.working_dir.filter(|dir| !dir.is_empty());
+                let Some((id, dir)) = record.session_id.zip(dir) else { continue };
+                let dir = env.expand(Path::new(&dir)).into();
+                let evidence = Evidence { dir, source: "pointer", detail: name.into(), counts: false };
+                notes.dirs.entry(id).or_default().push(evidence);
             }
         }
         notes
@@ -159,8 +147,7 @@ impl Resuming for Amplifier {
         // Only `run` takes a prompt; `session resume` always opens a conversation.
         let words =
             if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
-        let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&[&words[..], &[id]].concat(), as_last_argument(prompt)))
     }
 }
 
@@ -197,19 +184,12 @@ fn transcript_path(dir: &Path) -> Option<PathBuf> {
 
 /// Returns whether a directory encodes to a project by one of the four rules that writers have used.
 fn is_filed_under(project: &str, dir: &Path) -> bool {
-    let Some(text) = dir.to_str() else { return false };
     // The rule of the client and of hooks-logging; the servers of both distros replace only the slashes.
     let rule = |project: &str, text: &str| slug(text) == project || text.replace('/', "-") == project;
-    let encodes = |text: &str| recorded::encodes(project, text, rule);
-    if encodes(text) {
-        return true;
-    }
     // hooks-handoff of microsoft/amplifier-distro files under the last component alone.
-    if !project.starts_with('-') && dir.file_name().is_some_and(|name| name == project) {
-        return true;
-    }
-    // The client resolves links first. Only a path that exists can be resolved.
-    names::on_disk(dir).is_some_and(|resolved| resolved.to_str().is_some_and(encodes))
+    let is_last = !project.starts_with('-') && dir.file_name().is_some_and(|name| name == project);
+    // The client resolves links first.
+    dir.to_str().is_some() && (is_last || encodes(dir, |dir| recorded::encodes(project, dir, rule)))
 }
 
 /// Encodes a directory like `get_project_slug` (amplifier-app-cli); the encoding is not reversible.

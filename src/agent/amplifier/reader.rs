@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::upkeep::is_temporary;
-use super::{Amplifier, MAX_METADATA, is_filed_under};
+use super::{MAX_METADATA, is_filed_under};
 use crate::agent::Depth;
 use crate::agent::amplifier::records::{Entry, Event, Metadata};
 use crate::agent::amplifier::session_info;
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         if let Some(first) = self.copy.evidence.first().filter(|first| first.source == "session-info") {
             self.copy.start_dir = Some(Fact::new(first.dir.clone(), first.source));
         }
-        Amplifier.decide_launch_dir(&mut self.copy);
+        decide_launch_dir(&mut self.copy);
         let mut copy = self.copy;
         if copy.last_dir.is_none() {
             copy.last_dir = copy.start_dir.clone();
@@ -269,10 +269,7 @@ impl<'a> Reader<'a> {
             }
         }
         if self.is_empty {
-            if copy.kind != SessionKind::Subagent {
-                copy.kind = SessionKind::Empty;
-            }
-            copy.health.insert(Health::EmptySession);
+            copy.be_empty();
         }
         copy
     }

@@ -40,11 +40,10 @@ impl Reading for Auggie {
 
 impl Resuming for Auggie {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        let argv = ["auggie", "--resume", &copy.place.id].map(str::to_owned).to_vec();
         // `--print` takes no value; the text is the value of another option.
         let mut last = as_option(prompt, "-i", "--instruction");
         last.splice(..0, prompt.map(|_| "--print".to_owned()));
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["auggie", "--resume", &copy.place.id], last))
     }
 }
 

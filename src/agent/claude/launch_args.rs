@@ -29,8 +29,8 @@ pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Comman
         return Err("its id is not a UUID".into());
     }
     let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
-    let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
-    Ok(Command { argv, last: as_last_argument(prompt), unset: NESTED.to_vec(), then_type: None })
+    let command = Command::new(&[words, &[copy.place.id.as_str()]].concat(), as_last_argument(prompt));
+    Ok(Command { unset: NESTED.to_vec(), ..command })
 }
 
 /// Returns the plan of a new session in a directory, in the store that the client itself would use.

@@ -207,18 +207,16 @@ pub(super) fn read_transcript(
     let changed = file.changed();
 
     let mut ends = Ends::default();
-    let is_whole = file.lines_forward(|line| {
+    ends.is_whole = file.lines_forward(|line| {
         ends.see_from_start(line);
         ends.knows_start()
-    });
-    ends.is_whole = is_whole?;
+    })?;
     let is_subagent = copy.place.is_subagent || ends.is_sidechain;
     context.inspect(&copy.place, &copy.place.path, &mut file, is_subagent);
-    let seen = file.lines_backward(|line, is_ended| {
+    file.lines_backward(|line, is_ended| {
         ends.see_from_end(line, is_ended);
         ends.is_done_with_end()
-    });
-    seen?;
+    })?;
     let relocated = ends.fill(&mut copy);
 
     copy.set_active_by_file(copy.modified_at);

@@ -84,12 +84,7 @@ pub(in crate::agent) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found 
                 continue;
             }
             let side_dir = (!is_subagent && side_dirs.contains(&id)).then(|| dir.join(&id));
-            found.places.push(Located {
-                project: Some(Arc::clone(project)),
-                side_dir,
-                is_subagent,
-                ..Located::new(store, id, whole)
-            });
+            found.places.push(Located { side_dir, is_subagent, ..Located::in_project(store, project, id, whole) });
         }
         for parent in side_dirs.into_iter().filter(|name| is_uuid(name)) {
             locate_subagents(store, project, &dir.join(&parent).join("subagents"), &parent, found);
@@ -106,11 +101,7 @@ fn locate_id(store: &Arc<Store>, id: &str) -> Found {
         let path = dir.join(format!("{id}.jsonl"));
         if links::is_file(&path) {
             let side_dir = Some(dir.join(id)).filter(|side_dir| reach::is_dir(side_dir) == Some(true));
-            found.places.push(Located {
-                project: Some(Arc::clone(project)),
-                side_dir,
-                ..Located::new(store, id, path)
-            });
+            found.places.push(Located { side_dir, ..Located::in_project(store, project, id, path) });
         }
     })
 }
@@ -126,10 +117,9 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
         let Some(stem) = name.strip_suffix(".jsonl").filter(|stem| stem.starts_with("agent-")) else { continue };
         if kind.is_file() {
             found.places.push(Located {
-                project: Some(Arc::clone(project)),
                 parent_id: Some(parent.to_owned()),
                 is_subagent: true,
-                ..Located::new(store, stem, path)
+                ..Located::in_project(store, project, stem, path)
             });
         }
     }

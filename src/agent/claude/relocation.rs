@@ -27,9 +27,8 @@ impl Moving for Claude {
         if !project.starts_with('-') {
             return true;
         }
-        // The client resolves links first. Only a path that exists can be resolved.
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
-        names::is_either(dir, encodes)
+        // The client resolves links first.
+        encodes(dir, |dir| is_slug_of(project, dir))
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

@@ -145,13 +145,8 @@ impl Engine for Sessions {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let mut copy = SessionCopy::new(place);
-        let bytes = match fsio::read_if_present(&meta_path(&copy.place), MAX_META) {
-            Ok(bytes) => bytes.unwrap_or_default(),
-            Err(error) => {
-                copy.notes.push(format!("{} cannot be read: {}", error.path.display(), error.reason()));
-                Vec::new()
-            }
-        };
+        let path = meta_path(&copy.place);
+        let bytes = read_or_note(&mut copy, &path, MAX_META, path.display()).unwrap_or_default();
         let meta = Meta::parse(&bytes);
         // The two files are written one after the other, so a missing one was removed.
         copy.mark_if(meta.is_none(), Health::InvalidContent);
@@ -165,7 +160,7 @@ impl Engine for Sessions {
         copy.set_active_by_file(sum.modified);
         copy.liveness = liveness(&meta);
         judge_by_age(&mut copy, updated.max(sum.modified), context.env.clock.now);
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

@@ -64,11 +64,8 @@ pub(super) fn is_in(place: &Located) -> bool {
 pub(super) fn notes(store: &Store) -> StoreNotes {
     let mut notes = StoreNotes::default();
     let path = store.root.join("state/taskHistory.json");
-    let bytes = fsio::read_if_present(&path, MAX_HISTORY).unwrap_or_else(|error| {
-        notes.problem(&path, error.reason());
-        None
-    });
-    let tasks: Vec<Value> = serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default();
+    let bytes = read_or_report(&path, MAX_HISTORY, &mut notes.problems).unwrap_or_default();
+    let tasks: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
     for task in tasks {
         let [id, dir] = ["id", "cwdOnTaskInitialization"].map(|key| task.get(key).and_then(Value::as_str));
         if let (Some(id), Some(dir)) = (id, dir.and_then(recorded::dir)) {
@@ -88,7 +85,7 @@ pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Comman
     let editor = names.find(|(folder, _)| copy.place.store.root.components().any(|part| part.as_os_str() == *folder));
     let why = "only Cline's extension opens a task: open the task's directory in its editor, and click History in Cline's panel";
     let (_, program) = editor.ok_or(why)?;
-    Ok(Command { argv: vec![program.to_owned(), ".".to_owned()], last: Vec::new(), unset: Vec::new(), then_type: None })
+    Ok(Command::new(&[program, "."], Vec::new()))
 }
 
 /// Returns the way to open the task in the editor: no option does that.
@@ -166,7 +163,7 @@ impl Engine for Tasks {
             }
             None => copy.set_dir(directory(&history).as_deref(), "the environment in its first prompt"),
         }
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

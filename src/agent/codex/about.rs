@@ -30,7 +30,7 @@ pub(crate) const ABOUT: About = About {
     // Measured on 0.169.0: the sum is written after each reply.
     usage: Some(UsageAt {
         mark: "\"total_token_usage\"",
-        tokens: &["payload", "info", "total_token_usage"],
+        usage: &["payload", "info", "total_token_usage"],
         input: &["input_tokens"],
         cached: "cached_input_tokens",
         output: &["output_tokens"],

@@ -117,17 +117,13 @@ impl<'de> Visitor<'de> for Members<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Reading { kind, written_at, meta } = &mut *self.reading;
+        let Self { reading, is_payload } = self;
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            match (key.as_ref(), self.is_payload) {
-                ("type", false) => *kind = owned(&map.next_value()?),
-                ("timestamp", false) => *written_at = map.next_value::<Text<'de>>()?.instant(),
-                ("payload", false) => {
-                    let mut reading = Reading { meta: std::mem::take(meta), ..Reading::default() };
-                    let read = map.next_value_seed(Members { reading: &mut reading, is_payload: true });
-                    *meta = reading.meta;
-                    read?;
-                }
+            let meta = &mut reading.meta;
+            match (key.as_ref(), is_payload) {
+                ("type", false) => reading.kind = owned(&map.next_value()?),
+                ("timestamp", false) => reading.written_at = map.next_value::<Text<'de>>()?.instant(),
+                ("payload", false) => map.next_value_seed(Members { reading: &mut *reading, is_payload: true })?,
                 // Without an envelope, these are members of the line itself.
                 ("id", _) => meta.id = owned(&map.next_value()?),
                 ("git", _) => git(map.next_value()?, meta),

@@ -162,7 +162,7 @@ impl Reading for Codex {
                 Evidence { dir: fact.value.clone(), source: fact.source, detail: detail.into(), counts: true };
             copy.evidence.push(evidence);
         }
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
         let listed = context.notes.files.get(&copy.place.id).map(PathBuf::as_path);
         if threads::names_another(listed, &path, &copy.place.store.root, context.env) {

@@ -24,7 +24,7 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| name.ends_with("meta.json"),
     api_error: Some("\"Error: "),
     new_session: NewSession::NONE.in_terminal(&["command-code"], &[]).without_terminal(&["command-code"], &["-p"]),
-    usage: Some(UsageAt { mark: "\"costUsd\"", cost: &["usage", "costUsd"], ..UsageAt::NONE }),
+    usage: Some(UsageAt { mark: "\"costUsd\"", usage: &["usage"], cost: &["costUsd"], ..UsageAt::NONE }),
     decide: evidence::decide_in_project,
     link: upkeep::node,
     ..About::NONE

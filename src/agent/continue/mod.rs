@@ -31,16 +31,13 @@ impl Reading for Continue {
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
         let path = store.root.join(INDEX);
-        match fsio::read_if_present(&path, MAX_INDEX) {
-            Ok(Some(bytes)) => match made_at(&bytes) {
-                Ok(made) => {
-                    let made = made.into_iter().map(|(id, at)| (id, Fact::new(at.to_string(), "index")));
-                    notes.names.extend(made);
-                }
-                Err(error) => notes.problem(&path, format!("it is not JSON as Continue CLI writes it: {error}")),
-            },
-            Ok(None) => {}
-            Err(error) => notes.problem(&path, error.reason()),
+        let Some(bytes) = read_or_report(&path, MAX_INDEX, &mut notes.problems) else { return notes };
+        match made_at(&bytes) {
+            Ok(made) => {
+                let made = made.into_iter().map(|(id, at)| (id, Fact::new(at.to_string(), "index")));
+                notes.names.extend(made);
+            }
+            Err(error) => notes.problem(&path, format!("it is not JSON as Continue CLI writes it: {error}")),
         }
         notes
     }
@@ -56,11 +53,10 @@ impl Resuming for Continue {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().map_or("its file is damaged", String::as_str).into());
         }
-        let argv = ["cn", "--resume"].map(str::to_owned).to_vec();
         // `-p` takes no value; the text is a separate argument.
         let mut last = as_last_argument(prompt);
         last.splice(..0, prompt.map(|_| "-p".to_owned()));
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["cn", "--resume"], last))
     }
 
     fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {

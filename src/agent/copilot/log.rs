@@ -94,7 +94,7 @@ impl Log for Copilot {
             copy.evidence.retain(|evidence| evidence.dir != dir);
             copy.evidence.insert(0, recorded(dir, "last-directory"));
         }
-        Copilot.decide_launch_dir(copy);
+        decide_launch_dir(copy);
     }
 }
 

@@ -38,8 +38,7 @@ impl Resuming for Copilot {
         if !is_uuid(&copy.place.id) {
             return Err("its id is not a UUID".into());
         }
-        let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];
-        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["copilot", &format!("--resume={}", copy.place.id)], as_prompt_option(prompt)))
     }
 }
 

@@ -20,13 +20,8 @@ pub(super) struct Workspace {
 
 impl Workspace {
     pub(super) fn read(copy: &mut SessionCopy) -> Self {
-        let bytes = match fsio::read_if_present(&copy.place.path.join("workspace.yaml"), MAX_WORKSPACE) {
-            Ok(bytes) => bytes.unwrap_or_default(),
-            Err(error) => {
-                copy.notes.push(format!("its workspace.yaml cannot be read: {}", error.reason()));
-                return Self::default();
-            }
-        };
+        let path = copy.place.path.join("workspace.yaml");
+        let bytes = read_or_note(copy, &path, MAX_WORKSPACE, "its workspace.yaml").unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let mut values = flat_yaml::read(&text);
         let at = |value: Option<&String>| value.and_then(|value| instant(value));

@@ -7,7 +7,6 @@ pub(super) mod records;
 
 pub(super) mod about;
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use foldhash::{HashSet, HashSetExt as _};
@@ -15,6 +14,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use super::{AgentManaged, as_last_argument};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::prelude::*;
+use crate::agent::reading::with_parents;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::text;
 use crate::format::turn::instant;
@@ -102,13 +102,8 @@ impl Reading for Crush {
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
         let mut found = Found::default();
         let Some(store) = self.stores(env).into_iter().next().map(Arc::new) else { return found };
-        let mut dirs: BTreeSet<&Path> = BTreeSet::new();
-        for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
-            dirs.insert(dir);
-            // Crush uses the nearest `.crush` upwards; a `.crush` above a home does not belong to its owner.
-            dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
-        }
-        for dir in dirs {
+        // Crush uses the nearest `.crush` upwards.
+        for dir in with_parents(asked, worked_in, env) {
             let database = dir.join(".crush").join(FILE);
             if reach::symlink_metadata(&database).is_ok_and(|metadata| metadata.is_symlink()) {
                 // The link may have come with the directory, and lead to one of the user's files.
@@ -188,22 +183,16 @@ impl Crush {
 /// Reads the registry of a store.
 fn projects(store: &Store, found: &mut Found) -> Vec<Project> {
     let path = store.root.join(REGISTRY);
-    match fsio::read_if_present(&path, MAX_REGISTRY) {
-        Ok(Some(bytes)) => match records::projects(&bytes) {
-            Ok((projects, unknown)) => {
-                if unknown > 0 {
-                    found.problem(&path, format!("{} without a directory", text::count(unknown, "project")));
-                }
-                projects
+    let Some(bytes) = read_or_report(&path, MAX_REGISTRY, &mut found.problems) else { return Vec::new() };
+    match records::projects(&bytes) {
+        Ok((projects, unknown)) => {
+            if unknown > 0 {
+                found.problem(&path, format!("{} without a directory", text::count(unknown, "project")));
             }
-            Err(error) => {
-                found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
-                Vec::new()
-            }
-        },
-        Ok(None) => Vec::new(),
+            projects
+        }
         Err(error) => {
-            found.problem(&path, error.reason());
+            found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
             Vec::new()
         }
     }

@@ -11,13 +11,12 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::engine::{Engine, SessionEnd};
-use super::{AgentManaged, Found, ReadContext, StoreNotes};
+use super::{AgentManaged, Found, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
 use crate::format::turn::Turn;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::evidence;
 use crate::session::usage::Cost;
 use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
@@ -160,15 +159,14 @@ impl Engine for Database {
             return Ok(());
         }
         let id = copy.place.id.clone();
-        let counted = sqlite::read(&copy.place.path, |db| {
+        let (tally, is_damaged) = sqlite::read(&copy.place.path, |db| {
             let mut reader = Reader::new(self.schema, db)?;
             let tally = match reader.session(&id, true, &mut |_| ())? {
                 Some(table) => tally(&mut reader, table, &id)?,
                 None => Tally::default(),
             };
             Ok((tally, reader.is_damaged))
-        });
-        let (tally, is_damaged) = counted?;
+        })?;
         tally.note_in(copy);
         copy.mark_if(is_damaged, Health::BadLines);
         Ok(())
@@ -358,7 +356,7 @@ fn copies(
             is_damaged = true;
             copy.health.insert(Health::BadLines);
         }
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         copies.push(copy);
     }
     Ok((copies, is_damaged | reader.is_damaged))
@@ -390,6 +388,6 @@ fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Session
 
 /// Judges by the time of the last write whether a session may be in use.
 pub(super) fn judge_liveness(copy: &mut SessionCopy, now: Timestamp) {
-    let (last, agent) = (copy.active_at.as_ref().map(|at| at.value), copy.place.agent());
-    copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and {agent} keeps no lock"));
+    let last = copy.active_at.as_ref().map(|at| at.value);
+    judge_by_age(copy, last, now);
 }

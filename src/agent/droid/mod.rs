@@ -45,7 +45,7 @@ impl Moving for Droid {
         // If its own directory is gone, a session uses the directory in which it is started.
         Ok(Relocation::of_each(|copy, dir| {
             goes_on_in(copy, dir)?;
-            Ok(Moved { acts: Vec::new(), is_kept: true })
+            Ok(Moved::kept())
         }))
     }
 }
@@ -96,10 +96,8 @@ impl Log for Droid {
         copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
         let settings = settings(&copy.place.path);
         copy.size_bytes += links::metadata(&settings).ok().filter(|_| context.sizes).map_or(0, |file| file.len());
-        match fsio::read_if_present(&settings, MAX_SETTINGS) {
-            Ok(bytes) => judge_kind(copy, &bytes.unwrap_or_default()),
-            Err(error) => copy.notes.push(format!("{} cannot be read: {}", error.path.display(), error.reason())),
-        }
+        let bytes = read_or_note(copy, &settings, MAX_SETTINGS, settings.display());
+        judge_kind(copy, &bytes.unwrap_or_default());
         Ok(())
     }
 }

@@ -20,6 +20,11 @@ pub(crate) const ABOUT: About = About {
     variables: &[("GEMINI_CLI_HOME", Some(".gemini"))],
     needs_own_dir: true,
     is_hash: super::is_hash,
+    decide: |copy| {
+        evidence::decide(copy, |_| false);
+        // A session never leaves its directory.
+        copy.last_dir = copy.start_dir.clone();
+    },
     new_session: NewSession::NONE.in_terminal(&["gemini"], &["-i"]).without_terminal(&["gemini"], &["-p"]),
     rewind_mark: Some("$rewindTo"),
     ..About::NONE

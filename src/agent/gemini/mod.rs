@@ -90,7 +90,7 @@ impl Reading for Gemini {
         }
         let project = copy.place.project.as_deref().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         if is_without_id(&copy.place) {
             unknown_format::mark(&mut copy, "none of its records names the session's id".to_owned());
         }
@@ -235,11 +235,10 @@ fn place(
     parent: Option<&str>,
 ) -> Located {
     Located {
-        project: Some(Arc::clone(project)),
         side_dir,
         parent_id: parent.map(str::to_owned),
         is_subagent: parent.is_some(),
-        ..Located::new(store, id, path)
+        ..Located::in_project(store, project, id, path)
     }
 }
 

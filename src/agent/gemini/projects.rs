@@ -6,7 +6,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::agent::prelude::*;
 use crate::format::text;
-use crate::session::Problem;
 
 /// Largest `projects.json`, in bytes; it has one line per directory.
 pub(super) const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
@@ -48,12 +47,7 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
             note(hash(text.trim()), dir, "project-root", format!("the hash of {base}/{project}/.project_root"), true);
         }
     }
-    let path = root.join("projects.json");
-    let registry = fsio::read_if_present(&path, MAX_REGISTRY).map_err(|error| error.reason());
-    let bytes = registry.unwrap_or_else(|reason| {
-        problems.problems.push(Problem { path: path.clone(), reason });
-        None
-    });
+    let bytes = read_or_report(&root.join("projects.json"), MAX_REGISTRY, &mut problems.problems);
     // The client replaces a broken registry, so it is not reported.
     let registry = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<Registry<'_>>(bytes).ok());
     for (dir, project) in registry.into_iter().flat_map(|registry| registry.projects) {

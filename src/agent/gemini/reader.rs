@@ -165,26 +165,17 @@ pub(super) fn fill(copy: &mut SessionCopy, sum: &Conversation, is_whole: bool) {
     } else {
         SessionKind::Main
     };
-    if is_whole && is_empty {
-        copy.health.insert(Health::EmptySession);
-    } else {
-        copy.health.remove(Health::EmptySession);
-    }
+    copy.health.remove(Health::EmptySession);
+    copy.mark_if(is_whole && is_empty, Health::EmptySession);
     if copy.kind == SessionKind::Empty && saved::is_in(&copy.place) {
         // The user saved it, and the client saves only chats with messages.
         unknown_format::mark(copy, "none of its messages could be understood".to_owned());
     }
-    if let Some(summary) = &sum.summary {
-        copy.title = Some(Fact::new(summary.clone(), "summary"));
-    }
+    copy.title = sum.summary.clone().map(|summary| Fact::new(summary, "summary")).or(copy.title.take());
     copy.first_prompt = sum.first_prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
-    if let Some(created) = sum.created_at {
-        copy.created_at = Some(Fact::new(created, "transcript"));
-    }
+    copy.created_at = sum.created_at.map(|at| Fact::new(at, "transcript")).or(copy.created_at.take());
     copy.model = sum.model.clone().map(|model| Fact::new(model, "transcript"));
-    if let Some(newest) = sum.newest {
-        copy.active_at = Some(Fact::new(newest, "transcript"));
-    }
+    copy.active_at = sum.newest.map(|at| Fact::new(at, "transcript")).or(copy.active_at.take());
 }
 
 #[cfg(test)]

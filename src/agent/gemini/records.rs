@@ -5,7 +5,7 @@
 use crate::agent::prelude::*;
 use crate::format::content::{Block, is_injected};
 use crate::format::json;
-use crate::format::parts::{parts, tool_call};
+use crate::format::parts::{parts, prompt, tool_call, typed_text};
 
 /// A line, or an object in a line; its keys determine its kind.
 #[derive(Debug, Default, Deserialize)]
@@ -110,18 +110,8 @@ impl<'a> GeminiRecord<'a> {
         if content.iter().any(|part| matches!(part, Block::ToolResult(_))) {
             return None;
         }
-        let typed = |list: &[Block<'_>]| {
-            list.iter().find_map(|part| match part {
-                Block::Text(text) if !is_injected(text, INJECTED) => Some(text.clone().into_owned()),
-                _ => None,
-            })
-        };
         // The content has the files that a prompt names; then `displayContent` has the typed text.
-        if let Some(typed) = typed(&parts(self.display_content)).or_else(|| typed(content)) {
-            return Some(typed);
-        }
-        let has_texts = content.iter().any(|part| matches!(part, Block::Text(_)));
-        (!has_texts && !content.is_empty()).then(String::new)
+        typed_text(&parts(self.display_content), INJECTED).or_else(|| prompt(content, INJECTED))
     }
 
     /// Checks whether the model says or calls something.

@@ -49,12 +49,6 @@ impl Moving for Gemini {
         })
     }
 
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        evidence::decide(copy, |_| false);
-        // A session never leaves its directory.
-        copy.last_dir = copy.start_dir.clone();
-    }
-
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let StoreMove { store, moves, .. } = *moving;
         let path = store.root.join("projects.json");

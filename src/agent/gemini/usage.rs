@@ -7,11 +7,11 @@ use crate::format::document::Field;
 use crate::format::jsonl::each_line_with;
 
 const AT: UsageAt = UsageAt {
-    tokens: &["tokens"],
+    usage: &["tokens"],
     input: &["input"],
     cached: "cached",
     output: &["output", "thoughts"],
-    id: &["id"],
+    id: "id",
     ..UsageAt::NONE
 };
 

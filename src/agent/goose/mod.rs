@@ -68,10 +68,8 @@ impl Schema for Sessions {
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
-        copy.title = row.filled(2).map(|name| Fact::new(name, "name"));
-        if copy.title.is_none() {
-            copy.title = row.filled(3).map(|text| Fact::new(text, "description"));
-        }
+        let described = || row.filled(3).map(|text| Fact::new(text, "description"));
+        copy.title = row.filled(2).map(|name| Fact::new(name, "name")).or_else(described);
         copy.set_dir(row.text(5).as_deref(), "working_dir in the database");
         let time = |at, source| {
             let text: String = row.text(at)?;

@@ -23,7 +23,7 @@ pub(crate) const ABOUT: About = About {
     needs_own_dir: true,
     // No `new_session`: gptme reads the files and addresses that a prompt mentions, and a briefing quotes others.
     api_error: Some("error_class"),
-    usage: Some(UsageAt { mark: "\"cost\"", cost: &["metadata", "cost"], ..UsageAt::NONE }),
+    usage: Some(UsageAt { mark: "\"cost\"", usage: &["metadata"], cost: &["cost"], ..UsageAt::NONE }),
     renames: &["gptme-util", "chats", "rename", "ID", "TITLE"],
     ..About::NONE
 };

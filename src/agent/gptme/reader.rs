@@ -36,14 +36,8 @@ pub(super) fn read_config(copy: &mut SessionCopy, env: &Env) {
 
 /// A fork has no settings until it is resumed for the first time.
 fn apply_config(copy: &mut SessionCopy, env: &Env) {
-    let bytes = match fsio::read_if_present(&settings(&copy.place.path), MAX_CONFIG) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return,
-        Err(error) => {
-            copy.notes.push(format!("its config.toml cannot be read: {}", error.reason()));
-            return;
-        }
-    };
+    let path = settings(&copy.place.path);
+    let Some(bytes) = read_or_note(copy, &path, MAX_CONFIG, "its config.toml") else { return };
     let config = Config::parse(&String::from_utf8_lossy(&bytes));
     copy.last_dir = config.workspace.and_then(|dir| workspace(&dir, &copy.place.path, env));
     copy.title = config.name.map(|name| Fact::new(name, "config"));

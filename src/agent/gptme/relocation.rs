@@ -20,7 +20,7 @@ impl Moving for Gptme {
             let moved = super::workspace(copy).and_then(|dir| mapping.to(dir)).zip(config.span("chat", "workspace"));
             let Some((dir, span)) = moved else {
                 // A fork that was never resumed has no settings: it takes the directory in which it is started.
-                return Ok(Moved { acts: Vec::new(), is_kept: true });
+                return Ok(Moved::kept());
             };
             let edits = vec![Edit::replace(span, quoted(text(&dir)?))];
             Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))

@@ -17,7 +17,6 @@ use super::lines::Lines;
 use crate::agent::prelude::*;
 use crate::agent::relocation::text;
 use crate::format::edit::{self, json_string};
-use crate::system::names;
 use log::Updates;
 
 /// Maximum length of a project name that is not cut and hashed.
@@ -79,12 +78,11 @@ impl Moving for Grok {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| {
-            let name = dir.to_str().map(encoded).unwrap_or_default();
+        encodes(dir, |dir| {
+            let name = encoded(dir);
             // The hash of a long name cannot be checked.
             name == project || name.len() > MAX_NAME && !project.starts_with('%')
-        };
-        names::is_either(dir, encodes)
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use crate::agent::ids::is_random_uuid;
 use crate::agent::prelude::*;
 use crate::session::branches::BranchFilter;
-use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
+use records::{JidoSession, LoadError, MAX_FILE_BYTES};
 
 /// The file of the machine's secret, in JidoCode's directory.
 pub(crate) const SECRET_FILE: &str = "machine_secret";
@@ -51,12 +51,15 @@ impl Reading for Jido {
             refuse(&mut copy, &LoadError::FileTooLarge);
         } else {
             let bytes = fsio::read_opened(file, &metadata, &copy.place.path, MAX_FILE_BYTES)?;
-            // Even a refused session has a name and a directory that are useful to the user.
-            describe(&mut copy, &bytes, context.env);
-            match records::parse(&bytes) {
+            let session = records::document(&bytes).and_then(|document| {
+                // Even a refused session has a name and a directory that are useful to the user.
+                describe(&mut copy, document, context.env);
+                records::parse_document(document)
+            });
+            match session {
                 Ok(session) => {
                     fill(&mut copy, &session);
-                    if session.signature.is_some() && !REFUSED.iter().any(|refused| copy.health.contains(*refused)) {
+                    if session.is_signed && !REFUSED.iter().any(|refused| copy.health.contains(*refused)) {
                         keys::check_signature(&bytes, &mut copy, context.env);
                     }
                 }
@@ -64,7 +67,7 @@ impl Reading for Jido {
             }
         }
         copy.set_active_by_file(metadata.modified().ok().and_then(|time| time.try_into().ok()));
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
@@ -88,19 +91,8 @@ impl Reading for Jido {
         }
         let bytes = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES)?;
         let Ok(session) = records::parse(&bytes) else { return Ok(()) };
-        let messages = session.messages.into_iter().map(|message| {
-            Message::new(
-                match message.role {
-                    JidoRole::User => Role::User,
-                    JidoRole::Assistant => Role::Assistant,
-                    JidoRole::Tool => Role::Tool,
-                    JidoRole::System => Role::System,
-                },
-                message.content,
-                Some(message.timestamp),
-            )
-        });
-        let _ = messages.into_iter().try_for_each(see);
+        // This is the end, so a break needs no handling.
+        let _ = session.messages.into_iter().try_for_each(see);
         Ok(())
     }
 }
@@ -115,7 +107,7 @@ impl Resuming for Jido {
         }
         // JidoCode accepts no id on its command line; its own command resumes.
         let then_type = Some(format!("/resume {}", copy.place.id));
-        Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
+        Ok(Command { then_type, ..Command::new(&["jido_code"], Vec::new()) })
     }
 }
 
@@ -160,9 +152,8 @@ pub(crate) fn short_name(hostname: &str) -> &str {
 }
 
 /// Fills in the fields that are shown even for a file that JidoCode refuses.
-fn describe(copy: &mut SessionCopy, bytes: &[u8], env: &Env) {
+fn describe(copy: &mut SessionCopy, document: &str, env: &Env) {
     const NAMES: [&str; 6] = ["id", "name", "project_path", "closed_at", "updated_at", "created_at"];
-    let Ok(document) = records::document(bytes) else { return };
     let members = records::fields(document, NAMES).unwrap_or_default();
     let texts = members.map(|json| records::string(json?).ok().flatten());
     let [id, name, project_path, closed, updated, created] = texts.each_ref().map(Option::as_deref);
@@ -185,14 +176,12 @@ fn describe(copy: &mut SessionCopy, bytes: &[u8], env: &Env) {
 }
 
 fn fill(copy: &mut SessionCopy, session: &JidoSession) {
-    let prompt = session.messages.iter().find(|message| message.role == JidoRole::User);
-    copy.first_prompt = prompt.map(|message| Fact::new(message.content.clone(), "conversation"));
-    copy.model = session.model.clone().map(|model| Fact::new(model, "config"));
-    copy.mark_if(session.signature.is_none(), Health::Unsigned);
-    let is_conversation = |role: JidoRole| matches!(role, JidoRole::User | JidoRole::Assistant);
-    if !session.messages.iter().any(|message| is_conversation(message.role)) {
-        copy.kind = SessionKind::Empty;
-        copy.health.insert(Health::EmptySession);
+    let prompt = session.messages.iter().find(|message| message.role == Role::User);
+    copy.first_prompt = prompt.map(|message| Fact::new(&*message.text, "conversation"));
+    copy.model = session.model.as_deref().map(|model| Fact::new(model, "config"));
+    copy.mark_if(!session.is_signed, Health::Unsigned);
+    if !session.messages.iter().any(|message| matches!(message.role, Role::User | Role::Assistant)) {
+        copy.be_empty();
     }
 }
 

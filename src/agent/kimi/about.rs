@@ -19,6 +19,11 @@ pub(crate) const ABOUT: About = About {
     variables: &[("KIMI_SHARE_DIR", None)],
     is_state: |name| matches!(name, "state.json" | "metadata.json"),
     needs_own_dir: true,
+    decide: |copy| {
+        // In a directory that does not hash to the project, Kimi would start a new session.
+        evidence::decide(copy, |_| false);
+        copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
+    },
     // With `-p` in a terminal, it would answer and end (kimi_cli/ui/shell of 1.45.0).
     new_session: NewSession::NONE.without_terminal(&["kimi", "--print"], &["-p"]),
     ..About::NONE

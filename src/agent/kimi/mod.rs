@@ -59,7 +59,7 @@ impl Reading for Kimi {
                     _ => continue,
                 };
                 if !id.starts_with('.') && !id.is_empty() {
-                    found.places.push(place(store, project, id, path));
+                    found.places.push(Located::in_project(store, project, id, path));
                 }
             }
         })
@@ -105,7 +105,7 @@ impl Reading for Kimi {
             copy.kind = SessionKind::Main;
         }
         read_state(&mut copy, &files);
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         if context.depth == Depth::Thorough {
             let imports = imports_in_words(&copy, context.env);
             copy.notes.extend(imports);
@@ -190,15 +190,11 @@ fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
         let (path, legacy) = (dir.join(id), dir.join(format!("{id}.jsonl")));
         if links::is_dir(&path) {
-            found.places.push(place(store, project, id, path));
+            found.places.push(Located::in_project(store, project, id, path));
         } else if is_file(&legacy) {
-            found.places.push(place(store, project, id, legacy));
+            found.places.push(Located::in_project(store, project, id, legacy));
         }
     })
-}
-
-fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {
-    Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) }
 }
 
 /// Returns the project name of a directory: the MD5 of its path.

@@ -114,8 +114,7 @@ pub(super) fn read_context(copy: &mut SessionCopy, path: &Path, has_prompt: bool
             has_reply |= turn.is_some_and(|turn| turn.is_reply());
         }
         has_prompt || prompt.is_some()
-    });
-    let is_whole = is_whole?;
+    })?;
     if !has_prompt {
         copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "context"));
         copy.transcript_bytes += length;

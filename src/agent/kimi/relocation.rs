@@ -21,14 +21,6 @@ impl Moving for Kimi {
         names::is_either(dir, is_project)
     }
 
-    fn decide_launch_dir(&self, copy: &mut SessionCopy) {
-        // In a directory that does not hash to the project, Kimi would start a new session.
-        evidence::decide(copy, |_| false);
-        if copy.last_dir.is_none() {
-            copy.last_dir = copy.start_dir.clone();
-        }
-    }
-
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         let StoreMove { store, moves, .. } = *moving;
         let each = |copy: &SessionCopy, to: &Path| {

@@ -87,11 +87,10 @@ impl Reading for Letta {
 
 impl Resuming for Letta {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        let argv = ["letta", "--backend", "local", "--conversation", &copy.place.id].map(str::to_owned).to_vec();
         // A text that looks like an option would be taken as one.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
         let last = prompt.into_iter().flat_map(|prompt| ["-p".to_owned(), text(prompt)]).collect();
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command::new(&["letta", "--backend", "local", "--conversation", &copy.place.id], last))
     }
 
     fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
@@ -187,11 +186,11 @@ impl Log for Letta {
             let line = Jsonl::open(&messages_path(&copy.place))?.last_line_with(DIRECTORY.as_bytes(), MAX_SEARCH)?;
             facts.last = line.and_then(|line| Line::parse(&line).and_then(|line| line.start()));
         }
-        let manifest = beside(copy, MANIFEST).unwrap_or_default();
+        let manifest = beside(copy, MANIFEST);
         let manifest: Manifest<'_> = record(&manifest).unwrap_or_default();
         note_formats(copy, facts.has_older, manifest.unknown_format());
         note_dirs(copy, facts, manifest.is_migrated());
-        let conversation = beside(copy, "conversation.json").unwrap_or_default();
+        let conversation = beside(copy, "conversation.json");
         let conversation: Conversation<'_> = record(&conversation).unwrap_or_default();
         let began = conversation.created_at().map(|at| Fact::new(at, "conversation")).or(copy.created_at.take());
         copy.created_at = manifest.created_at().map(|at| Fact::new(at, "manifest")).or(began);
@@ -256,15 +255,10 @@ fn unknown_format(format: &str) -> String {
     format!("its {MANIFEST} names a format that rejoin does not know ({format})")
 }
 
-/// Reads a small file of a session. An error becomes a note.
-fn beside(copy: &mut SessionCopy, name: &str) -> Option<Vec<u8>> {
-    match fsio::read_if_present(&copy.place.path.join(name), MAX_META) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            copy.notes.push(format!("{} cannot be read: {}", error.path.display(), error.reason()));
-            None
-        }
-    }
+/// Reads a small file of a session; empty if that fails.
+fn beside(copy: &mut SessionCopy, name: &str) -> Vec<u8> {
+    let path = copy.place.path.join(name);
+    read_or_note(copy, &path, MAX_META, path.display()).unwrap_or_default()
 }
 
 /// Returns the file of a conversation's agent, if the conversation names one.

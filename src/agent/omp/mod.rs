@@ -89,14 +89,11 @@ impl Reading for Omp {
 impl Resuming for Omp {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
-        match copy.kind {
-            SessionKind::Archived => {
-                return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
-            }
-            _ if copy.health.contains(Health::InvalidContent) => {
-                return Err(copy.notes.first().cloned().unwrap_or_default().into());
-            }
-            _ => {}
+        if copy.kind == SessionKind::Archived {
+            return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
+        }
+        if copy.health.contains(Health::InvalidContent) {
+            return Err(copy.notes.first().cloned().unwrap_or_default().into());
         }
         // The program also accepts a prefix of an id, so always pass the whole id.
         Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
@@ -203,7 +200,7 @@ fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
             }
             if is_wanted(id) {
                 let side_dir = folder.map(|folder| dir.join(folder));
-                found.places.push(Located { side_dir, ..place(store, project, id, path) });
+                found.places.push(Located { side_dir, ..Located::in_project(store, project, id, path) });
             }
         }
     });
@@ -220,7 +217,7 @@ fn archived(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Foun
             if let Some(id) = id.filter(|id| kind.is_file() && is_wanted(id)) {
                 let folder = path.with_extension("").with_extension("");
                 let side_dir = Some(folder).filter(|folder| links::is_dir(folder));
-                found.places.push(Located { side_dir, ..place(store, project, id, path) });
+                found.places.push(Located { side_dir, ..Located::in_project(store, project, id, path) });
             }
         }
     })
@@ -244,7 +241,11 @@ fn add_subagents(
         match id_in_header(&path) {
             Ok(Some(id)) if is_wanted(&id) => {
                 let parent_id = Some(parent.to_owned());
-                found.places.push(Located { parent_id, is_subagent: true, ..place(store, project, &id, path) });
+                found.places.push(Located {
+                    parent_id,
+                    is_subagent: true,
+                    ..Located::in_project(store, project, &id, path)
+                });
             }
             Ok(Some(_)) => {}
             Ok(None) => found.problem(&path, "there is no session id at its start"),
@@ -276,10 +277,6 @@ fn begins_with_title(path: &Path) -> bool {
     seen.is_ok() && is_title
 }
 
-fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {
-    Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) }
-}
-
 fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
 }
@@ -301,7 +298,7 @@ impl Engine for Packed {
         copy.kind = SessionKind::Archived;
         copy.set_active_by_file(metadata.modified().ok().and_then(|at| at.try_into().ok()));
         copy.notes.push("`omp gc` has packed it, so what was said in it is not read".to_owned());
-        Omp.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

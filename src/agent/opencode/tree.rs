@@ -67,7 +67,7 @@ impl Engine for Tree {
             copy.be_empty();
         }
         database::judge_liveness(&mut copy, context.env.clock.now);
-        evidence::decide(&mut copy, |_| true);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 

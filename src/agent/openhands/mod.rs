@@ -38,7 +38,7 @@ impl Reading for OpenHands {
         let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         reader::read(&mut copy, &context.env.clock)?;
-        self.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
@@ -82,8 +82,8 @@ impl Resuming for OpenHands {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
         let words: &[&str] = if prompt.is_some() { &["openhands", "--headless"] } else { &["openhands"] };
-        let argv = words.iter().copied().chain(["--resume", &copy.place.id]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_option(prompt, "-t", "--task"), unset: vec![WORK_DIR], then_type: None })
+        let command = Command::new(&[words, &["--resume", &copy.place.id]].concat(), as_option(prompt, "-t", "--task"));
+        Ok(Command { unset: vec![WORK_DIR], ..command })
     }
 
     fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {

@@ -1,5 +1,6 @@
 //! Reads the state and the events of one conversation.
 
+use crate::agent::judge_by_age;
 use crate::agent::lines::{Counts, Record as _};
 use crate::agent::openhands::records::{Event, State, number};
 use crate::agent::prelude::*;
@@ -107,7 +108,7 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
 
 fn judge_liveness(copy: &mut SessionCopy, is_running: bool, now: Timestamp) {
     let last = copy.active_at.as_ref().map(|at| at.value);
-    copy.judge_by_age(last, now, |age| format!("it was written to {age} ago, and OpenHands keeps no lock"));
+    judge_by_age(copy, last, now);
     if is_running && copy.liveness == Liveness::Idle {
         let why = "its state says that it runs, which a client that was killed leaves behind too".to_owned();
         copy.liveness = Liveness::Maybe { why };

@@ -30,10 +30,10 @@ pub(crate) const ABOUT: About = About {
 /// the provider billed, or else the one by the prices of its catalog. For a model without a price it is zero.
 pub(in crate::agent) const USAGE: UsageAt = UsageAt {
     mark: "\"usage\"",
-    tokens: &["message", "usage"],
+    usage: &["message", "usage"],
     input: &["input", "cacheRead", "cacheWrite"],
     cached: "cacheRead",
     output: &["output"],
-    cost: &["message", "usage", "cost", "total"],
+    cost: &["cost", "total"],
     ..UsageAt::NONE
 };

@@ -27,7 +27,7 @@ pub(crate) const ABOUT: About = About {
     // Measured on 0.24.4: thinking tokens are added to the output tokens.
     usage: Some(UsageAt {
         mark: "\"usageMetadata\"",
-        tokens: &["usageMetadata"],
+        usage: &["usageMetadata"],
         input: &["promptTokenCount"],
         cached: "cachedContentTokenCount",
         output: &["candidatesTokenCount", "thoughtsTokenCount"],

@@ -115,7 +115,7 @@ impl Log for Qwen {
         let runtime = runtime.as_deref().and_then(|bytes| serde_json::from_slice::<Runtime<'_>>(bytes).ok());
         add_evidence(copy, runtime.as_ref());
         copy.liveness = liveness(&copy.place, context, runtime.as_ref());
-        Qwen.decide_launch_dir(copy);
+        decide_launch_dir(copy);
         let is_misfiled = copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent;
         copy.mark_if(is_misfiled, Health::MisfiledSession);
         Ok(())

@@ -107,14 +107,11 @@ impl Resuming for Qwen {
 
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
-        match copy.kind {
-            SessionKind::Archived => {
-                return Err("it is archived; unarchive it in Qwen Code first".into());
-            }
-            SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
-            }
-            _ => {}
+        if copy.kind == SessionKind::Archived {
+            return Err("it is archived; unarchive it in Qwen Code first".into());
+        }
+        if copy.kind == SessionKind::Empty {
+            return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
         }
         if !is_uuid(&copy.place.id) {
             // Anything else is taken as a title.
@@ -194,7 +191,7 @@ fn find(store: &Arc<Store>, id: &str) -> Found {
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: String, path: PathBuf, side_dir: Option<PathBuf>) -> Located {
-    Located { project: Some(Arc::clone(project)), side_dir, ..Located::new(store, id, path) }
+    Located { side_dir, ..Located::in_project(store, project, id, path) }
 }
 
 fn archive(project: &Path) -> PathBuf {

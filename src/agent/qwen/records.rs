@@ -7,9 +7,9 @@ use crate::agent::claude::slug::slug;
 use crate::agent::lines;
 use crate::agent::prelude::*;
 use crate::agent::tree::Link;
-use crate::format::content::{Block, is_injected};
+use crate::format::content::Block;
 use crate::format::json;
-use crate::format::parts::parts;
+use crate::format::parts::{parts, prompt};
 use crate::session::branches::{Parent, Part, hash};
 
 /// A line of a transcript.
@@ -99,12 +99,7 @@ impl QwenRecord<'_> {
         if let Some(typed) = text_in(self.system_payload, "displayText").filled() {
             return Some(typed.to_owned());
         }
-        let typed = parts.iter().find_map(|part| match part {
-            Block::Text(text) if !is_injected(text, INJECTED) => Some(text.clone().into_owned()),
-            _ => None,
-        });
-        let has_texts = parts.iter().any(|part| matches!(part, Block::Text(_)));
-        typed.or_else(|| (!has_texts && !parts.is_empty()).then(String::new))
+        prompt(&parts, INJECTED)
     }
 
     /// Returns the title that the user or the program gave.

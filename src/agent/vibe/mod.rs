@@ -181,14 +181,8 @@ fn complete(copy: &mut SessionCopy, context: &ReadContext<'_>) {
 
 /// Reads `meta.json`, which both stores have. Returns whether it was readable.
 fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
-    let bytes = match fsio::read_if_present(&copy.place.path.join("meta.json"), MAX_META) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return false,
-        Err(error) => {
-            copy.notes.push(format!("meta.json cannot be read: {}", error.reason()));
-            return false;
-        }
-    };
+    let path = copy.place.path.join("meta.json");
+    let Some(bytes) = read_or_note(copy, &path, MAX_META, "meta.json") else { return false };
     let Ok(meta) = serde_json::from_slice::<Meta<'_>>(&bytes) else {
         copy.notes.push("meta.json cannot be read as JSON".to_owned());
         return false;

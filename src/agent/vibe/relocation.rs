@@ -21,7 +21,7 @@ impl Moving for Vibe {
             edits.sort_by_key(|edit| edit.at);
             if edits.is_empty() {
                 // A sub-agent may have no meta.json, and its state is a part of the chain.
-                return Ok(Moved { acts: Vec::new(), is_kept: true });
+                return Ok(Moved::kept());
             }
             Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
         }))

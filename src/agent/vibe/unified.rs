@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use super::{Vibe, complete, locate, read_meta, take_runtime};
+use super::{complete, locate, read_meta, take_runtime};
 use crate::agent::lines::Counts;
 use crate::agent::prelude::*;
 use crate::agent::vibe::journal::{Change, Journal, changes};
@@ -156,7 +156,7 @@ impl Engine for Unified {
         let known = copy.active_at.as_ref().map(|at| at.value);
         copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
         complete(&mut copy, context);
-        Vibe.decide_launch_dir(&mut copy);
+        decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
@@ -276,9 +276,7 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
         copy.kind = SessionKind::Empty;
     }
     copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "conversation"));
-    if copy.created_at.is_none() {
-        copy.created_at = first_at.map(|at| Fact::new(at, "conversation"));
-    }
+    copy.created_at = copy.created_at.take().or_else(|| first_at.map(|at| Fact::new(at, "conversation")));
     let newest = newest.map(|at| Fact::new(at, "conversation"));
     Ok(newest.or_else(|| modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime"))))
 }

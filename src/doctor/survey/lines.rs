@@ -10,6 +10,7 @@ use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use memchr::{memchr_iter, memmem};
 
+use crate::agent::upkeep::Link;
 use crate::agent::{Agent, Inspector, by_kind};
 use crate::error::PathError;
 use crate::format::json::last_object;
@@ -167,12 +168,12 @@ fn has_mark(mark: Option<&str>, bytes: &[u8]) -> bool {
 }
 
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
-    let mut found = Lines::default();
+    let (mut found, about) = (Lines::default(), agent.about());
     let (mut number, mut seen) = (0, 0);
     file.lines_forward(|line| {
         number += 1;
         seen += line.len();
-        if agent.link(line).is_none() {
+        if (about.link)(line).is_none() {
             found.add_bad(LineNumber::FromStart(number));
         }
         seen >= END
@@ -181,9 +182,9 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> 
     file.with_tail(END).lines_backward(|line, is_ended| {
         number += 1;
         seen += line.len();
-        found.may_be_stuck |= has_mark(agent.about().api_error, line);
-        found.may_branch |= has_mark(agent.about().rewind_mark, line);
-        match (agent.link(line).is_some(), is_ended) {
+        found.may_be_stuck |= has_mark(about.api_error, line);
+        found.may_branch |= has_mark(about.rewind_mark, line);
+        match ((about.link)(line).is_some(), is_ended) {
             (true, true) => {}
             (true, false) => found.last = LastLine::WithoutNewline,
             (false, false) => found.last = LastLine::CutOff,
@@ -195,8 +196,9 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> 
 }
 
 /// The records of a file that is read whole.
-struct Chain<'a> {
-    agent: &'a dyn Agent,
+struct Chain {
+    /// Returns the links of a record.
+    link: fn(&[u8]) -> Option<Link<'_>>,
     hasher: RandomState,
     /// The ids of its records, in their order.
     known: Vec<u64>,
@@ -209,10 +211,10 @@ struct Chain<'a> {
     found: Lines,
 }
 
-impl<'a> Chain<'a> {
-    fn new(agent: &'a dyn Agent, is_subagent: bool) -> Self {
+impl Chain {
+    fn new(agent: &dyn Agent, is_subagent: bool) -> Self {
         Self {
-            agent,
+            link: agent.about().link,
             hasher: RandomState::default(),
             known: Vec::new(),
             waiting: Vec::new(),
@@ -224,7 +226,7 @@ impl<'a> Chain<'a> {
     }
 
     fn see(&mut self, line: &[u8], number: u64, start: u64, is_ended: bool) {
-        let Some(link) = self.agent.link(line) else {
+        let Some(link) = (self.link)(line) else {
             if let Some(whole) = last_object(line) {
                 self.found.glued.push(start + (line.len() - whole.len()) as u64);
             }

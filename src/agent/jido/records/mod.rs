@@ -35,42 +35,11 @@ pub(crate) struct JidoSession {
     pub project_path: String,
     /// The model, or JidoCode's default; `None` if the value is not a string.
     pub model: Option<String>,
-    /// The time of the start.
-    pub created_at: Timestamp,
-    /// The time of the last change.
-    pub updated_at: Timestamp,
-    /// The time at which the session was closed and this file written; `None` if it is not a time, which JidoCode
-    /// tolerates.
-    pub closed_at: Option<Timestamp>,
     /// The conversation, the oldest message first.
-    pub messages: Vec<JidoMessage>,
-    /// The signature, unverified. `None` means that JidoCode treats the file as a legacy one and accepts it; a value
-    /// that is not a string is kept as JSON, and never verifies.
-    pub signature: Option<String>,
-}
-
-/// A message of the conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct JidoMessage {
-    /// The role of the author.
-    pub role: JidoRole,
-    /// The text.
-    pub content: String,
-    /// The time of the message.
-    pub timestamp: Timestamp,
-}
-
-/// The role of the author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JidoRole {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-    /// JidoCode.
-    System,
-    /// A tool that answers the model.
-    Tool,
+    pub messages: Vec<Message>,
+    /// Set if it has a signature, which is not verified here. JidoCode accepts a file without one as a legacy one; a
+    /// value that is not a string never verifies.
+    pub is_signed: bool,
 }
 
 /// Parses a session file, or returns the reason why JidoCode would refuse it.
@@ -78,6 +47,11 @@ pub(crate) enum JidoRole {
 /// Unknown keys are skipped unread: a lone surrogate or a number beyond any double is not detected there, though
 /// JidoCode refuses it.
 pub(crate) fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
+    parse_document(document(bytes)?)
+}
+
+/// Like [`parse`], for the object in the file.
+pub(super) fn parse_document(document: &str) -> Result<JidoSession, LoadError> {
     const REQUIRED: [&str; 10] = [
         "version",
         "id",
@@ -90,7 +64,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
         "conversation",
         "todos",
     ];
-    let document = document(bytes)?;
     let [version, id, name, project_path, config, created_at, updated_at, closed_at, conversation, todos] =
         present(fields(document, REQUIRED)?, REQUIRED).map_err(LoadError::MissingFields)?;
 
@@ -106,48 +79,42 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
     }
     let messages = collect(conversation, message)?;
     collect(todos, todo)?;
-    let created_at = required_time("created_at", created_at)?;
-    let updated_at = required_time("updated_at", updated_at)?;
+    required_time("created_at", created_at)?;
+    required_time("updated_at", updated_at)?;
 
     let [provider, model] = fields(config, ["provider", "model"])?;
     let [language, history, signature] = fields(document, ["language", "prompt_history", "signature"])?;
     // Unused members, which are parsed because JidoCode refuses a file with an error in them.
-    [provider, language].into_iter().flatten().try_for_each(|json| text(json).map(drop))?;
+    let unused = [provider, language, signature, Some(closed_at)];
+    unused.into_iter().flatten().try_for_each(|json| text(json).map(drop))?;
     walk(history.and_then(list).unwrap_or("[]"), |_, json| text(json).map(drop))?;
     Ok(JidoSession {
         id,
         name,
         project_path,
         model: model.map_or_else(|| Ok(Some(DEFAULT_MODEL.to_owned())), text)?,
-        created_at,
-        updated_at,
-        closed_at: time(closed_at)?,
         messages,
-        signature: match signature.filter(|json| *json != "null") {
-            Some(json) => text(json)?.or_else(|| Some(json.to_owned())),
-            None => None,
-        },
+        is_signed: signature.is_some_and(|json| json != "null"),
     })
 }
 
-fn message(index: usize, json: &str) -> Result<JidoMessage, LoadError> {
+fn message(index: usize, json: &str) -> Result<Message, LoadError> {
     const REQUIRED: [&str; 4] = ["id", "role", "content", "timestamp"];
     let refuse = |reason| LoadError::InvalidMessage { index, reason };
     let json = object(json).ok_or_else(|| refuse(Reason::NotAMap))?;
     let [id, role, content, timestamp] =
         present(fields(json, REQUIRED)?, REQUIRED).map_err(|missing| refuse(Reason::MissingFields(missing)))?;
     text(id)?.ok_or_else(|| refuse(Reason::InvalidId))?;
-    Ok(JidoMessage {
-        role: match text(role)?.ok_or_else(|| refuse(Reason::InvalidRole))?.as_str() {
-            "user" => JidoRole::User,
-            "assistant" => JidoRole::Assistant,
-            "system" => JidoRole::System,
-            "tool" => JidoRole::Tool,
-            _ => return Err(refuse(Reason::UnknownRole)),
-        },
-        content: text(content)?.ok_or_else(|| refuse(Reason::InvalidContent))?,
-        timestamp: time(timestamp)?.ok_or_else(|| refuse(Reason::InvalidTimestamp))?,
-    })
+    let role = match text(role)?.ok_or_else(|| refuse(Reason::InvalidRole))?.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        "tool" => Role::Tool,
+        _ => return Err(refuse(Reason::UnknownRole)),
+    };
+    let content = text(content)?.ok_or_else(|| refuse(Reason::InvalidContent))?;
+    let timestamp = time(timestamp)?.ok_or_else(|| refuse(Reason::InvalidTimestamp))?;
+    Ok(Message::new(role, content, Some(timestamp)))
 }
 
 fn todo(index: usize, json: &str) -> Result<(), LoadError> {
@@ -206,12 +173,12 @@ fn time(json: &str) -> Result<Option<Timestamp>, LoadError> {
     Ok(string(json)?.as_deref().and_then(instant))
 }
 
-fn required_time(field: &'static str, json: &str) -> Result<Timestamp, LoadError> {
+fn required_time(field: &'static str, json: &str) -> Result<(), LoadError> {
     let reason = match json {
         "null" => "missing_timestamp",
         _ => "invalid_timestamp",
     };
-    time(json)?.ok_or(LoadError::InvalidTimestamp { field, reason })
+    time(json)?.map(drop).ok_or(LoadError::InvalidTimestamp { field, reason })
 }
 
 /// Parses an integer of at least 1. A number with a fraction or an exponent is a float to JidoCode, whatever its value.

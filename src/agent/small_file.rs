@@ -1,0 +1,20 @@
+//! Reads small files next to conversations, without which the sessions are still worth listing.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use crate::error::PathError;
+use crate::session::{Problem, SessionCopy};
+use crate::system::fsio;
+
+/// Reads a file of a session if it exists. An error becomes a note of the copy, which calls the file `name`.
+pub(super) fn read_or_note(copy: &mut SessionCopy, path: &Path, limit: u64, name: impl Display) -> Option<Vec<u8>> {
+    let note = |error: PathError| copy.notes.push(format!("{name} cannot be read: {}", error.reason()));
+    fsio::read_if_present(path, limit).map_err(note).ok().flatten()
+}
+
+/// Reads a file of a store if it exists. An error is added to `problems`.
+pub(super) fn read_or_report(path: &Path, limit: u64, problems: &mut Vec<Problem>) -> Option<Vec<u8>> {
+    let report = |error: PathError| problems.push(Problem { path: path.to_owned(), reason: error.reason() });
+    fsio::read_if_present(path, limit).map_err(report).ok().flatten()
+}
