@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::agents::NEEDS_SQLITE;
 use crate::fixtures::{Claude, id, put};
 use crate::ordinary;
-use crate::world::World;
+use crate::world::{World, is_tried, stride};
 
 /// Maximum system calls that may name files of a missing agent.
 const MOST_CALLS: usize = 3;
@@ -79,7 +79,7 @@ fn a_broken_store_hides_the_sessions_of_no_other_agent() {
     let all = listed(&world);
     let agents: serde_json::Value = world.rejoin(["agents", "--json"]).code(0).json();
     let mut broken = 0;
-    for store in agents["stores"].as_array().expect("stores") {
+    for (number, store) in agents["stores"].as_array().expect("stores").iter().enumerate() {
         let (agent, root) = (store["agent"].as_str().expect("a name"), store["root"]["path"].as_str().expect("a path"));
         let (root, aside) = (PathBuf::from(root), world.root().join("aside"));
         if !root.exists() {
@@ -88,7 +88,10 @@ fn a_broken_store_hides_the_sessions_of_no_other_agent() {
         let others: BTreeSet<_> = all.iter().filter(|(of, _)| of != agent).cloned().collect();
         assert!(others.len() < all.len(), "{agent} has a session");
         std::fs::rename(&root, &aside).expect("a store less");
-        for how in ["a file", "a link to itself", "garbage"] {
+        for (at, how) in ["a file", "a link to itself", "garbage"].into_iter().enumerate() {
+            if !is_tried(number + at, 2) {
+                continue;
+            }
             match how {
                 "a file" => put(&root, "not a directory"),
                 "a link to itself" => std::os::unix::fs::symlink(&root, &root).expect("a link"),
@@ -112,5 +115,5 @@ fn a_broken_store_hides_the_sessions_of_no_other_agent() {
         std::fs::rename(&aside, &root).expect("a store");
     }
     assert_eq!(listed(&world), all);
-    assert!(broken >= 3 * names().len(), "{broken}");
+    assert!(stride(2) * (broken + 1) >= 3 * names().len(), "{broken}");
 }

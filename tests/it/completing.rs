@@ -190,7 +190,7 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
         return;
     }
     let names = hostile_names();
-    let step = if std::env::var_os("REJOIN_COMPLETIONS").is_some() { 1 } else { 36 * stride(3) };
+    let step = if std::env::var_os("REJOIN_COMPLETIONS").is_some() { 1 } else { 36 * stride(5) };
     let world = World::new();
     for name in &names {
         world.add(Gptme::session(name.as_str()).in_dir("/usr").turn("a", "b"));

@@ -9,7 +9,7 @@ use crate::contract::DoctorReport;
 use crate::fixtures::dead_mount::{DeadMount, Left};
 use crate::fixtures::{Amplifier, Claude, claude_slug, id, put};
 use crate::terminal::shell;
-use crate::world::World;
+use crate::world::{World, stride};
 
 const MOUNTS: u32 = 10;
 /// Maximum additional time of a command because of them.
@@ -159,7 +159,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     all
 }
 
-/// Runs every command over mounts in the state `left`, and compares the time with that without them.
+/// Runs commands over mounts in the state `left`, and compares the time with that without them: every command, or a half.
 fn nothing_waits(left: Left) {
     let (world, points) = world();
     let timed = |args: &[String], variables: &[(&'static str, PathBuf)]| {
@@ -169,7 +169,8 @@ fn nothing_waits(left: Left) {
         let answer = call.rejoin(args);
         (started.elapsed(), answer)
     };
-    let commands = commands(&world);
+    let half = usize::from(left == Left::Root);
+    let commands: Vec<_> = commands(&world).into_iter().skip(half.min(stride(2) - 1)).step_by(stride(2)).collect();
     let before: Vec<Duration> = commands.iter().map(|(args, variables)| timed(args, variables).0).collect();
     let Some(_mounts) = mounted(&points, left) else { return };
     let mut late = Vec::new();

@@ -18,8 +18,8 @@ use crate::world::{World, is_tried, start_of};
 /// A directory that exists on every machine, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
 
-/// In a sample, the first point and every 5th one are tried. The explorer tries a fault at each point.
-const STRIDE: usize = 5;
+/// In a sample, the first point and every 8th one are tried. The explorer tries a fault at each point.
+const STRIDE: usize = 8;
 
 /// Returns the points at which a scenario is tried, in order.
 fn points() -> impl Iterator<Item = usize> {

@@ -81,7 +81,7 @@ fn looking_changes_nothing_in_a_home_with_one_of_everything() {
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert_eq!(listed.len(), count, "{:?}", listed.iter().map(|session| &session.id).collect::<Vec<_>>());
     for (at, session) in listed.iter().enumerate() {
-        for args in commands_on(&session.id).into_iter().skip(at % stride(3)).step_by(stride(3)) {
+        for args in commands_on(&session.id).into_iter().skip(at % stride(6)).step_by(stride(6)) {
             world.rejoin(&args);
         }
     }
@@ -116,7 +116,7 @@ fn looking_changes_nothing_in_the_sample_home() {
     let listed = world.rejoin(["--home", home_arg, "list", "--all", "--json"]).code(0).sessions();
     assert!(!listed.is_empty());
     for (at, session) in listed.iter().enumerate() {
-        for args in commands_on(&session.id).into_iter().skip(at % stride(3)).step_by(stride(3)) {
+        for args in commands_on(&session.id).into_iter().skip(at % stride(6)).step_by(stride(6)) {
             world.rejoin(["--home", home_arg].iter().chain(&args));
         }
     }

@@ -9,7 +9,7 @@ use crate::fixtures::{Amplifier, Claude, Gemini, Jido, Kimi, Leo, id, put};
 use crate::sample;
 use crate::sample_home::{NOW, sample_home};
 use crate::terminal::Seat;
-use crate::world::World;
+use crate::world::{World, is_tried};
 
 /// The programs that the fixtures' sessions are resumed with.
 const PROGRAMS: [&str; 15] = [
@@ -244,7 +244,10 @@ fn paste_all(world: &World, now: &str) -> usize {
     let kept = tempfile::tempdir().expect("a directory");
     copy(world.root(), kept.path());
     let mut failed = Vec::new();
-    for (command, from) in &commands {
+    for (at, (command, from)) in commands.iter().enumerate() {
+        if !is_tried(at, 2) {
+            continue;
+        }
         // The fingerprint of a plan is that of these files, and they were restored by copying.
         let again = |plan: &str| {
             let printed = commands_in(&printed(world, now, from)).into_iter().find(|command| command.starts_with(plan));

@@ -338,7 +338,7 @@ fn a_failing_system_call_leaves_no_files() {
     let elsewhere = world.dir("temporary");
     // No space left, permission denied.
     for error in [28, 13] {
-        for point in (1..).step_by(stride(7)) {
+        for point in (1..).step_by(stride(12)) {
             let fault = format!("{error}:{point}");
             let call = world.with("REJOIN_FAULT", &fault).with("TMPDIR", &elsewhere);
             let answer = call.rejoin(["show", &id(1), "--transcript"]).code_is_one_of(&[0, 1]);
