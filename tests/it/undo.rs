@@ -595,3 +595,76 @@ fn a_session_in_the_trash_is_found_by_id_and_title() {
     assert_eq!(seat.ends().0, Some(0));
     world.rejoin(["resume", &id(3), "--print"]).code(0);
 }
+
+#[test]
+fn a_run_is_not_undone_while_a_later_one_depends_on_it() {
+    let at = |world: &World, minute: u32, args: &[&str]| {
+        let now = format!("2026-03-01T12:0{minute}:00Z");
+        world.with("REJOIN_NOW", &now).rejoin(args)
+    };
+    let (first, second) = ("20260301-120000", "20260301-120100");
+    for later in ["move", "delete"] {
+        let world = World::new();
+        let (old, new) = (world.root().join("old"), world.dir("new"));
+        world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+        age_tree(&world.home().join(".claude"));
+        let before = stores(&world);
+        at(&world, 0, &["rename", &id(1), "Another"]).code(0);
+        let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
+        match later {
+            "move" => at(&world, 1, &["move", paths[0], paths[1], "--yes"]).code(0),
+            _ => at(&world, 1, &["delete", &id(1), "--yes"]).code(0),
+        };
+        let between = stores(&world);
+        for args in [&["undo", first, "--dry-run"][..], &["undo", first]] {
+            let said = at(&world, 2, args).code(3).stdout();
+            let hint =
+                format!("the later run {second} ({later}) changed it; undo that first with `rejoin undo {second}`");
+            assert!(said.contains(&hint), "{later}: {said}");
+            assert_same(&between, &stores(&world), later);
+        }
+        at(&world, 3, &["undo"]).code(0);
+        at(&world, 4, &["undo", first]).code(0);
+        assert_same(&before, &stores(&world), later);
+    }
+}
+
+#[test]
+fn a_session_restored_elsewhere_is_not_restored_a_second_time() {
+    let world = World::new();
+    let (old, new) = (world.dir("old"), world.dir("new"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.rejoin(["archive", "--every"]).code(0);
+    world.with("REJOIN_NOW", "2026-03-01T12:01:00Z").rejoin(["delete", &id(1), "--yes"]).code(0);
+    let map = format!("{}={}", old.display(), new.display());
+    world.with("REJOIN_NOW", "2026-03-01T12:02:00Z").rejoin(["restore", &id(1), "--map", &map, "--yes"]).code(0);
+    let said = world.rejoin(["undo", "20260301-120100"]).code(3).stdout();
+    assert!(said.contains("(restore) changed it"), "{said}");
+    let sessions = world.rejoin(["list", "--json"]).sessions();
+    assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 1));
+}
+
+#[test]
+fn a_session_that_a_process_writes_to_is_not_replaced() {
+    let world = World::new();
+    let (old, new) = (world.root().join("old"), world.dir("new"));
+    let path = world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
+    let before = stores(&world);
+    let writer = std::fs::File::options().append(true).open(&path).expect("a transcript");
+    let said = world.rejoin(["rename", &id(1), "Another"]).code(7).stderr();
+    assert!(said.contains("in use by process"), "{said}");
+    let said = world.rejoin(["move", paths[0], paths[1], "--yes"]).code(3).stdout();
+    assert!(said.contains("in use by process"), "{said}");
+    assert_same(&before, &stores(&world), "while it is written to");
+    drop(writer);
+
+    world.rejoin(["rename", &id(1), "Another"]).code(0);
+    let renamed = stores(&world);
+    let writer = std::fs::File::options().append(true).open(&path).expect("a transcript");
+    let said = world.rejoin(["undo"]).code(3).stdout();
+    assert!(said.contains("in use by process"), "{said}");
+    assert_same(&renamed, &stores(&world), "while it is written to");
+    drop(writer);
+    world.rejoin(["undo"]).code(0);
+}

@@ -1,6 +1,7 @@
 //! Undoes runs: whole ones on request, and interrupted ones before anything else is changed.
 
 pub(super) mod in_use;
+mod later;
 mod put_back;
 mod recover;
 
@@ -16,6 +17,7 @@ use crate::error::{Refusal, RefusalCode};
 use crate::session::Problem;
 use crate::system::env::Env;
 use in_use::{InUse, LookAgain};
+use later::Later;
 use put_back::{context, is_free, is_touched, put_back};
 use recover::recover_run;
 pub(crate) use recover::{recover_first, recover_on};
@@ -57,19 +59,24 @@ pub(crate) fn preview(
     env: &Env,
     patience: Duration,
 ) -> anyhow::Result<Report> {
-    let run = find(&History::read(env)?, which)?.clone();
+    let history = History::read(env)?;
+    let run = find(&history, which)?.clone();
     let state_dir = StateDir::open(env, "undo", patience)?;
     let context = context(&state_dir, &run)?;
     let mut in_use = InUse::default();
+    let later = Later::than(&run, &history);
     let items = run.items.iter().map(|(record, state)| match state {
         State::Undone | State::Left(_) => ItemResult::Unchanged,
         _ if !wanted(record) => ItemResult::Unchanged,
         State::Done if record.steps.iter().any(|step| context.has_lost(step)) => ItemResult::Refused(LOST.to_owned()),
         State::Planned if !is_touched(&context, record) => ItemResult::Unchanged,
-        _ => match in_use.why(record, env).map_or_else(|| is_free(&context, record), |hindrance| Err(hindrance.why)) {
-            Ok(()) => ItemResult::Done,
-            Err(why) => ItemResult::Refused(why),
-        },
+        _ => {
+            let hindrance = later.why(record).or_else(|| in_use.why(record, env).map(|hindrance| hindrance.why));
+            match hindrance.map_or_else(|| is_free(&context, record), Err) {
+                Ok(()) => ItemResult::Done,
+                Err(why) => ItemResult::Refused(why),
+            }
+        }
     });
     let items = items.collect();
     drop(context);
@@ -102,6 +109,7 @@ pub(crate) fn undo_on(
     let context = context(state_dir, &run)?;
     let mut journal = Journal::reopen(state_dir, &run.id)?;
     let mut items = vec![ItemResult::Unchanged; run.items.len()];
+    let later = Later::than(&run, &history);
     // Later items are undone first, because one may block another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
         items[at] = match state {
@@ -111,15 +119,16 @@ pub(crate) fn undo_on(
                 ItemResult::Refused(LOST.to_owned())
             }
             State::Planned if !is_touched(&context, record) => ItemResult::Unchanged,
-            _ => match look(record)
-                .map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), |hindrance| Err(hindrance.why))
-            {
-                Ok(()) => {
-                    journal.write(&Event::Undone { item: record.item, at: now })?;
-                    ItemResult::Done
+            _ => {
+                let hindrance = later.why(record).or_else(|| look(record).map(|hindrance| hindrance.why));
+                match hindrance.map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), Err) {
+                    Ok(()) => {
+                        journal.write(&Event::Undone { item: record.item, at: now })?;
+                        ItemResult::Done
+                    }
+                    Err(why) => ItemResult::Refused(why),
                 }
-                Err(why) => ItemResult::Refused(why),
-            },
+            }
         };
     }
     // An interrupted run stays so while one of its items is blocked.
