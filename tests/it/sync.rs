@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::contract::SessionList;
 use crate::contract::changes::Sync;
 use crate::faults::{failing_at_every_point, killed_at_every_point};
-use crate::fixtures::{Claude, Codex, Fixture, Gemini, OpenCode, claude_slug, id, put};
+use crate::fixtures::{Amplifier, Claude, Codex, Fixture, Gemini, OpenCode, claude_slug, id, put};
 use crate::world::{Answer, World};
 
 /// Two machines with an archive that both can read.
@@ -538,4 +538,18 @@ fn sessions_with_a_common_file_come_in_one_sync() {
     assert!(said.contains("first") && said.contains("forked"), "{said}");
     let said = machines.sync("bob").code(0).stdout();
     assert!(said.contains("0 archived, 0 new here, 0 updated, 6 unchanged"), "{said}");
+}
+
+#[test]
+fn equal_sessions_without_a_transcript_are_unchanged() {
+    let machines = Machines::new();
+    for name in ["ana", "bob"] {
+        let session = Amplifier::session(id(2)).in_dir("/usr/bin").turn("a", "b").write_to(&machines.home(name));
+        std::fs::remove_file(session.join("transcript.jsonl")).expect("a transcript");
+    }
+    for name in ["ana", "bob", "ana", "bob"] {
+        let answer = machines.sync(name);
+        assert!(!answer.stdout().contains("cannot be compared"), "{}", answer.stdout());
+        answer.code(0);
+    }
 }

@@ -55,6 +55,10 @@ impl Relate<'_> {
     ///
     /// A file cannot be read, or the archive lacks something of one of the states.
     pub(crate) fn relate(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<Relation, String> {
+        // Also if the agent's conversations cannot be compared.
+        if self.is_same(ours, theirs)? {
+            return Ok(Relation::Same);
+        }
         let is_behind = match self.conversation(ours, theirs)? {
             Order::Differs => return Ok(Relation::Diverged("it was continued separately".to_owned())),
             Order::Longer => return Ok(Relation::Ahead),
@@ -97,6 +101,19 @@ impl Relate<'_> {
             Behind { has_more: true, .. } => Relation::Ahead,
             _ => Relation::Same,
         })
+    }
+
+    /// Returns whether two states have the same entries.
+    fn is_same(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<bool, String> {
+        if !ours.pieces.keys().eq(theirs.pieces.keys()) {
+            return Ok(false);
+        }
+        for (our, their) in ours.pieces.values().zip(theirs.pieces.values()) {
+            if self.file(our, their)? != Order::Same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Compares the conversations, as bytes if one begins with the other, else record by record.
