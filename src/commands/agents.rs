@@ -17,7 +17,7 @@ pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut shared = BTreeSet::new();
     let scan = super::read(&args.agents.agent, env, ui, |mut places| {
         shared = std::mem::take(&mut places.shared);
-        places.read_with_pointers(env, &filter, Wanted::GLANCE)
+        places.read_with_dirs(env, &filter, Wanted::GLANCE)
     });
     let owners: Vec<_> = args.agents.agent.iter().map(|agent| agent.session_owner()).collect();
     let mut tied: BTreeMap<AgentKind, usize> = BTreeMap::new();

@@ -30,7 +30,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let count = count_of_first(args, &env.terminal);
     let scan = super::read(&filter.agents, env, ui, |places| {
         let first = count.and_then(|count| places.first(env, &filter, wanted, count, passes));
-        first.unwrap_or_else(|| places.read_with_pointers(env, &filter, wanted))
+        first.unwrap_or_else(|| places.read_with_dirs(env, &filter, wanted))
     });
 
     let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);

@@ -103,7 +103,7 @@ fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)>
     let place = Filter { dirs, kin, is_respelled, all, ..Filter::default() };
     let agents = Filter { agents: filter.agents.clone(), ..Filter::default() };
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-    let mut scan = scan::locate(env, &[]).read_with_pointers(env, filter, wanted);
+    let mut scan = scan::locate(env, &[]).read_with_dirs(env, filter, wanted);
     if scan.sessions.iter().any(|session| place.matches(session)) {
         return None;
     }

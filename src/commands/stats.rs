@@ -69,7 +69,7 @@ fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError
         }
     }
     let copy = session.copy();
-    let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
+    let dir = copy.launch_dir.as_ref();
     // If no message has a time, the time of the last activity is used for all.
     if days.dates.is_empty() {
         copy.active_at.iter().for_each(|at| days.add(at.value));

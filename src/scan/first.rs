@@ -281,7 +281,7 @@ mod tests {
         let first = places.names_of_first(&env, filter, wanted, count, passes);
         let first = first.and_then(|first| places.read_first(&env, wanted, first));
         let Some(first) = first else { return false };
-        let all = places.read_with_pointers(&env, filter, wanted);
+        let all = places.read_with_dirs(&env, filter, wanted);
         assert_eq!(first.problems, all.problems);
         let [first, all] = [first, all].map(|scan| format!("{:?}", shown(scan.sessions, count, filter)));
         assert_eq!(first, all);

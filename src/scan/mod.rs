@@ -187,18 +187,13 @@ impl Places {
         read(env, places, &[], wanted, problems, &watcher, &inspector)
     }
 
-    /// Reads every copy, and the sessions outside of the stores that [`Scan::add_those_in_dirs`] finds.
+    /// Reads every copy, the sessions outside of the stores that [`Scan::add_those_in_dirs`] finds, and the pointers to
+    /// sessions.
     pub(crate) fn read_with_dirs(self, env: &Env, filter: &Filter, wanted: Wanted) -> Scan {
         let watcher = self.watcher.clone();
         let mut scan = self.read_all(env, wanted);
         scan.add_those_in_dirs(env, filter, wanted, &watcher);
         scan.drop_idle(filter);
-        scan
-    }
-
-    /// Reads what [`Places::read_with_dirs`] reads, and the pointers to sessions.
-    pub(crate) fn read_with_pointers(self, env: &Env, filter: &Filter, wanted: Wanted) -> Scan {
-        let mut scan = self.read_with_dirs(env, filter, wanted);
         scan.add_pointers(env);
         scan
     }

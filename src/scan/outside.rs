@@ -15,6 +15,9 @@ use crate::system::watch::Watcher;
 
 /// Ties a pointer to the session that it names; a directory that it records is evidence, and the strongest.
 pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
+    if session.pointers.iter().any(|known| known.path == pointer.path) {
+        return;
+    }
     if let (Some(cwd), Some(agent)) = (&pointer.cwd, agent::by_kind(session.agent)) {
         for copy in &mut session.copies {
             let counts = copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, cwd));

@@ -100,7 +100,9 @@ impl Places {
         };
         let name = |place: &Located| (place.agent(), place.id.clone());
         let names: HashSet<(AgentKind, String)> = self.places.par_iter().filter(may_have).map(name).collect();
-        self.read_some(env, wanted, |place| names.contains(&name(place)))
+        let mut scan = self.read_some(env, wanted, |place| names.contains(&name(place)));
+        scan.add_pointers(env);
+        scan
     }
 }
 

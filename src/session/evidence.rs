@@ -13,15 +13,17 @@ pub(crate) const FROM_PROJECT: &str = "project";
 
 /// Decides the launch directory of a copy and whether the copy is filed under it.
 ///
-/// The strongest evidence that counts wins. If none counts, the first evidence that `is_statement` accepts as the
-/// session's own record is used, and the copy is not filed right.
+/// The strongest evidence of the session itself that counts wins. If none counts, the first evidence that `is_statement`
+/// accepts as the session's own record is used, and the copy is not filed right. Without one, the directory of the
+/// project's other sessions is used.
 pub(crate) fn decide(copy: &mut SessionCopy, is_statement: impl Fn(&Evidence) -> bool) {
-    let own = copy.evidence.iter().find(|evidence| evidence.counts && evidence.source != FROM_PROJECT);
-    let counting = own.or_else(|| the_projects(&copy.evidence));
+    let own = || copy.evidence.iter().filter(|evidence| evidence.source != FROM_PROJECT);
+    let statement = || own().find(|evidence| is_statement(evidence));
+    let counting = own().find(|evidence| evidence.counts);
+    // Other sessions that disagree are not evidence, and none of them contradicts the session's own record.
+    let counting = counting.or_else(|| the_projects(&copy.evidence).filter(|_| statement().is_none()));
+    let chosen = counting.or_else(statement);
     copy.is_filed_right = counting.is_some();
-    // Other sessions that disagree are not evidence, and never count as the session's own record.
-    let is_own = |evidence: &&Evidence| evidence.source != FROM_PROJECT && is_statement(evidence);
-    let chosen = counting.or_else(|| copy.evidence.iter().find(is_own));
     copy.launch_dir = chosen.map(|evidence| Fact::new(evidence.dir.clone(), evidence.source));
     if copy.start_dir.is_none() {
         copy.start_dir = copy.launch_dir.clone();
@@ -111,6 +113,14 @@ mod tests {
     fn without_counting_evidence_the_own_record_is_used() {
         assert_eq!(decided(vec![evidence("/x", "metadata", false)]), (None, false));
         assert_eq!(decided(vec![evidence("/x", "session-info", false)]), (Some("/x".into()), false));
+    }
+
+    #[test]
+    fn other_sessions_do_not_replace_the_own_record() {
+        let both = vec![evidence("/x", "session-info", false), evidence("/a", FROM_PROJECT, true)];
+        assert_eq!(decided(both), (Some("/x".into()), false));
+        let no_statement = vec![evidence("/x", "metadata", false), evidence("/a", FROM_PROJECT, true)];
+        assert_eq!(decided(no_statement), (Some("/a".into()), true));
     }
 
     #[test]

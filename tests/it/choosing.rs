@@ -181,6 +181,36 @@ fn resume_distrusts_a_directory_contradicting_the_store() {
 }
 
 #[test]
+fn a_misfiled_session_has_one_directory_in_every_command() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    world.add(Claude::session(id(1)).in_dir(&alpha).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&beta).filed_under(claude_slug(&alpha)).turn("x", "y"));
+    let listed = world.rejoin(["list", &id(2), "--json"]).sessions().remove(0);
+    let shown = world.rejoin(["show", &id(2), "--json"]).code(0).json::<contract::Details>().session;
+    for session in [listed, shown] {
+        assert_eq!(session.launch_path(), beta.to_str());
+        assert!(!session.resumable && session.health.contains(&"misfiled-session".to_owned()), "{session:?}");
+    }
+    world.rejoin(["resume", &id(2)]).code(7);
+}
+
+#[test]
+fn titles_and_tags_with_a_slash_name_a_session() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").turn("feat/login: fix src/main.rs", "y"));
+    world.add(Claude::session(id(2)).in_dir("/usr").turn("other", "y"));
+    world.rejoin(["tag", &id(1), "+a/b"]).code(0);
+    let path = world.rejoin(["path", &id(1)]).code(0).stdout();
+    for words in ["feat/login", "src/main.rs", "tag:a/b"] {
+        world.rejoin(["path", words]).code(0).stdout_eq(&*path);
+    }
+    let said = world.rejoin(["path", "no/where"]).code(5).stderr();
+    assert!(said.contains("no/where does not exist"), "{said}");
+    world.rejoin(["path", "./src/main.rs"]).code(5);
+}
+
+#[test]
 fn torn_empty_and_sidechain_files_are_recognized() {
     let world = World::with_agents();
     let dir = world.dir("alpha");

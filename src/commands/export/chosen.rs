@@ -54,6 +54,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     if args.sessions.is_empty() {
         scan.add_those_in_dirs(env, filter, wanted, &watcher);
         scan.drop_idle(filter);
+        scan.add_pointers(env);
     }
     drop(showing);
     commands::warn_of_problems(ui, &scan.problems);

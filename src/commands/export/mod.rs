@@ -173,12 +173,12 @@ fn pages(
 
 fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> Entry {
     let copy = one.session.copy();
-    let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
+    let dir = copy.launch_dir.as_ref();
     Entry {
         file,
         title: table::title(&one.session),
         agent: one.session.agent.name(),
-        dir: dir.map(|dir| text::field(&dir.value.to_string_lossy()).into_owned()).unwrap_or_default(),
+        dir: dir.map(|dir| text::unbroken(&dir.value.to_string_lossy()).into_owned()).unwrap_or_default(),
         day: target::day(&one.session, &env.clock),
         messages,
     }

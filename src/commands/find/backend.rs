@@ -66,8 +66,7 @@ impl Backend for SessionBackend {
             let scan = some.read_all(env, Wanted { sizes: false, ..Wanted::GLANCE });
             hand_over(self.in_order(scan.sessions), None);
         }
-        let mut scan = places.read_with_dirs(env, &self.filter, Wanted::GLANCE);
-        scan.add_pointers(env);
+        let scan = places.read_with_dirs(env, &self.filter, Wanted::GLANCE);
         let problems = scan.problems.len();
         hand_over(self.in_order(scan.sessions), Some(problems));
     }

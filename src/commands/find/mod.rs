@@ -105,7 +105,14 @@ impl<'a> Finder<'a> {
             Selector::Latest => Ok(Target::Session(Box::new(self.latest()?))),
             Selector::Path(path) if path == Path::new(".") => self.here(),
             Selector::Path(path) => {
-                let found = self.by_path(&env.absolute(path))?;
+                let found = match self.by_path(&env.absolute(path)) {
+                    // Titles and tags have slashes, too.
+                    Err(error) if is_not_found(&error) && may_be_words(path) => {
+                        let words = self.by_text(None, &path.to_string_lossy());
+                        return words.map_err(|other| if is_not_found(&other) { error } else { other });
+                    }
+                    found => found?,
+                };
                 match &found {
                     Target::Session(session) if filter.is_narrow() && !filter.matches(session) => {
                         Err(passes_not(session, env).into())
@@ -144,7 +151,7 @@ impl<'a> Finder<'a> {
             Resolution::None => {}
         }
         let mut scan = places.read_with_dirs(env, filter, Wanted::GLANCE);
-        let left_out = take_left_out(&mut scan, filter, env);
+        let left_out = take_left_out(&mut scan, filter);
         // The ids of sessions outside the stores are only known now.
         match select::resolve(agent, text, scan.sessions.iter().map(name)) {
             Resolution::One(agent, id) => {
@@ -242,7 +249,7 @@ impl<'a> Finder<'a> {
         let places = scan::locate(env, &filter.agents);
         let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
         let first = places.first(env, &shown, wanted, nth + 1, passes);
-        let mut scan = first.unwrap_or_else(|| places.read_with_pointers(env, filter, wanted));
+        let mut scan = first.unwrap_or_else(|| places.read_with_dirs(env, filter, wanted));
         crate::commands::warn_of_problems(self.ui, &scan.problems);
         listing::put_in_order(&mut scan.sessions, &shown, SortKey::Active);
         scan.sessions.into_iter().filter(is_meant).nth(nth)
@@ -259,11 +266,8 @@ impl<'a> Finder<'a> {
         let Self { filter, wanted, env, .. } = *self;
         let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
         let found = self.by_path(&dir);
-        let is_missing = |error: &anyhow::Error| {
-            error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
-        };
         match found {
-            Err(error) if is_missing(&error) => {
+            Err(error) if is_not_found(&error) => {
                 let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
                 let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
                 let newest = Finder::new(&filter, wanted, env, self.ui).latest();
@@ -273,6 +277,18 @@ impl<'a> Finder<'a> {
             found => found,
         }
     }
+}
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
+}
+
+/// Returns whether a text with a slash may be a title or a filter, because it does not begin like a path.
+fn may_be_words(path: &Path) -> bool {
+    !path.as_os_str().as_encoded_bytes().starts_with(b"~")
+        && path.is_relative()
+        && !path.starts_with(".")
+        && !path.starts_with("..")
 }
 
 /// Finds the sessions that have every word of a text somewhere, the newest first.
@@ -310,11 +326,10 @@ pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Sess
 }
 
 /// Removes the sessions that do not pass the filters, and returns them.
-fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
+fn take_left_out(scan: &mut Scan, filter: &Filter) -> Vec<Session> {
     if !filter.is_narrow() {
         return Vec::new();
     }
-    scan.add_pointers(env);
     scan.sessions.extract_if(.., |session| !filter.matches(session)).collect()
 }
 
@@ -340,6 +355,7 @@ fn the_only(places: Places, (agent, id): (AgentKind, &str), wanted: Wanted, env:
     let is_its = |place: &Located| place.agent() == agent && place.id == id;
     let own: Vec<Located> = places.places.iter().filter(|place| is_its(place)).cloned().collect();
     let mut scan = places.read_some(env, wanted, is_its);
+    scan.add_pointers(env);
     scan.sessions.pop().ok_or_else(|| {
         // Other stores may have problems, too, which do not explain this.
         let below = |dir: &Path| scan.problems.iter().find(|problem| problem.path.starts_with(dir));

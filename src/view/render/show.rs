@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::agent::command::Plan;
 use crate::error::Refusal;
-use crate::format::command_line::in_home;
+use crate::format::command_line::{all_in_home, in_home};
 use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
 use crate::session::branches::Branch;
@@ -120,7 +120,8 @@ pub(crate) fn session(
         }
         Err(refusal) => {
             page.warning("resume", &format!("refused: {}", refusal.message))?;
-            let hint = refusal.hint.as_deref().map(text::printable).unwrap_or_default();
+            let hint = all_in_home(refusal.hint.as_deref().unwrap_or_default(), &env.invocation.elsewhere);
+            let hint = text::printable(&hint);
             for line in hint.lines() {
                 // The list below a sentence is indented.
                 page.words("", &line.replacen("      ", "  ", 1), Style::new())?;
@@ -235,7 +236,7 @@ impl<W: Write> Page<'_, W> {
 }
 
 fn path(path: &Path) -> String {
-    text::field(&path.to_string_lossy()).into_owned()
+    text::unbroken(&path.to_string_lossy()).into_owned()
 }
 
 fn plural(word: &str, count: u64) -> String {

@@ -96,12 +96,12 @@ pub(super) fn visible(said: &str) -> String {
 fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
     let copy = session.copy();
     let said = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned());
-    let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
+    let dir = copy.launch_dir.as_ref();
     let time = |fact: &Option<Fact<Timestamp>>| fact.as_ref().map(|fact| env.clock.shown(fact.value));
     let all = [
         ("Agent", Some(session.agent.name().to_owned())),
         ("Session", Some(text::one_line(session.id()).into_owned())),
-        ("Directory", dir.map(|dir| text::field(&dir.value.to_string_lossy()).into_owned())),
+        ("Directory", dir.map(|dir| text::unbroken(&dir.value.to_string_lossy()).into_owned())),
         ("Branch", said(&copy.git_branch)),
         ("Model", said(&copy.model)),
         ("Started", time(&copy.created_at)),
