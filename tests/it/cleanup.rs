@@ -488,6 +488,39 @@ fn cleanup_keeps_a_session_continued_after_its_scan() {
 }
 
 #[test]
+fn an_exclude_without_a_session_stops_the_cleanup() {
+    let world = world();
+    let before = stores(&world);
+    let mistyped = id(2).replace("aaaa-4", "aaab-4");
+    for (exclude, code, named) in
+        [(&mistyped[..15], 5, "00000002-aaab-4"), ("Older 1", 5, "Older 1"), ("Old", 6, "Old")]
+    {
+        for how in ["--yes", "--dry-run"] {
+            let answer = world.rejoin(["cleanup", how, "--exclude", exclude]).code(code);
+            assert!(answer.stderr().starts_with("error: ") && answer.stderr().contains(named), "{}", answer.stderr());
+            assert_eq!(answer.stdout(), "", "{exclude}");
+        }
+    }
+    let near = world.rejoin(["cleanup", "--yes", "--exclude", &mistyped[..15], "--json"]).code(5).error();
+    assert!(!near.candidates.is_empty(), "{near:?}");
+    assert_same(&before, &stores(&world), "after a mistyped --exclude");
+}
+
+#[test]
+fn an_exclude_may_be_a_title_or_the_id_of_a_missing_session() {
+    let world = world();
+    let gone = id(99);
+    let answer = world.rejoin(["cleanup", "--yes", "--exclude", "old 2", "--exclude", &gone]).code(0);
+    answer.stderr_eq(format!(
+        "--exclude \"old 2\" keeps claude session {}.\nwarning: --exclude {gone} has no effect, because no session has this id\n",
+        id(2)
+    ));
+    let left = world.rejoin(["list", "--json"]).sessions();
+    let old: Vec<&str> = left.iter().map(|one| one.id.as_str()).filter(|left| **left < *id(11)).collect();
+    assert_eq!(old, [id(2)]);
+}
+
+#[test]
 fn cleanup_touches_nothing_outside_the_store() {
     let world = world();
     let outside = world.dir("outside");
