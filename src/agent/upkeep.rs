@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Found;
+use crate::error::reason;
 use crate::format::json::{Text, whole_record};
 use crate::format::skim;
 use crate::session::{AgentKind, Problem, SessionCopy};
@@ -26,7 +27,7 @@ pub(crate) struct Orphan {
     pub session_id: Option<String>,
     /// Its path.
     pub path: PathBuf,
-    /// Text for the user: its contents, or the reason why it is not needed any more.
+    /// Text for the user: its contents, the reason why it is not needed any more, or why it cannot be read.
     pub holds: String,
     /// The time of the newest change in it.
     pub modified_at: Option<Timestamp>,
@@ -48,6 +49,8 @@ pub(crate) enum HalfLine {
 pub(crate) enum OrphanKind {
     /// Files of a session that is missing from its expected path.
     Belongings,
+    /// The same, but a part of them cannot be read, so they may be needed.
+    UnreadBelongings,
     /// The temporary file of a writer.
     Temporary,
     /// The registration of a process that has ended.
@@ -183,14 +186,24 @@ pub(crate) fn modified_at(path: &Path) -> Option<Timestamp> {
     reach::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
 }
 
-/// Returns the number of files below a directory, and the time of their newest change.
+/// Returns the number of files below a directory, or the first error in words, and the time of their newest change.
 ///
 /// A directory's own time counts only if there is no file: it changes with every cleanup in it.
-pub(super) fn contents(dir: &Path) -> (usize, Option<Timestamp>) {
-    let entries = walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok);
-    let times: Vec<_> =
-        entries.filter(|entry| !entry.file_type().is_dir()).map(|entry| modified_at(entry.path())).collect();
-    (times.len(), times.into_iter().max().unwrap_or_else(|| modified_at(dir)))
+pub(super) fn contents(dir: &Path) -> (Result<usize, String>, Option<Timestamp>) {
+    let (mut times, mut failure) = (Vec::new(), None);
+    for entry in walkdir::WalkDir::new(dir) {
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) => times.push(modified_at(entry.path())),
+            Err(error) => {
+                let path = error.path().unwrap_or(dir).display().to_string();
+                let why = error.io_error().map_or_else(|| error.to_string(), reason);
+                failure = failure.or(Some(format!("{path}: {why}")));
+            }
+        }
+    }
+    let count = failure.map_or(Ok(times.len()), Err);
+    (count, times.into_iter().max().unwrap_or_else(|| modified_at(dir)))
 }
 
 /// Finds the temporary files directly in a directory.

@@ -43,8 +43,8 @@ pub(crate) struct CleanupArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// Keep this session: its id, the start of it, or AGENT:ID (can be repeated)
-    #[arg(long, value_name = "ID", action = ArgAction::Append, value_parser = parse_id)]
+    /// Keep this session: its id, the start of it, AGENT:ID, or its title (can be repeated)
+    #[arg(long, value_name = "SESSION", action = ArgAction::Append, value_parser = parse_id)]
     pub exclude: Vec<Selector>,
 
     /// Remove them even if an agent would lose every session, more than half of all sessions would go, or the clock

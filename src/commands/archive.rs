@@ -21,7 +21,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Places, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds};
-use crate::session::{AgentKind, Session, SessionKind};
+use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::archive as render;
@@ -38,10 +38,11 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     if !args.dry_run {
         super::recover_first("archive", args.lock, env, ui)?;
     }
-    let sessions = chosen(args, env, ui)?;
+    let (sessions, unread) = chosen(args, env, ui)?;
     let options = ArchiveOptions { is_dry_run: args.dry_run, is_full: args.full, patience: args.lock.lock_timeout };
     let mut progress = ui.progress("Archiving", sessions.len());
-    let report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.at(done))?;
+    let mut report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.at(done))?;
+    report.unread = unread;
     drop(progress);
     for warning in &report.warnings {
         ui.warn(warning);
@@ -50,8 +51,9 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
 }
 
-/// Reads the wanted sessions, each with its sub-agents.
-fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
+/// Reads the wanted sessions, each with its sub-agents. Returns also the paths that could not be read, if the sessions
+/// were not named: any of these paths may have a wanted session.
+fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Session>, Vec<Problem>)> {
     let named = FilterArgs { place: args.place.clone(), older_than: args.older_than, ..FilterArgs::default() };
     let filter = super::filter(&named, true, env)?;
     if args.sessions.is_empty() {
@@ -69,7 +71,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         if scan.sessions.is_empty() {
             no_match::note(&filter, env, ui);
         }
-        return Ok(scan.sessions);
+        return Ok((scan.sessions, scan.problems));
     }
     let mut sessions = find::Finder::new(&filter, Wanted::RESUME, env, ui).all("archive", &args.sessions)?;
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
@@ -92,7 +94,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
             sessions.push(session);
         }
     }
-    Ok(sessions)
+    Ok((sessions, Vec::new()))
 }
 
 /// Returns whether the agent of a session will have deleted it by then.

@@ -59,7 +59,11 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
 /// Warns about restored sessions that their agent would delete at once.
 fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
-    let restored: BTreeSet<_> = records.filter_map(|((record, _), _)| record.agent.zip(record.id.clone())).collect();
+    // An undone tag restores only a file of rejoin.
+    let state_dir = env.state_dir();
+    let is_in_store = |record: &&ItemRecord| record.steps.iter().any(|step| !step.path().starts_with(&state_dir));
+    let records = records.map(|((record, _), _)| record).filter(is_in_store);
+    let restored: BTreeSet<_> = records.filter_map(|record| record.agent.zip(record.id.clone())).collect();
     report.warnings = sweeps::of(&restored, env);
     report.warnings.iter().for_each(|warning| ui.warn(warning));
 }

@@ -563,6 +563,39 @@ fn archive_refuses_special_files_and_follows_no_link() {
 }
 
 #[test]
+fn archive_reports_paths_that_it_could_not_read() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y"));
+    age_tree(&world.home());
+    world.rejoin(["archive", "--every", "--quiet"]).code(0);
+    let transcript = world.add(Claude::session(id(2)).in_dir(APP).turn("x", "y"));
+    std::fs::remove_file(&transcript).expect("a file");
+    make_fifo(&transcript);
+    let sessions = world.home().join(".codex/sessions");
+    std::fs::create_dir_all(sessions.parent().expect("a store")).expect("a directory");
+    std::os::unix::fs::symlink(&sessions, &sessions).expect("a link to itself");
+    for choice in [&["--every"][..], &["--older-than", "1d"], &["--expiring", "30"]] {
+        let args = || ["archive"].iter().chain(choice);
+        let quiet = world.rejoin(args().chain(&["--quiet"])).code(3);
+        let said = quiet.stdout();
+        assert!(said.starts_with("rejoin archive: 0 archived, 1 unchanged, 2 paths could not be read (~/."), "{said}");
+        assert_eq!((said.lines().count(), quiet.stderr()), (1, String::new()), "{choice:?}");
+        for plan in [&[][..], &["--dry-run"]] {
+            let answer: Archive = world.rejoin(args().chain(plan).chain(&["--json"])).code(3).json();
+            let about: Vec<&str> = answer.not_planned.iter().map(|one| one.about.as_str()).collect();
+            assert_eq!(about.len(), 2, "{choice:?}: {about:?}");
+            for path in [&transcript, &sessions] {
+                assert!(about.contains(&path.to_str().expect("a path")), "{choice:?}: {about:?}");
+            }
+        }
+    }
+    // Stores that are not asked for do not count.
+    let pi: Archive = world.rejoin(["archive", "--every", "--agent", "pi", "--json"]).code(0).json();
+    assert_eq!(pi.not_planned.len(), 0);
+    world.rejoin(["archive", &id(1)]).code(0);
+}
+
+#[test]
 fn a_session_in_use_is_archived_with_a_note() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir(APP).at("2026-03-01T11:59:00Z").turn("x", "y"));

@@ -446,45 +446,91 @@ fn pins_are_shown_and_removed_again() {
     }
 }
 
+/// Adds a record of this moment to a session.
+fn continue_session(project: &Path, n: u32) {
+    let path = project.join(format!("{}.jsonl", id(n)));
+    let record = json!({"type": "user", "timestamp": "2026-03-01T11:59:59Z", "sessionId": id(n)});
+    let mut file = std::fs::File::options().append(true).open(path).expect("a transcript");
+    writeln!(file, "{record}").expect("a record");
+}
+
+/// Runs a cleanup, and interferes when its plan is made: it then waits for a lock that is held until then.
+fn cleaned_up_meanwhile(world: &World, format: &str, interfere: impl FnOnce()) -> std::process::Output {
+    let state = world.home().join(".local/state/rejoin");
+    std::fs::create_dir_all(&state).expect("a directory");
+    let holder = std::fs::File::create(state.join("lock")).expect("a lock");
+    rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
+    let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["cleanup", "--yes", "--lock-timeout", "60s", format]).stdout(std::process::Stdio::piped());
+    let running = command.spawn().expect("a run");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    interfere();
+    drop(holder);
+    running.wait_with_output().expect("an end")
+}
+
 #[test]
 fn cleanup_keeps_a_session_continued_after_its_scan() {
-    // The lock is held while the plan is already made, so that there is time to interfere.
     for (what, expected) in
         [("append", "used in the meantime"), ("start", "in use by process"), ("subagent", "changed")]
     {
         let world = world();
-        let state = world.home().join(".local/state/rejoin");
-        std::fs::create_dir_all(&state).expect("a directory");
-        let holder = std::fs::File::create(state.join("lock")).expect("a lock");
-        rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
-        let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-        command.args(["cleanup", "--yes", "--json", "--lock-timeout", "60s"]).stdout(std::process::Stdio::piped());
-        let running = command.spawn().expect("a run");
-        std::thread::sleep(std::time::Duration::from_millis(1500));
         let project = world.home().join(".claude/projects").join(claude_slug(APP));
-        match what {
-            "append" => {
-                let path = project.join(format!("{}.jsonl", id(1)));
-                let record = json!({"type": "user", "timestamp": "2026-03-01T11:59:59Z", "sessionId": id(1)});
-                let mut file = std::fs::File::options().append(true).open(path).expect("a transcript");
-                writeln!(file, "{record}").expect("a record");
-            }
-            "start" => {
-                let registration = registration(1);
-                put(&world.home().join(".claude/sessions/1.json"), registration.to_string());
-            }
+        let output = cleaned_up_meanwhile(&world, "--json", || match what {
+            "append" => continue_session(&project, 1),
+            "start" => put(&world.home().join(".claude/sessions/1.json"), registration(1).to_string()),
             _ => put(&project.join(id(1)).join("tool-results/new.txt"), "a result"),
-        }
-        drop(holder);
-        let output = running.wait_with_output().expect("an end");
+        });
         let done: Cleanup = crate::contract::parse(&String::from_utf8_lossy(&output.stdout));
         assert_eq!((done.done, done.skipped, done.failed), (2, 1, 0), "{what}: {done:#?}");
         let skipped = done.items.iter().find_map(|item| item.error.as_deref()).expect("a reason");
         assert!(skipped.contains(expected), "{what}: {skipped}");
         assert!(project.join(format!("{}.jsonl", id(1))).exists());
         assert!(project.join(id(1)).join("subagents/agent-a1.jsonl").exists());
-        assert_eq!(output.status.code(), Some(0), "{what}");
+        assert_eq!(output.status.code(), Some(3), "{what}");
     }
+}
+
+#[test]
+fn a_cleanup_that_skips_everything_says_so() {
+    let world = world();
+    let project = world.home().join(".claude/projects").join(claude_slug(APP));
+    let output = cleaned_up_meanwhile(&world, "--quiet", || (1..=3).for_each(|n| continue_session(&project, n)));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "rejoin cleanup: 3 skipped.\n");
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn an_exclude_without_a_session_stops_the_cleanup() {
+    let world = world();
+    let before = stores(&world);
+    let mistyped = id(2).replace("aaaa-4", "aaab-4");
+    for (exclude, code, named) in
+        [(&mistyped[..15], 5, "00000002-aaab-4"), ("Older 1", 5, "Older 1"), ("Old", 6, "Old")]
+    {
+        for how in ["--yes", "--dry-run"] {
+            let answer = world.rejoin(["cleanup", how, "--exclude", exclude]).code(code);
+            assert!(answer.stderr().starts_with("error: ") && answer.stderr().contains(named), "{}", answer.stderr());
+            assert_eq!(answer.stdout(), "", "{exclude}");
+        }
+    }
+    let near = world.rejoin(["cleanup", "--yes", "--exclude", &mistyped[..15], "--json"]).code(5).error();
+    assert!(!near.candidates.is_empty(), "{near:?}");
+    assert_same(&before, &stores(&world), "after a mistyped --exclude");
+}
+
+#[test]
+fn an_exclude_may_be_a_title_or_the_id_of_a_missing_session() {
+    let world = world();
+    let gone = id(99);
+    let answer = world.rejoin(["cleanup", "--yes", "--exclude", "old 2", "--exclude", &gone]).code(0);
+    answer.stderr_eq(format!(
+        "--exclude \"old 2\" keeps claude session {}.\nwarning: --exclude {gone} has no effect, because no session has this id\n",
+        id(2)
+    ));
+    let left = world.rejoin(["list", "--json"]).sessions();
+    let old: Vec<&str> = left.iter().map(|one| one.id.as_str()).filter(|left| **left < *id(11)).collect();
+    assert_eq!(old, [id(2)]);
 }
 
 #[test]

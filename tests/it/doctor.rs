@@ -448,6 +448,30 @@ fn a_directory_without_a_transcript_is_reported_and_kept() {
 }
 
 #[test]
+fn an_unreadable_directory_without_a_transcript_is_not_called_empty() {
+    let world = world();
+    let dir = world.home().join(".claude/projects/-usr-bin").join(id(1));
+    std::fs::create_dir_all(&dir).expect("a directory");
+    // A path longer than the system allows cannot be opened by any user.
+    let name = "d".repeat(250);
+    let mut at = std::fs::File::open(&dir).expect("a directory");
+    for _ in 0..17 {
+        rustix::fs::mkdirat(&at, &name, rustix::fs::Mode::RWXU).expect("a directory");
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
+        at = rustix::fs::openat(&at, &name, flags, rustix::fs::Mode::empty()).expect("a directory").into();
+    }
+    let then = "2026-01-01T00:00:00Z".parse::<jiff::Timestamp>().expect("a time");
+    std::fs::File::open(&dir).expect("a directory").set_modified(then.into()).expect("a time");
+    let findings = found(&world, "orphan-belongings");
+    let [finding] = findings.as_slice() else { panic!("{findings:?}") };
+    assert!(finding.evidence.contains("A part of it cannot be read: "), "{}", finding.evidence);
+    assert!(!finding.evidence.contains("holds nothing"), "{}", finding.evidence);
+    assert!(finding.repair.is_none(), "{finding:?}");
+    world.rejoin(["doctor", "--fix", "--yes", "--check", "orphan-belongings"]);
+    assert!(dir.exists());
+}
+
+#[test]
 fn sub_agents_of_a_missing_session_are_reported() {
     let world = world();
     let child = Amplifier::session("0000000000000000-1234567890abcdef_helper").in_dir(world.dir("app"));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::contract::DoctorReport;
-use crate::contract::changes::{Change, ChangeResult, Cleanup};
-use crate::fixtures::{Claude, Codex, id, put};
+use crate::contract::changes::{Change, ChangeResult, Cleanup, Undo};
+use crate::fixtures::{Claude, Codex, age_tree, id, put};
 use crate::picker::leaves;
 use crate::terminal::{Seat, two_sessions};
 use crate::world::World;
@@ -65,6 +65,20 @@ fn a_tag_is_added_removed_and_undone() {
     world.rejoin(["tag", &id(1), "-relay", "-shop"]).code(0);
     assert!(tags(&world, 1).is_empty());
     world.rejoin(["tag", "--list"]).code(0).stdout_eq("");
+}
+
+#[test]
+fn undoing_a_tag_does_not_warn_of_deletions() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").at("2025-11-01T10:00:00Z").turn("x", "y"));
+    age_tree(&world.home());
+    world.rejoin(["tag", &id(1), "+shop"]).code(0);
+    let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
+    assert_eq!((undone.done, undone.warnings.len()), (1, 0), "{:?}", undone.warnings);
+    // Its agent would delete the session if it was restored.
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
+    assert_eq!((undone.done, undone.warnings.len()), (1, 1), "{:?}", undone.warnings);
 }
 
 #[test]

@@ -58,12 +58,12 @@ fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) 
             continue;
         }
         let (count, modified_at) = contents(&path);
-        let holds = match count {
-            0 => "nothing".to_owned(),
-            1 => "1 file".to_owned(),
-            _ => format!("{count} files"),
+        let (kind, holds) = match count {
+            Ok(0) => (OrphanKind::Belongings, "nothing".to_owned()),
+            Ok(1) => (OrphanKind::Belongings, "1 file".to_owned()),
+            Ok(count) => (OrphanKind::Belongings, format!("{count} files")),
+            Err(why) => (OrphanKind::UnreadBelongings, why),
         };
-        let kind = OrphanKind::Belongings;
         orphans.push(Orphan { agent: AgentKind::Claude, kind, session_id: Some(id), path, holds, modified_at });
     }
     orphans

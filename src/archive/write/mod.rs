@@ -68,6 +68,8 @@ pub(crate) struct Report<'a> {
     pub removed_bytes: u64,
     /// Other failures, one line each.
     pub warnings: Vec<String>,
+    /// Paths that could not be read, so that sessions may be missing from the request.
+    pub unread: Vec<Problem>,
     /// Set if nothing was written.
     pub is_dry_run: bool,
 }
@@ -75,7 +77,8 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     /// Checks whether every session is in the archive now.
     pub(crate) fn is_whole(&self) -> bool {
-        self.items.iter().all(|item| matches!(item.done, ItemResult::Done | ItemResult::Unchanged))
+        self.unread.is_empty()
+            && self.items.iter().all(|item| matches!(item.done, ItemResult::Done | ItemResult::Unchanged))
     }
 }
 
@@ -103,7 +106,8 @@ pub(crate) fn archive<'a>(
 ) -> anyhow::Result<Report<'a>> {
     let ArchiveOptions { is_dry_run, patience, .. } = options;
     let dir = archive.root().to_owned();
-    let mut report = Report { dir, items: Vec::new(), removed_bytes: 0, warnings: Vec::new(), is_dry_run };
+    let (items, warnings) = (Vec::new(), Vec::new());
+    let mut report = Report { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run };
     if sessions.is_empty() {
         return Ok(report);
     }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use smallvec::SmallVec;
 
 use crate::format::edit::Edit;
-use crate::session::{AgentKind, Located, Session, SessionCopy};
+use crate::session::{AgentKind, Located, Problem, Session, SessionCopy};
 use crate::system::stamp::Stamp;
 
 /// A whole change.
@@ -78,6 +78,13 @@ pub(crate) struct Unplanned {
     pub about: String,
     /// Why.
     pub reason: String,
+}
+
+impl From<&Problem> for Unplanned {
+    /// Reports an unreadable path.
+    fn from(problem: &Problem) -> Self {
+        Self { about: problem.path.display().to_string(), reason: problem.reason.clone() }
+    }
 }
 
 /// Subject of an item; its display form is readable text.

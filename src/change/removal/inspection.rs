@@ -124,7 +124,9 @@ impl Summaries {
         };
         let mut steps = Vec::with_capacity(paths.len());
         for path in paths {
-            let see = &mut |name: &Path, look: &Look| see(&|| path.join(name), look);
+            // The name of the path itself is empty; joined to it, it would add a slash.
+            let whole = |name: &Path| if name.as_os_str().is_empty() { path.clone() } else { path.join(name) };
+            let see = &mut |name: &Path, look: &Look| see(&|| whole(name), look);
             let dir = path.parent().and_then(|dir| self.resolved(dir));
             let in_store = dir.filter(|dir| self.copies(at).iter().any(|copy| self.is_in_store(dir, &copy.place)));
             let stamp = match in_store {

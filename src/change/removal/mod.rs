@@ -125,6 +125,11 @@ impl Summaries {
         first..first + count
     }
 
+    /// Returns whether a selector matches a session, by its id or the beginning of it.
+    pub(crate) fn has(&self, selector: &Selector) -> bool {
+        (0..self.len()).map(|at| self.key(at)).any(|(agent, id)| means(selector, agent, id))
+    }
+
     /// Returns the disk space of a session's copies with their belongings, in bytes.
     pub(crate) fn size_bytes(&self, at: usize) -> u64 {
         self.copies(at).iter().map(|copy| copy.size_bytes).sum()

@@ -8,7 +8,7 @@ use super::{change, removal};
 use crate::change::apply::run::run_locked;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
-use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::outcome::Outcome;
 use crate::change::plan::retention::{Policy, Rule};
 use crate::cli::CleanupArgs;
 use crate::config::{KeepRule, in_words};
@@ -102,11 +102,8 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     report.change.is_permanent = is_permanent;
     plan.print(settings, &report, env, ui)?;
     removal::say_what_is_still_listed(&plan.change, &outcome, ui);
-    let is_left = |done: &ItemResult| matches!(done, ItemResult::Skipped(_));
-    let has_failed = report.change.totals().failed > 0
-        || outcome.handed.iter().any(is_left)
-        || !plan.unplanned.is_empty()
-        || !purged.failed.is_empty();
+    let totals = report.change.totals();
+    let has_failed = totals.failed + totals.skipped > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
     Ok(if has_failed { Exit::Partial } else { Exit::Ok })
 }
 

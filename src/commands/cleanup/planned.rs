@@ -16,9 +16,12 @@ use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Seen, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
 use crate::change::removal::{Going, Summaries, cwd_records, day};
+use crate::commands::find::{self, Finder};
 use crate::commands::{archive_first, no_match, via_agent};
-use crate::error::{PathError, Refusal, RefusalCode};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line;
+use crate::scan::Wanted;
+use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
 use crate::view::render::cleanup::{Archived, Report};
@@ -52,7 +55,8 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
         Summaries::read(env, &[], &filter, &settings.rules, policy.max_total.is_some(), Vec::new(), showing.watcher());
     summaries.via_agent = settings.args.removal.via_agent;
     let archive = Archive::of(env, settings.args.archive_dir.as_deref());
-    let (families, guards) = summaries.decide(policy, &pins, &settings.args.exclude, |summaries, families| {
+    let excluded = excluded(&settings.args.exclude, &summaries, env, ui)?;
+    let (families, guards) = summaries.decide(policy, &pins, &excluded, |summaries, families| {
         if settings.archives {
             // Every one of them is archived before it is removed.
             families.iter().map(|family| summaries.owned_key(family.root())).collect()
@@ -81,6 +85,39 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     }
     planned.due = due(settings, newest, env, ui)?;
     Ok(planned)
+}
+
+/// Resolves each `--exclude` that is not an id here by its title, and refuses one that matches no session: the session
+/// that it should protect would be removed.
+fn excluded(typed: &[Selector], summaries: &Summaries, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Selector>> {
+    let filter = Filter::default();
+    let mut excluded = Vec::with_capacity(typed.len());
+    for selector in typed {
+        let Selector::Id { text, .. } = selector else { continue };
+        if summaries.has(selector) {
+            excluded.push(selector.clone());
+            continue;
+        }
+        crate::commands::refuse_number(selector)?;
+        let found = Finder::new(&filter, Wanted::GLANCE, env, ui).unambiguous(selector);
+        match found.and_then(|target| Ok(target.session()?)) {
+            Ok(session) => {
+                let (agent, id) = session.key();
+                ui.note(&format!("--exclude {text:?} keeps {agent} session {id}."));
+                excluded.push(Selector::Id { agent: Some(agent), text: id });
+            }
+            // A whole id is not mistyped: its session is gone, and a cron job that names it must continue.
+            Err(error) if is_missing(&error) && find::is_whole_id(text) => {
+                ui.warn(&format!("--exclude {text} has no effect, because no session has this id"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(excluded)
+}
+
+fn is_missing(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
 }
 
 /// Returns the runs whose trash is old enough to be purged.

@@ -368,6 +368,12 @@ fn the_only(places: Places, (agent, id): (AgentKind, &str), wanted: Wanted, env:
     })
 }
 
+/// Returns whether a text looks like a whole id, and not like the beginning of one or a title.
+pub(crate) fn is_whole_id(text: &str) -> bool {
+    let is_of_ids = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.len() >= SHORTEST_FULL_ID && text.chars().all(is_of_ids) && text.contains(|c: char| c.is_ascii_digit())
+}
+
 fn nothing_passes() -> Refusal {
     let refusal = Refusal::new(RefusalCode::NotFound, "no session passes the filters");
     refusal.hint("run `rejoin list` to see the sessions")

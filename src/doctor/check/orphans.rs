@@ -22,7 +22,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for orphan in &survey.orphans {
         findings.extend(match orphan.kind {
-            OrphanKind::Belongings => belongings(orphan, survey),
+            OrphanKind::Belongings | OrphanKind::UnreadBelongings => belongings(orphan, survey),
             OrphanKind::Temporary => temporary(orphan, survey),
             OrphanKind::Registration => Some(registration(orphan)),
         });
@@ -64,8 +64,10 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
             (Severity::Info, format!("whose transcript is elsewhere: {}", session.copy().place.path.display()))
         }
     };
+    let is_unread = orphan.kind == OrphanKind::UnreadBelongings;
+    let contents = if is_unread { "A part of it cannot be read:" } else { "It holds" };
     let evidence = format!(
-        "{} belonged to the {} session {id}, {why}. It holds {}.",
+        "{} belonged to the {} session {id}, {why}. {contents} {}.",
         orphan.path.display(),
         orphan.agent,
         orphan.holds
@@ -76,6 +78,9 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
         .measured("no transcript next to it", "a transcript next to it");
     let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&orphan.path));
     Some(match (elsewhere, conversation) {
+        (None, None) if is_unread => {
+            finding.remedy(format!("ls -lR {}", word(&orphan.path)), "shows the part that cannot be read")
+        }
         // The messages of a sub-agent may be all that is left of the session.
         (None, Some(subagent)) => finding
             .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
@@ -96,7 +101,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
     let orphans: BTreeSet<&Path> = survey
         .orphans
         .iter()
-        .filter(|orphan| orphan.kind == OrphanKind::Belongings)
+        .filter(|orphan| matches!(orphan.kind, OrphanKind::Belongings | OrphanKind::UnreadBelongings))
         .map(|orphan| orphan.path.as_path())
         .collect();
     let mut by_parent: BTreeMap<(AgentKind, &str), Vec<&Session>> = BTreeMap::new();
@@ -292,6 +297,9 @@ mod tests {
         let mut gone = survey(Vec::new());
         gone.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &gone));
         assert_eq!(codes(&gone), [(Code::OrphanBelongings, Severity::Warning, true)]);
+        let mut unread = survey(Vec::new());
+        unread.orphans.push(orphan(OrphanKind::UnreadBelongings, 25 * 60, &unread));
+        assert_eq!(codes(&unread), [(Code::OrphanBelongings, Severity::Warning, false)]);
         let mut elsewhere = survey(vec![session(vec![copy("a")])]);
         elsewhere.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &elsewhere));
         assert_eq!(codes(&elsewhere), [(Code::OrphanBelongings, Severity::Info, false)]);

@@ -34,10 +34,8 @@ pub(crate) struct Report<'a> {
 impl Answer for Report<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let items = List::counted(self.plan.len(), |at| self.item(at));
-        let unread =
-            |problem: &Problem| Unplanned { about: problem.path.display().to_string(), reason: problem.reason.clone() };
         let document = ChangeJson {
-            not_planned: self.problems.iter().map(unread).collect(),
+            not_planned: self.problems.iter().map(Unplanned::from).collect(),
             run: self.outcome.run.as_deref(),
             ..ChangeJson::new("backfill", self.is_dry_run, items, &self.outcome.done)
         };

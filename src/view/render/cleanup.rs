@@ -193,7 +193,7 @@ fn what_goes(report: &Report<'_>) -> String {
     format!("{}{with}", text::count(sessions, "session"))
 }
 
-/// Summarizes the outcome in one sentence; `None` if nothing was done and nothing failed.
+/// Summarizes the outcome in one sentence; `None` if nothing was done, skipped or failed.
 fn sentence(report: &Report<'_>) -> Option<String> {
     let mut parts = Vec::new();
     let (sessions, own) = report.sessions();
@@ -217,7 +217,6 @@ fn sentence(report: &Report<'_>) -> Option<String> {
         let runs = text::count(report.purged.runs.len(), "run");
         parts.push(format!("the trash of {runs} purged, {} freed", text::size(report.purged.freed_bytes)));
     }
-    let has_done = !parts.is_empty();
     if totals.skipped > 0 {
         parts.push(format!("{} skipped", totals.skipped));
     }
@@ -226,7 +225,7 @@ fn sentence(report: &Report<'_>) -> Option<String> {
         let reason = text::one_line(reason);
         parts.push(format!("{} failed ({}: {reason})", errors.len(), text::one_line(about)));
     }
-    (has_done || !errors.is_empty()).then(|| format!("{}.", parts.join("; ")))
+    (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
 /// Names the sessions that only their agent can remove, one line per database.

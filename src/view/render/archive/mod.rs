@@ -12,9 +12,11 @@ use crate::archive::Archive;
 use crate::archive::verify::Verdict;
 use crate::archive::write::{Item, Report, in_use};
 use crate::change::outcome::ItemResult;
+use crate::change::plan::change::Unplanned;
 use crate::format::command_line::in_home;
 use crate::format::path_json::PathJson;
 use crate::format::{shell, text};
+use crate::session::Problem;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::change::not_done;
@@ -41,6 +43,7 @@ impl Answer for Report<'_> {
         };
         let results = self.items.iter().map(|item| &item.done);
         let document = ChangeJson {
+            not_planned: self.unread.iter().map(Unplanned::from).collect(),
             warnings: self.warnings.clone(),
             details: Some(Details::Archive(details)),
             ..ChangeJson::new("archive", is_dry_run, items, results)
@@ -76,7 +79,7 @@ impl Answer for Report<'_> {
     /// Writes one line for a run that no one is watching, if something happened.
     fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
         let is_news = |item: &Item<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
-        let has_news = self.items.iter().any(is_news);
+        let has_news = self.items.iter().any(is_news) || !self.unread.is_empty();
         if has_news { writeln!(out, "rejoin archive: {}", sentence(env, self)) } else { Ok(()) }
     }
 }
@@ -104,6 +107,11 @@ fn sentence(env: &Env, report: &Report<'_>) -> String {
     let mut line = format!("{done} {verb}, {unchanged} unchanged");
     for (count, what) in [(refused, "refused"), (failed, "failed")].iter().filter(|(count, _)| *count > 0) {
         line.push_str(&format!(", {count} {what}"));
+    }
+    if let Some(Problem { path, reason }) = report.unread.first() {
+        let paths = text::count(report.unread.len(), "path");
+        let (path, reason) = (env.tilde(path), text::one_line(reason));
+        line.push_str(&format!(", {paths} could not be read ({}: {reason})", text::one_line(&path)));
     }
     let dir = env.tilde(&report.dir);
     // Shared files and compression are only known when the archive is written.
