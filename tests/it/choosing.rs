@@ -203,7 +203,7 @@ fn titles_and_tags_with_a_slash_name_a_session() {
     world.rejoin(["tag", &id(1), "+a/b"]).code(0);
     let path = world.rejoin(["path", &id(1)]).code(0).stdout();
     for words in ["feat/login", "src/main.rs", "tag:a/b"] {
-        world.rejoin(["path", words]).code(0).stdout_eq(&*path);
+        assert_eq!(world.rejoin(["path", words]).code(0).stdout(), path, "{words}");
     }
     let said = world.rejoin(["path", "no/where"]).code(5).stderr();
     assert!(said.contains("no/where does not exist"), "{said}");

@@ -9,7 +9,7 @@ use crate::fixtures::{Amplifier, Claude, id, put};
 use crate::world::{World, tries_every_case};
 
 /// Each case runs real processes, so there are few; the parts are chosen so that every trap occurs often.
-/// Returns a runner of `count` cases, of a third of them unless every case is tried.
+/// Returns a runner of `count` cases, or of one in three unless every case is tried.
 fn cases(count: u32) -> TestRunner {
     let count = if tries_every_case() { count } else { count.div_ceil(3) };
     TestRunner::new(Config { cases: count, failure_persistence: None, ..Config::default() })

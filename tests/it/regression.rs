@@ -113,6 +113,23 @@ fn a_lost_pointer_falls_back_to_the_apps_newest_session() {
 }
 
 #[test]
+fn every_command_knows_the_pointer_of_a_session() {
+    let (world, app, _) = with_app();
+    world.add(long(Claude::session(id(1)).in_dir(&app)));
+    world.add(Leo::pointer(&app, &id(1)));
+    assert_eq!(world.rejoin(["list", "--json"]).sessions()[0].pointers.len(), 1);
+    for name in [id(1), "leo".to_owned()] {
+        let shown: contract::Details = world.rejoin(["show", &name, "--json"]).code(0).json();
+        assert_eq!(shown.session.pointers.len(), 1, "{name}");
+    }
+    for args in
+        [&["search", "build", "-a", "leo"][..], &["stats", "--by", "agent", "-a", "leo"], &["list", "-a", "leo"]]
+    {
+        assert!(world.rejoin(args).code(0).stdout().contains("claude"), "{args:?}");
+    }
+}
+
+#[test]
 fn a_pointer_without_an_id_falls_back_too() {
     let (world, app, _) = with_app();
     world.add(long(Claude::session(id(2)).in_dir(&app)));

@@ -617,7 +617,7 @@ fn a_run_is_not_undone_while_a_later_one_depends_on_it() {
         };
         let between = stores(&world);
         for args in [&["undo", first, "--dry-run"][..], &["undo", first]] {
-            let said = at(&world, 2, args).code(3).stdout();
+            let said = at(&world, 2, args).code(7).stdout();
             let hint =
                 format!("the later run {second} ({later}) changed it; undo that first with `rejoin undo {second}`");
             assert!(said.contains(&hint), "{later}: {said}");
@@ -637,8 +637,8 @@ fn a_session_restored_elsewhere_is_not_restored_a_second_time() {
     world.rejoin(["archive", "--every"]).code(0);
     world.with("REJOIN_NOW", "2026-03-01T12:01:00Z").rejoin(["delete", &id(1), "--yes"]).code(0);
     let map = format!("{}={}", old.display(), new.display());
-    world.with("REJOIN_NOW", "2026-03-01T12:02:00Z").rejoin(["restore", &id(1), "--map", &map, "--yes"]).code(0);
-    let said = world.rejoin(["undo", "20260301-120100"]).code(3).stdout();
+    world.with("REJOIN_NOW", "2026-03-01T12:02:00Z").rejoin(["restore", &id(1), "--map", &map]).code(0);
+    let said = world.rejoin(["undo", "20260301-120100"]).code(7).stdout();
     assert!(said.contains("(restore) changed it"), "{said}");
     let sessions = world.rejoin(["list", "--json"]).sessions();
     assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 1));
@@ -662,7 +662,7 @@ fn a_session_that_a_process_writes_to_is_not_replaced() {
     world.rejoin(["rename", &id(1), "Another"]).code(0);
     let renamed = stores(&world);
     let writer = std::fs::File::options().append(true).open(&path).expect("a transcript");
-    let said = world.rejoin(["undo"]).code(3).stdout();
+    let said = world.rejoin(["undo"]).code(7).stdout();
     assert!(said.contains("in use by process"), "{said}");
     assert_same(&renamed, &stores(&world), "while it is written to");
     drop(writer);

@@ -14,6 +14,7 @@ use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
 use crate::change::apply::state_dir::{StateDir, order};
 use crate::change::outcome::ItemResult;
 use crate::error::{Refusal, RefusalCode};
+use crate::format::command_line;
 use crate::session::Problem;
 use crate::system::env::Env;
 use in_use::{InUse, LookAgain};
@@ -49,7 +50,19 @@ pub(crate) fn undo(
 ) -> anyhow::Result<Report> {
     let state_dir = StateDir::open(env, "undo", patience)?;
     let mut in_use = InUse::default();
-    undo_on(&state_dir, which, wanted, env.clock.now, &mut |record| in_use.why(record, env))
+    let mut report = undo_on(&state_dir, which, wanted, env.clock.now, &mut |record| in_use.why(record, env))?;
+    report.items = report.items.into_iter().map(|item| in_home(item, env)).collect();
+    Ok(report)
+}
+
+/// Makes the commands in a reason act on the home and host of this run.
+fn in_home(item: ItemResult, env: &Env) -> ItemResult {
+    match item {
+        ItemResult::Refused(why) => {
+            ItemResult::Refused(command_line::all_in_home(&why, &env.invocation.elsewhere).into_owned())
+        }
+        item => item,
+    }
 }
 
 /// Returns the expected result of [`undo`] for each item, and changes nothing.
@@ -78,7 +91,7 @@ pub(crate) fn preview(
             }
         }
     });
-    let items = items.collect();
+    let items = items.map(|item| in_home(item, env)).collect();
     drop(context);
     state_dir.remove_if_empty(&run.id);
     Ok(Report { run, items, recovered: Vec::new(), is_dry_run: true, warnings: Vec::new() })
