@@ -24,7 +24,9 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         return super::archive::list(args, &filter, &query, env, ui);
     }
     filter.kin = kin(&filter.dirs, env);
-    let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
+    // JSON names the copy that `resume` would take.
+    let is_json = args.format.for_list(env.terminal.stdout).is_json();
+    let wanted = Wanted { counts: args.counts(), compare: is_json, ..Wanted::GLANCE };
     let is_meant = |session: &Session| args.words.is_empty() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let count = count_of_first(args, &env.terminal);

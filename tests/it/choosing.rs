@@ -103,6 +103,8 @@ fn two_conversations_under_one_id_are_ambiguous() {
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("bake a cake", "Baked."));
     let newer = Claude::session(id(1)).in_dir(&beta).at("2026-02-20T10:00:00Z").turn("paint the fence", "Painted.");
     world.add(newer.turn("again", "Twice."));
+    let listed = world.rejoin(["list", "--json"]).sessions().remove(0);
+    assert!(!listed.resumable && listed.copies.iter().all(|copy| !copy.chosen), "{:?}", listed.copies);
     let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
     assert_eq!((error.code.as_str(), error.candidates.len()), ("ambiguous-copy", 2));
     assert_eq!(error.candidates[1].differs.as_deref(), Some("has no record in common with the first copy"));
