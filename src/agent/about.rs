@@ -71,6 +71,9 @@ pub(crate) struct About {
     /// Set if the agent resumes a session in its launch directory only, and asks in any other: without a terminal it
     /// then does nothing, and reports success.
     pub asks_elsewhere: bool,
+    /// Set if only its open file shows that a session is in use, so that without a view of open files none is known to be
+    /// idle.
+    pub has_open_file_only: bool,
     /// Set if sessions can be in any working directory.
     pub is_anywhere: bool,
     /// Set if all sessions are files in the directories that they belong to, so that a store contains none.
@@ -145,6 +148,7 @@ impl About {
         fit_command: |_, _, _| (),
         check_prompt: |_, _| Ok(()),
         joins: |_| false,
+        has_open_file_only: false,
         list_anew: |_| None,
         references: |_, _, _| Vec::new(),
         rewind: None,

@@ -83,7 +83,7 @@ pub(crate) use housekeeping::Housekeeping;
 pub(crate) use listing::tree_size;
 use listing::{Listings, each_file_below, is_there};
 pub(crate) use moving::Moving;
-use open_file::mark_writers;
+pub(crate) use open_file::mark_writers;
 pub(crate) use reading::Reading;
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 pub(crate) use resuming::Resuming;

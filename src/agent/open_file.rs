@@ -1,19 +1,28 @@
-//! Checks whether a process has a session's file open, for agents without any other record of their processes.
+//! Checks whether a process writes to the files of a session. Few agents record their processes.
 
 use std::path::{Path, PathBuf};
 
+use super::{about, by_kind};
 use crate::session::{Liveness, SessionCopy};
 use crate::system::process;
 
-/// Marks the copies whose file a process has open for writing, including those that were written just now and so may be
-/// in use. If the system does not show open files, no copy is known to be idle.
-pub(super) fn mark_writers(copies: &mut [&mut SessionCopy]) {
-    let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
-    let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<&Path>>());
-    for copy in copies.iter_mut().filter(|copy| !matches!(copy.liveness, Liveness::Live { .. })) {
-        match writers.as_ref().map(|writers| writers.get(&*copy.place.path)) {
+/// Marks the copies whose conversation a process has open for writing, including those that were written just now and so
+/// may be in use. Too slow for every list.
+pub(crate) fn mark_writers(copies: &mut [&mut SessionCopy]) {
+    let written = |copy: &SessionCopy| by_kind(copy.place.agent()).map(|agent| agent.written(&copy.place));
+    let files: Vec<Vec<PathBuf>> = copies.iter().map(|copy| written(copy).unwrap_or_default()).collect();
+    let all: Vec<&Path> = files.iter().flatten().map(PathBuf::as_path).collect();
+    if all.is_empty() {
+        return;
+    }
+    let writers = process::writers(&all);
+    let are_idle = |(copy, files): &(&mut &mut SessionCopy, &Vec<PathBuf>)| {
+        !files.is_empty() && !matches!(copy.liveness, Liveness::Live { .. })
+    };
+    for (copy, files) in copies.iter_mut().zip(&files).filter(are_idle) {
+        match writers.as_ref().map(|writers| files.iter().find_map(|file| writers.get(file))) {
             Some(Some(pid)) => copy.liveness = Liveness::Live { pid: *pid },
-            None if copy.liveness == Liveness::Idle => {
+            None if copy.liveness == Liveness::Idle && about(copy.place.agent()).has_open_file_only => {
                 let why = "this system does not report which processes have its file open".to_owned();
                 copy.liveness = Liveness::Maybe { why };
             }

@@ -87,10 +87,6 @@ pub(crate) trait Reading: Listed + Sync {
         self.engine_of(&place).read(place, context)
     }
 
-    /// Checks facts about copies that are too slow for a list, such as the process that has a file open, and records
-    /// the results in them.
-    fn verify(&self, _copies: &mut [&mut SessionCopy], _env: &Env) {}
-
     /// Returns the line-wise file of a copy's conversation, if there is one to compare; `None` for a database.
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         self.engine_of(place).transcript(place)

@@ -42,7 +42,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     labels.mark(&mut sessions);
     if args.running {
         sessions.retain(|session| filter.matches(session));
-        processes::verify(&mut sessions, env);
+        processes::verify(&mut sessions);
         sessions.retain(|session| session.copy_in_use().is_some());
     }
     sessions.retain(is_meant);

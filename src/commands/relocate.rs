@@ -162,7 +162,7 @@ fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::R
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
     let only: BTreeSet<(AgentKind, String)> = named.iter().map(|session| session.key()).collect();
     let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
-    processes::verify(&mut scan.sessions, env);
+    processes::verify(&mut scan.sessions);
     let wish = Wish { mapping, only: &only, all_references: args.all_references };
     relocation::plan(&scan.sessions, wish, env)
 }

@@ -50,10 +50,8 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if let Some(copy) = &args.copy {
         find::take_copy(&mut session, copy, env)?;
     }
-    if let Some(agent) = agent::by_kind(session.agent) {
-        agent.verify(&mut [&mut session.copies[0]], env);
-        session.assess();
-    }
+    agent::mark_writers(&mut [&mut session.copies[0]]);
+    session.assess();
     if !wants_all_only {
         let made = subagents::made_by(&session, env);
         subagents::note_made(&mut session, &made);

@@ -481,7 +481,7 @@ fn resume_parent(session: &Session, env: &Env) -> Option<String> {
 
 /// Adds evidence for the launch directory that is too slow for a list.
 fn find_dir(session: &mut Session, agent: &dyn Agent, env: &Env) {
-    agent.verify(&mut [&mut session.copies[0]], env);
+    agent::mark_writers(&mut [&mut session.copies[0]]);
     let project = session.copy().place.project.clone();
     let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
     // The caller's directory is not evidence, but the agent would look there if it encodes to the project.

@@ -1,43 +1,17 @@
 //! The processes that use sessions.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use crate::agent;
 use crate::scan::LONG_TO_COUNT;
 use crate::session::process::{Process, State};
 use crate::session::{Liveness, Message, Session, SessionCopy};
-use crate::system::env::Env;
 use crate::system::process;
 
-/// Checks which of these sessions are in use as thoroughly as each agent allows, which is too slow for every list.
-pub(crate) fn verify(sessions: &mut [Session], env: &Env) {
-    for agent in agent::all() {
-        let own = sessions.iter_mut().filter(|session| session.agent == agent.kind());
-        let mut copies: Vec<&mut SessionCopy> = own.flat_map(|session| &mut session.copies).collect();
-        if !copies.is_empty() {
-            agent.verify(&mut copies, env);
-        }
-    }
-    mark_writers(&mut sessions.iter_mut().flat_map(|session| &mut session.copies).collect::<Vec<_>>());
+/// Checks which of these sessions are in use, which is too slow for every list.
+pub(crate) fn verify(sessions: &mut [Session]) {
+    agent::mark_writers(&mut sessions.iter_mut().flat_map(|session| &mut session.copies).collect::<Vec<_>>());
     sessions.iter_mut().for_each(Session::assess);
-}
-
-/// Marks the copies to whose conversation a process may write, because it has the file open for that. Few agents say by a
-/// lock that they do.
-pub(crate) fn mark_writers(copies: &mut [&mut SessionCopy]) {
-    let written = |copy: &SessionCopy| {
-        agent::by_kind(copy.place.agent()).map(|agent| agent.written(&copy.place)).unwrap_or_default()
-    };
-    let files: Vec<Vec<PathBuf>> = copies.iter().map(|copy| written(copy)).collect();
-    let all: Vec<&Path> = files.iter().flatten().map(PathBuf::as_path).collect();
-    let writers = process::writers(&all).unwrap_or_default();
-    for (copy, files) in copies.iter_mut().zip(&files).filter(|_| !writers.is_empty()) {
-        let pid = files.iter().find_map(|file| writers.get(file));
-        if let (Some(pid), false) = (pid, matches!(copy.liveness, Liveness::Live { .. })) {
-            copy.liveness = Liveness::Live { pid: *pid };
-        }
-    }
 }
 
 /// Notes the process of each session that is in use, or may be.

@@ -12,6 +12,7 @@ pub(crate) const ABOUT: About = About {
         but a full id that it knows starts a new session without a word",
     starts: "`codex resume ID`, with `--prompt` `codex exec --skip-git-repo-check resume ID TEXT`; an archived session \
         is refused with the `codex unarchive ID` to run first",
+    has_open_file_only: true,
     in_use: "a lock (`flock`) on `thread-writer-locks/<id>.lock`; for versions without one, a process that has the file \
         open for writing",
     deletes: "nothing",

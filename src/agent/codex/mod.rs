@@ -17,7 +17,7 @@ mod threads;
 use ends::Ends;
 
 use super::ids::is_uuid;
-use super::{as_last_argument, last_activity, mark_writers};
+use super::{as_last_argument, last_activity};
 use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
 use crate::agent::{locks, stores};
@@ -259,11 +259,6 @@ impl Reading for Codex {
         })?;
         // A record that is too long may be the first one, which is not a message.
         Ok(last.filter(|last| !has_rollback && !last.contains(&too_long())))
-    }
-
-    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
-        // Older versions take no lock; the only evidence is that they have the file open.
-        mark_writers(copies);
     }
 }
 

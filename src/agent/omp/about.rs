@@ -12,6 +12,7 @@ pub(crate) const ABOUT: About = About {
     elsewhere: "it goes on with the session and changes to the header's directory itself; if that is gone, it asks whether \
         to move the session here, and without a terminal it fails",
     starts: "`omp --resume ID`, with `-p TEXT` for one prompt; not an archived session, which `--resume` does not find",
+    has_open_file_only: true,
     in_use: "a process that has the file open, where it is looked at closely; else a record of the last two minutes means maybe",
     deletes: "nothing; `omp gc --apply` archives",
     writes: "nothing, but `move` puts the new directory into the header and the file into that directory's project",

@@ -12,7 +12,6 @@ use std::collections::{BTreeSet, HashSet};
 use memchr::memmem;
 
 use super::lines::Lines;
-use super::mark_writers;
 use crate::agent::ids::is_word;
 use crate::agent::pi::log::{Dialect, Tree};
 use crate::agent::pi::records::{PiRecord, id_of_file};
@@ -79,10 +78,6 @@ impl Reading for Omp {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         crate::agent::pi::records::is_silent(record)
-    }
-
-    fn verify(&self, copies: &mut [&mut SessionCopy], _env: &Env) {
-        mark_writers(copies);
     }
 }
 

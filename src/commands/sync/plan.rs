@@ -83,7 +83,7 @@ pub(super) fn plan<'a>(
     scan.sessions.retain(|session| {
         !inner.contains(&session.key()) && session.copy().kind != SessionKind::Empty && filter.matches(session)
     });
-    processes::verify(&mut scan.sessions, env);
+    processes::verify(&mut scan.sessions);
     let Known { archive, holdings, own, others, mapping, .. } = known;
     let mut plan = Plan {
         before: known.has_record.then(|| own.clone()),

@@ -133,7 +133,7 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let mut survey =
         Survey { scan, stores, now: env.clock.now, expires_within: wanted.expires_within, ..Survey::default() };
     // A repair must know the sessions that a process has open, in every choice of checks.
-    processes::verify(&mut survey.scan.sessions, env);
+    processes::verify(&mut survey.scan.sessions);
     if compares {
         survey.copies = copies::look(&survey.scan);
     }

@@ -7,7 +7,6 @@ use crate::agent::{self, Agent};
 use crate::change::apply::journal::{ItemRecord, StepRecord};
 use crate::change::apply::run;
 use crate::change::hindrance;
-use crate::scan::processes;
 use crate::session::{AgentKind, Located, Problem};
 use crate::system::env::Env;
 
@@ -78,8 +77,7 @@ impl InUse {
         for place in known.places.get(id).into_iter().flatten() {
             match run::read_again(agent, place, env) {
                 Ok(mut copy) => {
-                    agent.verify(&mut [&mut copy], env);
-                    processes::mark_writers(&mut [&mut copy]);
+                    agent::mark_writers(&mut [&mut copy]);
                     if let Some(why) = hindrance::in_use(&copy) {
                         return Some(Hindrance { why, is_held: true });
                     }
