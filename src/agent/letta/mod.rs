@@ -186,11 +186,11 @@ impl Log for Letta {
             let line = Jsonl::open(&messages_path(&copy.place))?.last_line_with(DIRECTORY.as_bytes(), MAX_SEARCH)?;
             facts.last = line.and_then(|line| Line::parse(&line).and_then(|line| line.start()));
         }
-        let manifest = beside(copy, MANIFEST);
+        let manifest = small_file(copy, MANIFEST);
         let manifest: Manifest<'_> = record(&manifest).unwrap_or_default();
         note_formats(copy, facts.has_older, manifest.unknown_format());
         note_dirs(copy, facts, manifest.is_migrated());
-        let conversation = beside(copy, "conversation.json");
+        let conversation = small_file(copy, "conversation.json");
         let conversation: Conversation<'_> = record(&conversation).unwrap_or_default();
         let began = conversation.created_at().map(|at| Fact::new(at, "conversation")).or(copy.created_at.take());
         copy.created_at = manifest.created_at().map(|at| Fact::new(at, "manifest")).or(began);
@@ -256,7 +256,7 @@ fn unknown_format(format: &str) -> String {
 }
 
 /// Reads a small file of a session; empty if that fails.
-fn beside(copy: &mut SessionCopy, name: &str) -> Vec<u8> {
+fn small_file(copy: &mut SessionCopy, name: &str) -> Vec<u8> {
     let path = copy.place.path.join(name);
     read_or_note(copy, &path, MAX_META, path.display()).unwrap_or_default()
 }
