@@ -55,10 +55,6 @@ impl Relate<'_> {
     ///
     /// A file cannot be read, or the archive lacks something of one of the states.
     pub(crate) fn relate(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<Relation, String> {
-        // Also if the agent's conversations cannot be compared.
-        if self.is_same(ours, theirs)? {
-            return Ok(Relation::Same);
-        }
         let is_behind = match self.conversation(ours, theirs)? {
             Order::Differs => return Ok(Relation::Diverged("it was continued separately".to_owned())),
             Order::Longer => return Ok(Relation::Ahead),
@@ -128,7 +124,11 @@ impl Relate<'_> {
         let compared = ours.with_copy(self.archive, self.env, |our| {
             theirs.with_copy(self.archive, self.env, |their| self.records(our, their))
         })??;
-        Ok(match compared.ok_or("its states cannot be compared")? {
+        let Some(compared) = compared else {
+            let is_same = self.is_same(ours, theirs)?;
+            return if is_same { Ok(Order::Same) } else { Err("its states cannot be compared".to_owned()) };
+        };
+        Ok(match compared {
             Comparison::Identical => Order::Same,
             Comparison::Longer { .. } => Order::Longer,
             Comparison::Shorter { .. } => Order::Shorter,
