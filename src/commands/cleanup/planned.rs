@@ -18,7 +18,7 @@ use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
 use crate::change::removal::{Going, Summaries, cwd_records, day};
 use crate::commands::find::{self, Finder};
 use crate::commands::{archive_first, no_match, via_agent};
-use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::Wanted;
 use crate::session::select::{Filter, Selector};
@@ -107,17 +107,13 @@ fn excluded(typed: &[Selector], summaries: &Summaries, env: &Env, ui: &mut Ui) -
                 excluded.push(Selector::Id { agent: Some(agent), text: id });
             }
             // A whole id is not mistyped: its session is gone, and a cron job that names it must continue.
-            Err(error) if is_missing(&error) && find::is_whole_id(text) => {
+            Err(error) if find::is_not_found(&error) && find::is_whole_id(text) => {
                 ui.warn(&format!("--exclude {text} has no effect, because no session has this id"));
             }
             Err(error) => return Err(error),
         }
     }
     Ok(excluded)
-}
-
-fn is_missing(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
 }
 
 /// Returns the runs whose trash is old enough to be purged.

@@ -279,7 +279,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-fn is_not_found(error: &anyhow::Error) -> bool {
+/// Returns whether an error says that no session was found.
+pub(crate) fn is_not_found(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
 }
 
