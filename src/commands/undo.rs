@@ -39,7 +39,7 @@ pub(super) fn carry_out(
     } else {
         let mut report = undo::undo(which, wanted, env, lock.lock_timeout)?;
         super::note_recovered(ui, &report.recovered);
-        warn_of_sweeps(&mut report, env, ui);
+        warn(&mut report, env, ui);
         report
     };
     ui.answer(format, env, &report)?;
@@ -56,15 +56,18 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     Ok(Which::Named(run.id.clone()))
 }
 
-/// Warns about restored sessions that their agent would delete at once.
-fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
+/// Warns about an undo that may not be on the disk, and about restored sessions that their agent would delete at once.
+fn warn(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
     // An undone tag restores only a file of rejoin.
     let state_dir = env.state_dir();
     let is_in_store = |record: &&ItemRecord| record.steps.iter().any(|step| !step.path().starts_with(&state_dir));
     let records = records.map(|((record, _), _)| record).filter(is_in_store);
     let restored: BTreeSet<_> = records.filter_map(|record| record.agent.zip(record.id.clone())).collect();
-    report.warnings = sweeps::of(&restored, env);
+    let doubt = report.doubt.as_ref().map(|why| {
+        format!("a loss of power may still take this back: {why}; `rejoin undo {}` tries again", report.run.id)
+    });
+    report.warnings = doubt.into_iter().chain(sweeps::of(&restored, env)).collect();
     report.warnings.iter().for_each(|warning| ui.warn(warning));
 }
 
@@ -72,8 +75,8 @@ fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
 fn exit(report: &undo::Report) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
     match (count(|item| matches!(item, ItemResult::Refused(_))), count(|item| *item == ItemResult::Done)) {
-        (0, _) => Exit::Ok,
-        (_, 0) => Exit::Refused,
+        (0, _) if report.doubt.is_none() => Exit::Ok,
+        (1.., 0) => Exit::Refused,
         _ => Exit::Partial,
     }
 }

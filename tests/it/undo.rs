@@ -219,6 +219,35 @@ fn a_failing_system_call_loses_nothing() {
     }
 }
 
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
+fn an_undo_that_fails_half_way_says_what_it_did() {
+    let mut partial = 0;
+    for point in (1..).step_by(stride(3)) {
+        let (world, fault) = (world(), format!("28:{point}"));
+        let before = stores(&world);
+        world.rejoin(["backfill", "--every"]).code(0);
+        let run = stores(&world);
+        let answer = world.with("REJOIN_FAULT", &fault).rejoin(["undo", "--json"]).code_is_one_of(&[0, 1, 3, 7]);
+        if answer.exit() == Some(0) && partial > 2 {
+            break;
+        }
+        // Only an undo that changed nothing may have no report.
+        if answer.exit() == Some(1) {
+            assert_same(&run, &stores(&world), &format!("after {fault}: {}", answer.stderr()));
+        } else if answer.exit() == Some(3) {
+            partial += 1;
+            let undo: Undo = answer.json();
+            assert!(undo.refused > 0 || !undo.warnings.is_empty(), "{fault}: {}", answer.stdout());
+            let back = stores(&world);
+            let is_restored = undo.done > 0;
+            assert!(!is_restored || back != run, "{fault}: {}", answer.stdout());
+        }
+        world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+        assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+    }
+}
+
 fn is_temporary(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".rejoin-"))
 }

@@ -51,6 +51,7 @@ impl Answer {
             // An outcome that may not be on the disk is reported as in doubt.
             Self::Run(outcome) if outcome.doubt.is_some() => None,
             Self::Run(outcome) => Some(mask(&mut outcome.done.iter().map(|done| *done == ItemResult::Done))),
+            Self::Undo(report) if report.doubt.is_some() => None,
             Self::Undo(report) => Some(mask(&mut report.items.iter().map(|item| *item == ItemResult::Done))),
             Self::None | Self::Purge(_) => None,
         }

@@ -36,6 +36,8 @@ pub(crate) struct Report {
     pub is_dry_run: bool,
     /// Notes for the reader, one line each; added by the caller.
     pub warnings: Vec<String>,
+    /// Reason why a loss of power may still take the undo back.
+    pub doubt: Option<String>,
 }
 
 /// Reason to refuse an item whose trash is gone.
@@ -94,7 +96,7 @@ pub(crate) fn preview(
     let items = items.map(|item| in_home(item, env)).collect();
     drop(context);
     state_dir.remove_if_empty(&run.id);
-    Ok(Report { run, items, recovered: Vec::new(), is_dry_run: true, warnings: Vec::new() })
+    Ok(Report { run, items, recovered: Vec::new(), is_dry_run: true, warnings: Vec::new(), doubt: None })
 }
 
 /// Like [`undo`], under a lock that the caller holds, at the time `now`; `look` returns the reason to leave an item
@@ -123,11 +125,14 @@ pub(crate) fn undo_on(
     let mut journal = Journal::reopen(state_dir, &run.id)?;
     let mut items = vec![ItemResult::Unchanged; run.items.len()];
     let later = Later::than(&run, &history);
+    let mut doubt = None;
     // Later items are undone first, because one may block another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
         items[at] = match state {
             State::Undone | State::Left(_) => ItemResult::Unchanged,
             _ if !wanted(record) => ItemResult::Unchanged,
+            // An item that was restored without a record of it would look changed since the run.
+            _ if let Some(why) = &doubt => ItemResult::Refused(format!("it was not tried: {why}")),
             State::Done if record.steps.iter().any(|step| context.has_lost(step)) => {
                 ItemResult::Refused(LOST.to_owned())
             }
@@ -136,7 +141,8 @@ pub(crate) fn undo_on(
                 let hindrance = later.why(record).or_else(|| look(record).map(|hindrance| hindrance.why));
                 match hindrance.map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), Err) {
                     Ok(()) => {
-                        journal.write(&Event::Undone { item: record.item, at: now })?;
+                        let written = journal.write(&Event::Undone { item: record.item, at: now });
+                        doubt = written.err().map(|error| error.to_string());
                         ItemResult::Done
                     }
                     Err(why) => ItemResult::Refused(why),
@@ -145,19 +151,21 @@ pub(crate) fn undo_on(
         };
     }
     // An interrupted run stays so while one of its items is blocked.
-    if run.has_ended || items.iter().all(|item| !matches!(item, ItemResult::Refused(_))) {
+    let is_whole = items.iter().all(|item| !matches!(item, ItemResult::Refused(_)));
+    if doubt.is_none() && (run.has_ended || is_whole) {
         let is_left = |((_, state), now): (&(_, State), &ItemResult)| {
             matches!(state, State::Begun | State::Stuck(_)) && *now != ItemResult::Done
         };
         let stuck = run.items.iter().zip(&items).any(is_left);
-        journal.write(&Event::End { at: now, stuck })?;
+        doubt = journal.write(&Event::End { at: now, stuck }).err().map(|error| error.to_string());
     }
-    journal.sync()?;
+    doubt = doubt.or_else(|| journal.sync().err().map(|error| error.to_string()));
     // A refused item may be restored but not synced; then its trash is still needed.
-    if items.iter().all(|item| !matches!(item, ItemResult::Refused(_))) {
+    if is_whole && doubt.is_none() {
         state_dir.remove_if_empty(&run.id);
     }
-    Ok(Report { run, items, recovered, is_dry_run: false, warnings: Vec::new() })
+    let doubt = doubt.filter(|_| items.contains(&ItemResult::Done));
+    Ok(Report { run, items, recovered, is_dry_run: false, warnings: Vec::new(), doubt })
 }
 
 /// The run to undo.
