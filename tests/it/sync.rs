@@ -180,7 +180,8 @@ fn sessions_of_a_missing_store_do_not_count_as_deleted() {
     machines.sync("bob").code(0);
     let (store, away) = (machines.home("bob").join(".claude"), machines.home("bob").join("unmounted"));
     std::fs::rename(&store, &away).expect("a move");
-    machines.sync("bob").code(0);
+    let warning = machines.sync("bob").code(0).stderr();
+    assert!(warning.contains("claude: 1 session not counted as deleted"), "{warning}");
     assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_null());
     assert!(!store.exists(), "nothing is brought to where a store may be mounted again");
     // Another store of the agent that can be read does not matter.
@@ -190,6 +191,11 @@ fn sessions_of_a_missing_store_do_not_count_as_deleted() {
     let sync = ["sync", "--archive-dir", archive.to_str().expect("a path")];
     machines.0.with("HOME", machines.home("bob")).with("CLAUDE_CONFIG_DIR", &elsewhere).rejoin(sync).code(0);
     assert!(machines.record("bob")["sessions"]["claude"][id(1)]["deleted_at"].is_null());
+    // A store that cannot be read may still have its sessions.
+    std::os::unix::fs::symlink(&store, &store).expect("a link to itself");
+    machines.sync_with("bob", &["--restore-deleted"]).code_is_one_of(&[0, 3]);
+    assert!(machines.record("bob")["sessions"]["claude"][id(1)].is_object());
+    std::fs::remove_file(&store).expect("a link");
     std::fs::rename(&away, &store).expect("a move");
     let said = machines.sync("bob").code(0).stdout();
     assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");

@@ -1,6 +1,6 @@
 //! Decides about every session: here, in the archive, or both.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent};
@@ -16,6 +16,7 @@ use crate::cli::SyncArgs;
 use crate::commands::relocate::mapping_of;
 use crate::commands::restore::{roots, time_now};
 use crate::commands::subagents::inner;
+use crate::format::text;
 use crate::scan::{Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::session::select::Filter;
@@ -108,7 +109,10 @@ pub(super) fn plan<'a>(
             Err(left) => plan.left.push(LeftRow::of(session, left)),
         }
     }
-    plan.add_absent(&shared, &present, &filter, args, &scan.problems);
+    for (agent, count) in plan.add_absent(&shared, &present, &filter, args, &scan.problems) {
+        let sessions = text::count(count, "session");
+        ui.warn(&format!("{agent}: {sessions} not counted as deleted: the store is not found, or cannot be read"));
+    }
     Ok((scan.sessions, plan))
 }
 
@@ -175,7 +179,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Decides about the sessions that are not here.
+    /// Decides about the sessions that are not here; returns the number of those whose store is not found or cannot be
+    /// read, by agent.
     fn add_absent(
         &mut self,
         shared: &Shared<'a>,
@@ -183,7 +188,7 @@ impl<'a> Plan<'a> {
         filter: &Filter,
         args: &SyncArgs,
         problems: &[Problem],
-    ) {
+    ) -> BTreeMap<AgentKind, usize> {
         let env = shared.env;
         let gone: Vec<(AgentKind, String, Held)> = shared
             .own
@@ -192,18 +197,21 @@ impl<'a> Plan<'a> {
             .map(|(kind, id, held)| (kind, id.to_owned(), held.clone()))
             .collect();
         let elsewhere = shared.elsewhere();
+        let mut unknown: BTreeMap<AgentKind, usize> = BTreeMap::new();
         for (kind, id, held) in gone {
-            // A sync that was interrupted before it wrote the session here left no stamp.
-            if held.stamp.is_none() && held.deleted_at.is_none() || args.restore_deleted {
-                self.own.forget(kind, &id);
-                continue;
-            }
             let was_deleted = held.deleted_at.is_some();
-            if was_deleted || is_gone(kind, shared.state(kind, &id, &held.state), problems, env) {
+            let is_gone = is_gone(kind, shared.state(kind, &id, &held.state), problems, env);
+            let is_kept = !was_deleted && is_gone.is_none();
+            // A sync that was interrupted before it wrote the session here left no stamp.
+            if held.stamp.is_none() && !was_deleted || args.restore_deleted && !is_kept {
+                self.own.forget(kind, &id);
+            } else if was_deleted || is_gone == Some(true) {
                 self.deleted += usize::from(elsewhere.contains(&(kind, id.clone())));
                 if !was_deleted {
                     self.own.set(kind, &id, Held { deleted_at: Some(env.clock.now), ..held });
                 }
+            } else {
+                *unknown.entry(kind).or_default() += 1;
             }
         }
         let mut absent: Vec<Key> = elsewhere
@@ -242,6 +250,7 @@ impl<'a> Plan<'a> {
                 self.left.push(LeftRow { agent: kind, id, title, left });
             }
         }
+        unknown
     }
 
     /// Returns an archived session with the paths of its directories here.
@@ -259,16 +268,13 @@ impl<'a> Plan<'a> {
 }
 
 /// Returns whether a session that is missing in the stores of an agent is certainly deleted: its store is still one of
-/// the agent's, and it can be read.
-fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env: &Env) -> bool {
-    let Some((agent, state)) = agent::by_kind(kind).zip(state) else { return false };
+/// the agent's, and is there. `None` if the store cannot be read.
+fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env: &Env) -> Option<bool> {
+    let Some((agent, state)) = agent::by_kind(kind).zip(state) else { return Some(false) };
     let roots = state.roots_here(env);
     let stores = agent.stores(env);
-    let store = stores.iter().find(|store| roots.contains(&store.root));
-    store.is_some_and(|store| {
-        reach::is_dir(&store.root) == Some(true)
-            && problems.iter().all(|problem| !problem.path.starts_with(&store.root))
-    })
+    let Some(store) = stores.iter().find(|store| roots.contains(&store.root)) else { return Some(false) };
+    reach::is_dir(&store.root).filter(|_| problems.iter().all(|problem| !problem.path.starts_with(&store.root)))
 }
 
 /// Maps directories of other machines by the options and the config file; by default, each home to the one here.
