@@ -13,7 +13,7 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, true, env)?;
     let selector = super::selector(&args.session)?;
-    let session = find::Finder::new(&filter, Wanted::GLANCE, env, ui).one("print path", &selector)?.session()?;
+    let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one("print path", &selector)?.session()?;
     let command = CopyCommand { verb: "path", option: "--copy" };
     let session = find::with_a_copy(session, args.copy.as_ref(), command, env, ui)?;
     let path = &session.copy().place.path;

@@ -31,13 +31,18 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
         let error = refusal.hint(format!("run `{all}` to see every session")).into();
         return Err(if args.archived { error } else { commands::no_match::instead(error, &filter, env) });
     }
+    for session in chosen.iter().map(|one| &one.session).filter(|session| !session.choice.is_decided) {
+        let (copies, why) = (session.copies.len(), &session.choice.why);
+        let (agent, id, path) = (session.agent, session.id(), session.copy().place.path.display());
+        ui.warn(&format!("{agent} session {id} has {copies} copies, and {why}; the one at {path} is exported"));
+    }
     Ok(chosen)
 }
 
 fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
     // JSON has the counts that `show` has.
     let is_json = args.asked_format() == Some(ExportFormat::Json);
-    let wanted = if is_json { Wanted::THOROUGH } else { Wanted::GLANCE };
+    let wanted = if is_json { Wanted::THOROUGH } else { Wanted::RESUME };
     let named = find::Finder::new(filter, wanted, env, ui).all("export", &args.sessions)?;
     // JSON only names the sub-agents, so only these are searched for.
     if is_json && !named.is_empty() {
