@@ -527,3 +527,21 @@ fn a_single_prompt_runs_only_in_the_recorded_directory() {
     let plan: ResumePlan = world.rejoin(["resume", &id, "--prompt", "x", "--json"]).plan();
     assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-not-end"]);
 }
+
+#[test]
+fn messages_of_unknown_roles_are_noticed_without_counting() {
+    let world = World::new();
+    for number in [1, 2] {
+        world.add(OpenCode::session(opencode_id(number)).title("Parser").turn("fix the parser", "Looking."));
+    }
+    let connection = open_opencode(&opencode_db(&world.home()));
+    let rename = "UPDATE message SET data = replace(replace(data, '\"user\"', '\"human\"'), '\"assistant\"', '\"ai\"')";
+    connection.execute(&format!("{rename} WHERE session_id = '{}'", opencode_id(1)), []).expect("an update");
+    let sessions = listed(&world);
+    let of = |number| sessions.iter().find(|session| session.id == opencode_id(number)).expect("a session");
+    assert!(of(1).health.contains(&"unknown-format".to_owned()) && of(1).prompts.is_none(), "{:?}", of(1));
+    assert!(of(1).kind == Kind::Main && !of(2).health.contains(&"unknown-format".to_owned()), "{:?}", of(2));
+    let plan = ["cleanup", "--any-age", "--allow-all", "--via-agent", "--dry-run"];
+    let plan = world.rejoin(plan).code_is_one_of(&[0, 3]).stdout();
+    assert!(!plan.contains(&format!("remove  {}", opencode_id(1))) && plan.contains("unknown format"), "{plan}");
+}

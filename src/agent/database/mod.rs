@@ -18,7 +18,7 @@ use crate::format::sqlite::{self, Db, QueryError, Row, Value};
 use crate::format::turn::Turn;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::usage::Cost;
-use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, Store, Visitor};
+use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
 pub(super) use reader::{Older, Queries, Table, TableSql};
@@ -349,8 +349,10 @@ fn copies(
         }
         look_for_the_prompt(&mut reader, table, &mut copy)?;
         reader.judge(table, &mut copy)?;
-        if counts {
-            tally(&mut reader, table, &place.id)?.note_in(&mut copy);
+        // Without a prompt nothing was understood yet, so that the format may be unknown.
+        if counts || copy.first_prompt.is_none() && copy.kind != SessionKind::Empty {
+            let tally = tally(&mut reader, table, &place.id)?;
+            if counts { tally.note_in(&mut copy) } else { tally.note_format(&mut copy) }
         }
         if std::mem::take(&mut reader.is_damaged) {
             is_damaged = true;

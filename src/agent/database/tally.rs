@@ -58,10 +58,15 @@ impl Tally {
         copy.size_bytes = copy.size_bytes.max(self.bytes);
         copy.is_size_known = true;
         copy.transcript_bytes = copy.transcript_bytes.max(self.bytes);
+        self.note_format(copy);
         if copy.model.is_none() {
             copy.model = self.model.map(|model| Fact::new(model, "message"));
         }
         note_branches(copy, &self.branches, self.hidden, self.way_to_branches);
+    }
+
+    /// Marks a session without any message that was understood: in an unknown format, or empty.
+    pub(super) fn note_format(&self, copy: &mut SessionCopy) {
         match self.prompts + self.replies + self.hidden {
             0 if self.rows > 0 => {
                 let rows = text::count(self.rows, "message");
