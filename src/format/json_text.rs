@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memchr;
 use serde_json::value::RawValue;
 
 /// A member of an object.
@@ -63,7 +64,7 @@ pub(crate) fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
     elements
 }
 
-/// Decodes a JSON string with its quotes.
+/// Decodes a JSON string with its quotes; one with a lone surrogate, which no string can hold, is left as written.
 pub(crate) fn decoded(json: &str) -> Cow<'_, str> {
     let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json);
     if !inner.contains('\\') {
@@ -72,22 +73,77 @@ pub(crate) fn decoded(json: &str) -> Cow<'_, str> {
     serde_json::from_str(json).map_or(Cow::Borrowed(inner), Cow::Owned)
 }
 
+/// Decodes a JSON string with its quotes, to show it; `None` if it is something else, or not valid.
+///
+/// Bytes that are not UTF-8, and escapes such as `\ud83d` that are one half of a character, become U+FFFD, as in JavaScript.
+/// Agents write them when they cut a text.
+pub(crate) fn string(json: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if memchr(b'\\', inner).is_none() {
+        return Some(String::from_utf8_lossy(inner));
+    }
+    let text = unescaped(inner).or_else(|| serde_json::from_slice(json).ok());
+    let text = text.or_else(|| serde_json::from_str(&without_lone_surrogates(&String::from_utf8_lossy(json))).ok());
+    text.map(Cow::Owned)
+}
+
+/// Decodes the two-byte escapes of a string; `None` if there are other escapes, or the string is invalid.
+fn unescaped(mut rest: &[u8]) -> Option<String> {
+    let mut text = Vec::with_capacity(rest.len());
+    loop {
+        let (plain, escaped) = rest.split_at(memchr(b'\\', rest).unwrap_or(rest.len()));
+        if plain.iter().any(|byte| *byte < b' ') {
+            return None;
+        }
+        text.extend_from_slice(plain);
+        let (sign, behind) = match escaped {
+            [] => return String::from_utf8(text).ok(),
+            [_] => return None,
+            [_, sign, behind @ ..] => (sign, behind),
+        };
+        text.push(match sign {
+            b'"' | b'\\' | b'/' => *sign,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            _ => return None,
+        });
+        rest = behind;
+    }
+}
+
 /// Returns whether a JSON text has a lone surrogate escape such as `\ud83d`.
 pub(crate) fn has_lone_surrogate(json: &[u8]) -> bool {
+    lone_surrogate(json, 0).is_some()
+}
+
+/// Replaces lone surrogate escapes by `\ufffd`.
+fn without_lone_surrogates(json: &str) -> String {
+    let (mut text, mut done) = (String::with_capacity(json.len()), 0);
+    while let Some(at) = lone_surrogate(json.as_bytes(), done) {
+        text.extend([&json[done..at], "\\ufffd"]);
+        done = at + 6;
+    }
+    text + &json[done..]
+}
+
+/// Returns the first lone surrogate escape from `at`, which is not within an escape.
+fn lone_surrogate(json: &[u8], mut at: usize) -> Option<usize> {
     let unit = |at: usize| -> Option<u16> {
         let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', &json[at..]) {
+    while let Some(found) = memchr(b'\\', &json[at..]) {
         at += found;
         match (unit(at), unit(at + 6)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
-            (Some(0xd800..=0xdfff), _) => return true,
+            (Some(0xd800..=0xdfff), _) => return Some(at),
             _ => at = (at + 2).min(json.len()),
         }
     }
-    false
+    None
 }
 
 /// Returns the first position from `at` that is not JSON white space.
@@ -128,6 +184,23 @@ mod tests {
         for text in [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\u00e9 \n \""#, r#""\uD83D\uDE00\""#, r"\ud83", "", r"\"]
         {
             assert!(!has_lone_surrogate(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_with_half_characters_are_decoded() {
+        for (json, text) in [
+            (&br#""plain""#[..], "plain"),
+            (br#""a\"\n\u00e9""#, "a\"\n\u{e9}"),
+            (br#""\ud83d\ude00 \ud83d tail""#, "\u{1f600} \u{fffd} tail"),
+            (br#""\\\ude00\ud83d""#, "\\\u{fffd}\u{fffd}"),
+            (b"\"cut \xf0\x9f tail\"", "cut \u{fffd} tail"),
+            (b"\"\\n \xff \\udfff\"", "\n \u{fffd} \u{fffd}"),
+        ] {
+            assert_eq!(string(json).as_deref(), Some(text), "{}", String::from_utf8_lossy(json));
+        }
+        for json in [&b"1"[..], b"null", b"\"", b"\"\\x\"", b"\"\\"] {
+            assert_eq!(string(json), None, "{}", String::from_utf8_lossy(json));
         }
     }
 

@@ -270,3 +270,26 @@ hint: run it with `rejoin resume [..]`, or read it with `rejoin resume [..] --js
         assert_eq!(world.launched().expect("a launch").cwd, dir);
     }
 }
+
+/// JavaScript writes half a character if a text is cut within one, and a killed agent may cut one in bytes.
+#[test]
+fn a_message_with_half_a_character_is_read() {
+    let world = World::new();
+    let claude =
+        world.add(Claude::session(id(1)).in_dir("/usr").turn("alpha", "beta").turn("gamma HALF tail", "delta"));
+    let codex = world.add(Codex::session(id(2)).in_dir("/usr").turn("gamma HALF tail", "delta").turn("alpha", "beta"));
+    let pi = world.add(Pi::session(id(3)).in_dir("/usr").turn("gamma HALF tail", "delta"));
+    for path in [claude, codex, pi] {
+        let text = std::fs::read_to_string(&path).expect("a transcript").replace("HALF", "\\ud83d");
+        std::fs::write(path, text).expect("a transcript");
+    }
+    for session in world.rejoin(["list", "--counts", "--json"]).code(0).sessions() {
+        let turns = if session.id == id(3) { 1 } else { 2 };
+        assert_eq!((session.prompts, session.replies), (Some(turns), Some(turns)), "{}", session.id);
+        assert_eq!(session.health.len(), 0, "{}: {:?}", session.id, session.health);
+        let shown = world.rejoin(["show", &session.id, "--transcript"]).code(0).stdout();
+        assert!(shown.contains("gamma \u{fffd} tail"), "{shown}");
+    }
+    let found = world.rejoin(["search", "gamma", "--json"]).code(0).json::<crate::contract::search::Search>();
+    assert_eq!(found.sessions.len(), 3);
+}

@@ -158,13 +158,13 @@ mod tests {
             b"null",
             br#"{"a":{"b" 1}}"#,
             br#"{"uuid":"a","uuid":"a"}"#,
-            br#"{"uuid":1e999}"#,
-            br#"{"uuid":"\ud800"}"#,
             b"{\"a\":\"\t\"}",
             br#"{"a":"\x"}"#,
         ] {
             assert_eq!(link(bad), None, "{bad:?}");
         }
+        // JavaScript reads these as well.
+        assert!(link(br#"{"uuid":1e999}"#).is_some() && link(br#"{"uuid":"\ud800"}"#).is_some());
         assert!(link(br#"{"a":"\ud800\"","uuid":"\u0061"}"#).is_some_and(|link| link.id.as_deref() == Some("a")));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{ends, members};
 use crate::format::json::{Flag, Text, text_in};
+use crate::format::json_text;
 
 /// An unparsed value of a record; `None` if it is absent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,16 +43,12 @@ impl<'a> Raw<'a> {
         skimmed.and(found.0).and_then(|_| found.text()).unwrap_or_else(|| self.text_in(name))
     }
 
-    /// Returns the value if it is a string, or an empty `Text` if it is not; `None` if only a parser can decode it.
+    /// Returns the value if it is a string, or an empty `Text` if it is not; `None` if it is not valid.
     pub(crate) fn text(self) -> Option<Text<'a>> {
-        let inner = match self.0 {
-            Some([b'"', inner @ .., b'"']) => inner,
-            _ => return Some(Text::default()),
-        };
-        if memchr(b'\\', inner).is_some() {
-            return unescaped(inner).map(Text::from).or_else(|| serde_json::from_slice(self.0?).ok());
+        match self.0 {
+            Some(json @ [b'"', ..]) => json_text::string(json).map(Text::from),
+            _ => Some(Text::default()),
         }
-        std::str::from_utf8(inner).ok().map(Text::from)
     }
 
     /// Like [`Raw::text`], but `None` for every value other than a string or `null`, which a parser has to judge.
@@ -133,32 +129,5 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
         Ok(Self(Some(raw.get().as_bytes())))
-    }
-}
-
-/// Decodes the two-byte escapes of a string; `None` if there are other escapes, or the string is invalid.
-fn unescaped(mut rest: &[u8]) -> Option<String> {
-    let mut text = Vec::with_capacity(rest.len());
-    loop {
-        let (plain, escaped) = rest.split_at(memchr(b'\\', rest).unwrap_or(rest.len()));
-        if plain.iter().any(|byte| *byte < b' ') {
-            return None;
-        }
-        text.extend_from_slice(plain);
-        let (sign, behind) = match escaped {
-            [] => return String::from_utf8(text).ok(),
-            [_] => return None,
-            [_, sign, behind @ ..] => (sign, behind),
-        };
-        text.push(match sign {
-            b'"' | b'\\' | b'/' => *sign,
-            b'b' => 8,
-            b'f' => 12,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            _ => return None,
-        });
-        rest = behind;
     }
 }
