@@ -697,3 +697,47 @@ fn a_session_that_a_process_writes_to_is_not_replaced() {
     drop(writer);
     world.rejoin(["undo"]).code(0);
 }
+
+/// Many programs replace a file by a new one when they write it.
+#[test]
+fn a_file_put_in_place_of_a_new_one_is_kept() {
+    let replace = |path: &Path, with: &str| {
+        let new = path.with_extension("new");
+        std::fs::write(&new, with).expect("a file");
+        std::fs::rename(new, path).expect("a move");
+    };
+    let world = World::new();
+    let (old, new) = (world.root().join("app"), world.dir("new"));
+    let before = world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    let words = |path: &Path| path.to_str().expect("a path").to_owned();
+    world.rejoin(["move", &words(&old), &words(&new), "--yes"]).code(0);
+    let path: String = world.rejoin(["path", &id(1)]).code(0).stdout();
+    let path = PathBuf::from(path.trim_end());
+    let newer = std::fs::read_to_string(&path).expect("a transcript") + "\n";
+    replace(&path, &newer);
+    let preview: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(3).json();
+    assert_eq!(preview.refused, 1);
+    let undone: Undo = world.rejoin(["undo", "--json"]).code(3).json();
+    assert_eq!(undone.refused, 1, "{undone:?}");
+    assert!(!before.exists(), "a second copy");
+    assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), newer);
+
+    // A file that was new, and one that was restored.
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(2)).turn("x", "y"));
+    world.rejoin(["backfill", "--every"]).code(0);
+    let info = session.join("session-info.json");
+    replace(&info, "{}");
+    assert!(world.rejoin(["undo"]).code(7).stdout().contains("has changed since"));
+    assert_eq!(std::fs::read_to_string(&info).expect("a file"), "{}");
+
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    world.rejoin(["restore", &id(1)]).code(0);
+    let newer = std::fs::read_to_string(&path).expect("a transcript") + "\n";
+    replace(&path, &newer);
+    assert!(world.rejoin(["undo"]).code(7).stdout().contains("has changed since"));
+    assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), newer);
+}

@@ -157,7 +157,12 @@ impl StepContext<'_> {
         if self.exists(step_dir.at()).map_err(&fail)? {
             return Err(in_the_way(path));
         }
-        self.move_to_free(ready.at(), step_dir.at(), names, (path, None), &mut |at| note(kept, at))?;
+        let moved = self.move_to_free(ready.at(), step_dir.at(), names, (path, None), &mut |at| note(kept, at));
+        if let Err(StepError::Changed(_)) = &moved {
+            // The entry of another program is in the way, and not one in place of ours.
+            self.made.borrow_mut().remove(kept);
+        }
+        moved?;
         step_dir.settle(self.disk).map_err(&fail)
     }
 }

@@ -77,6 +77,8 @@ impl StepContext<'_> {
                             StepState::Blocked(changed_since(path))
                         }
                     }
+                    // Another program has put a file in place of the new one.
+                    (Some(_), Some(_)) if stamp.is_none() => StepState::Blocked(changed_since(path)),
                     (Some(_), None) if stamp.is_some() && is_kept => StepState::After,
                     // Nothing was put in place, or nothing is left of it.
                     _ if !is_kept || is_old(step_dir) => StepState::Before,
@@ -87,6 +89,10 @@ impl StepContext<'_> {
             StepRecord::Put { kept, stamp, .. } if found.is_some() && found == self.made(kept) => {
                 let is_like = step_dir.is_some_and(|step_dir| self.is_like(step_dir.at(), stamp));
                 if is_like { StepState::After } else { StepState::Blocked(changed_since(path)) }
+            }
+            StepRecord::Put { kept, .. } if found.is_some() && self.made(kept).is_some() => {
+                let is_back = self.identity(self.kept(kept))? == self.made(kept);
+                if is_back { StepState::Before } else { StepState::Blocked(changed_since(path)) }
             }
             StepRecord::MakeDir { .. } | StepRecord::Put { .. } => StepState::Before,
             StepRecord::Move { from, path, kept, stamp, .. } => self.standing_of_move(from, path, kept, stamp)?,
