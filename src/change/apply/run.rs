@@ -219,9 +219,14 @@ impl Work<'_> {
         times: &[Option<Times>],
         done: ItemResult,
     ) -> ItemResult {
+        let mut wrong_times = None;
         for (planned, times) in records.iter().zip(times).rev() {
-            let restore = |times| self.context.restore_dir_times(planned, times);
-            if let Err(error) = self.context.revert(planned).and_then(|()| times.map_or(Ok(()), restore)) {
+            let reverted = self.context.revert(planned);
+            if let Some(times) = times.filter(|_| reverted.is_ok()) {
+                // The times of a directory must not keep the other steps from being reverted.
+                wrong_times = wrong_times.or(self.context.restore_dir_times(planned, times).err());
+            }
+            if let Err(error) = reverted {
                 let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
                 self.is_stuck = true;
                 let reason = format!("{why}; and it could not be put back: {error}");
@@ -231,8 +236,9 @@ impl Work<'_> {
             }
         }
         let (ItemResult::Skipped(reason) | ItemResult::Failed(reason)) = &done else { return done };
+        let reason = wrong_times.iter().fold(reason.clone(), |reason, error| format!("{reason}; and {error}"));
         let _ = self.journal.write(&Event::Left { item: number, reason: reason.clone() });
-        done
+        if wrong_times.is_some() { ItemResult::Failed(reason) } else { done }
     }
 }
 
