@@ -11,7 +11,7 @@ use crate::session::recorded;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
 
 /// A session that was written to this recently may be in use.
-const MAYBE_LIVE: Duration = Duration::from_secs(120);
+pub(crate) const MAYBE_LIVE: SignedDuration = SignedDuration::from_mins(2);
 
 /// Maximum granularity of file times.
 pub(crate) const FILE_TIME_STEP: SignedDuration = SignedDuration::from_secs(2);
@@ -139,9 +139,9 @@ impl SessionCopy {
         now: Timestamp,
         why: impl FnOnce(humantime::FormattedDuration) -> String,
     ) {
-        let age = last.and_then(|last| Duration::try_from(now.duration_since(last)).ok());
-        if let Some(age) = age.filter(|age| *age < MAYBE_LIVE) {
-            let seconds = Duration::from_secs(age.as_secs());
+        let age = last.map(|last| now.duration_since(last));
+        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
+            let seconds = Duration::from_secs(age.unsigned_abs().as_secs());
             self.liveness = Liveness::Maybe { why: why(humantime::format_duration(seconds)) };
         }
     }

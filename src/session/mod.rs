@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
 pub(crate) use choice::{Choice, Comparison};
-pub(crate) use copy::{FILE_TIME_STEP, SessionCopy};
+pub(crate) use copy::{FILE_TIME_STEP, MAYBE_LIVE, SessionCopy};
 pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role, Visitor};
 pub(crate) use place::Origin;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::contract::SessionList;
 use crate::contract::changes::Sync;
 use crate::faults::{failing_at_every_point, killed_at_every_point};
-use crate::fixtures::{Amplifier, Claude, Codex, Fixture, Gemini, OpenCode, claude_slug, id, put};
-use crate::world::{Answer, World};
+use crate::fixtures::{Amplifier, Claude, Codex, Fixture, Gemini, OpenCode, Pi, claude_slug, id, put};
+use crate::world::{Answer, NOW, World};
 
 /// Two machines with an archive that both can read.
 struct Machines(World);
@@ -557,5 +557,46 @@ fn equal_sessions_without_a_transcript_are_unchanged() {
         let answer = machines.sync(name);
         assert!(!answer.stdout().contains("cannot be compared"), "{}", answer.stdout());
         answer.code(0);
+    }
+}
+
+#[test]
+fn a_session_that_was_just_written_gets_its_directory_here() {
+    let machines = Machines::new();
+    // Its agent keeps no lock, so that a new record alone may mean a use.
+    let session = |name: &str| Pi::session(id(5)).in_dir(machines.home(name).join("app")).at(NOW).turn("one", "1");
+    machines.sync("bob").code(0);
+    session("ana").write_to(&machines.home("ana"));
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0).stderr_eq("");
+    let list: SessionList = machines.on("bob", &["list", "--agent", "pi", "--json"]).code(0).json();
+    let dir = list.sessions[0].launch_dir.as_ref().expect("a directory");
+    assert_eq!(dir.path, machines.home("bob").join("app").to_str().expect("a path"));
+    assert!(machines.sync("bob").code(0).stdout().contains("2 unchanged"));
+}
+
+#[test]
+fn a_saved_chat_of_gemini_stays_one_chat() {
+    let machines = Machines::new();
+    let project = machines.home("ana").join(".gemini/tmp/app");
+    let dir = machines.home("ana").join("app");
+    put(&project.join(".project_root"), dir.to_str().expect("a path"));
+    let said = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
+    put(
+        &project.join("checkpoint-my-tag.json"),
+        json!({"history": [said("user", "one"), said("model", "1")]}).to_string(),
+    );
+    std::fs::create_dir_all(project.join("chats")).expect("a directory");
+    put(
+        &machines.home("ana").join(".gemini/projects.json"),
+        json!({"projects": {dir.to_str().expect("a path"): "app"}}).to_string(),
+    );
+    for name in ["ana", "bob", "bob", "ana", "bob"] {
+        machines.sync(name).code(0);
+        let chats: SessionList = machines.on(name, &["list", "--agent", "gemini", "--all", "--json"]).code(0).json();
+        let chats: Vec<_> = chats.sessions.iter().map(|chat| (chat.id.as_str(), chat.launch_dir.as_ref())).collect();
+        let [(id, dir)] = chats.as_slice() else { panic!("{name}: {chats:?}") };
+        assert_eq!(*id, "my-tag@app");
+        assert_eq!(dir.expect("a directory").path, machines.home(name).join("app").to_str().expect("a path"));
     }
 }

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Gemini, is_hash};
+use super::{Gemini, is_hash, saved};
 use crate::agent::Agent as _;
 use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
 use crate::agent::prelude::*;
@@ -73,6 +73,9 @@ impl Moving for Gemini {
             if whole.contains(project) {
                 return Ok(Moved::default());
             }
+            if saved::is_in(place) {
+                return Err("the client finds a saved chat only in the project in which it was saved".into());
+            }
             let target = if is_hash(project) { hash(text(to)?) } else { of.get(to).cloned().unwrap_or_default() };
             let (old, new) = (store.root.join("tmp").join(project), store.root.join("tmp").join(target));
             let belongings = Gemini.belongings(place)?;
@@ -99,17 +102,17 @@ impl Projects<'_> {
         let named: Vec<&str> = way.projects.iter().map(|project| &**project).filter(|name| !is_hash(name)).collect();
         let from = way.from.to_str().unwrap_or_default();
         let project = match named.as_slice() {
-            [project] if way.is_whole && self.registered(from).as_deref() == Some(project) => {
-                self.rename(from, to);
+            // After a restore, only the marker names the directory.
+            [project]
+                if way.is_whole && self.registered(from).or_else(|| self.marked(from)).as_deref() == Some(project) =>
+            {
+                self.rename(from, to, project);
                 self.whole.insert((*project).to_owned());
                 (*project).to_owned()
             }
             _ => {
                 let project = self.free_name(&way.to);
-                let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
-                let value = serde_json::Value::from(project.as_str()).to_string();
-                let edit = json_member(&self.registry, at, to, &value);
-                self.edit(&edit);
+                self.register(to, &project);
                 project
             }
         };
@@ -130,14 +133,25 @@ impl Projects<'_> {
         self.registry = String::from_utf8(edited).unwrap_or_default();
     }
 
-    /// Changes the directory of an entry in the registry.
-    fn rename(&mut self, from: &str, to: &str) {
+    /// Adds an entry to the registry.
+    fn register(&mut self, dir: &str, project: &str) {
+        let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
+        let value = serde_json::Value::from(project).to_string();
+        let edit = json_member(&self.registry, at, dir, &value);
+        self.edit(&edit);
+    }
+
+    /// Changes the directory of an entry in the registry, or adds the entry.
+    fn rename(&mut self, from: &str, to: &str, project: &str) {
         let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
         let entry = members(&self.registry, at).into_iter().find(|member| member.key == from);
-        if let Some(entry) = entry {
-            let value = self.registry[entry.value.clone()].to_owned();
-            let key = serde_json::Value::from(to);
-            self.edit(&edit::Edit::replace(entry.span, format!("{key}: {value}")));
+        match entry {
+            Some(entry) => {
+                let value = self.registry[entry.value.clone()].to_owned();
+                let key = serde_json::Value::from(to);
+                self.edit(&edit::Edit::replace(entry.span, format!("{key}: {value}")));
+            }
+            None => self.register(to, project),
         }
     }
 

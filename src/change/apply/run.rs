@@ -39,6 +39,11 @@ pub(crate) fn run_locked(
     run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, env), watch)
 }
 
+/// Like [`run_locked`], for sessions that this process has just put there: that their files are new shows no use.
+pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<Outcome, PathError> {
+    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, &env.after_arrival()), &mut |_| {})
+}
+
 /// Applies a change at the time `now`; `look` returns the reason to leave a copy alone.
 pub(crate) fn run_on(
     state_dir: &StateDir,

@@ -8,12 +8,13 @@ use crate::archive::Archive;
 use crate::archive::sync::machines::{self, Held, Machine};
 use crate::archive::sync::state::Here;
 use crate::archive::write::{self, ArchiveOptions, Report};
-use crate::change::apply::run::run_locked;
+use crate::change::apply::run;
 use crate::change::apply::state_dir::StateDir;
+use crate::change::hindrance;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::relocation::{self, Wish};
 use crate::cli::SyncArgs;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, Wanted, processes};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -22,15 +23,25 @@ use crate::view::ui::Ui;
 pub(super) struct Done<'s> {
     pub(super) sent: Report<'s>,
     pub(super) outcome: Option<Outcome>,
-    /// The run that moved the sessions to their directories here.
-    pub(super) followed: Option<String>,
+    pub(super) followed: Followed,
+}
+
+/// The move of received sessions to their directories here.
+#[derive(Default)]
+pub(super) struct Followed {
+    /// The run; `None` if nothing was moved.
+    pub(super) run: Option<String>,
+    /// Set if a session keeps the directory of the other machine.
+    pub(super) is_partial: bool,
+    /// The sessions that the next sync moves, because they are in use now.
+    again: BTreeSet<Key>,
 }
 
 /// Plans the states that go into the archive.
 pub(super) fn planned<'s>(sent: &'s [Session], archive: &Archive, env: &Env) -> anyhow::Result<Done<'s>> {
     let options = ArchiveOptions { is_dry_run: true, is_full: false, patience: std::time::Duration::ZERO };
     let sent = write::archive(sent, archive, options, None, env, &mut |_| {})?;
-    Ok(Done { sent, outcome: None, followed: None })
+    Ok(Done { sent, outcome: None, followed: Followed::default() })
 }
 
 /// Carries the plan out under the lock that is held.
@@ -68,17 +79,21 @@ pub(super) fn carry_out<'s>(
         let Some((kind, id)) = item.about.session().filter(|_| *done == ItemResult::Done) else { continue };
         came.insert((kind, id.to_owned()));
     }
-    let mut followed = None;
+    let mut followed = Followed::default();
     if !came.is_empty() {
         let agents: Vec<AgentKind> =
             came.iter().map(|(agent, _)| *agent).collect::<BTreeSet<_>>().into_iter().collect();
-        let read = || scan::locate(env, &agents).read_all(env, Wanted { sizes: false, ..Wanted::GLANCE }).sessions;
+        let arrived = env.after_arrival();
+        let read = || scan::locate(env, &agents).read_all(&arrived, Wanted { sizes: false, ..Wanted::GLANCE }).sessions;
         let mut sessions = read();
+        processes::verify(&mut sessions);
         followed = follow(plan, &came, &sessions, state_dir, env, ui)?;
-        if followed.is_some() {
+        if followed.run.is_some() {
             sessions = read();
         }
-        for (key, held) in settled(plan, &came, &sessions) {
+        for (key, mut held) in settled(plan, &came, &sessions) {
+            // Without a stamp, the next sync tries again.
+            held.stamp = held.stamp.filter(|_| !followed.again.contains(&key));
             own.set(key.0, &key.1, held);
         }
     }
@@ -106,25 +121,31 @@ fn follow(
     state_dir: &StateDir,
     env: &Env,
     ui: &mut Ui,
-) -> anyhow::Result<Option<String>> {
+) -> anyhow::Result<Followed> {
+    let mut followed = Followed::default();
     if plan.mapping.pairs().is_empty() {
-        return Ok(None);
+        return Ok(followed);
     }
     let wish = Wish { mapping: plan.mapping, only: came, all_references: false };
     let planned = relocation::plan(sessions, wish, env)?;
     for left in &planned.left {
+        followed.is_partial = true;
         ui.warn(&format!("{} keeps the directory of the other machine: {}", left.about, left.reason));
     }
+    let is_used = |session: &&Session| session.copies.iter().any(|copy| hindrance::in_use(copy).is_some());
+    followed.again = sessions.iter().filter(is_used).map(Session::key).collect();
     if planned.sessions() == 0 {
-        return Ok(None);
+        return Ok(followed);
     }
-    let outcome = run_locked(state_dir, &planned.change, env, &mut |_| {})?;
+    let outcome = run::run_arrived(state_dir, &planned.change, env)?;
     for (item, done) in planned.change.items.iter().zip(&outcome.done) {
-        if let Some(why) = done.why() {
-            ui.warn(&format!("{} keeps the directory of the other machine: {why}", item.about));
-        }
+        let Some(why) = done.why() else { continue };
+        followed.is_partial = true;
+        ui.warn(&format!("{} keeps the directory of the other machine: {why}", item.about));
+        followed.again.extend(item.about.session().map(|(agent, id)| (agent, id.to_owned())));
     }
-    Ok(outcome.run)
+    followed.run = outcome.run;
+    Ok(followed)
 }
 
 /// Returns the record entries of the received sessions.

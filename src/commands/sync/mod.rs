@@ -64,12 +64,12 @@ pub(super) fn sync(
         left: &plan.left,
         deleted: plan.deleted,
         unchanged: plan.unchanged,
-        followed: done.followed.as_deref(),
+        followed: done.followed.run.as_deref(),
     };
     show(&answer, ui)?;
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));
     let is_whole = done.sent.is_whole() && done.outcome.as_ref().is_none_or(Outcome::is_whole);
-    let is_in_step = plan.left.iter().all(|left| left.is_usual());
+    let is_in_step = !done.followed.is_partial && plan.left.iter().all(|left| left.is_usual());
     Ok(if is_whole && is_in_step { Exit::Ok } else { Exit::Partial })
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::error::Refusal;
+use crate::session::{CLOCK_SKEW, MAYBE_LIVE};
 pub(crate) use clock::Clock;
 pub(crate) use invocation::{Elsewhere, HOST, Invocation};
 use paths::UserDirs;
@@ -64,6 +65,11 @@ impl Env {
             dirs: if foreign_home { UserDirs::default() } else { UserDirs::read() },
             variables,
         })
+    }
+
+    /// Returns this environment at a time when a file that is written now no longer counts as in use by its age.
+    pub(crate) fn after_arrival(&self) -> Self {
+        Self { clock: Clock { now: self.clock.later(MAYBE_LIVE + CLOCK_SKEW), ..self.clock.clone() }, ..self.clone() }
     }
 
     /// Returns a variable that is set and not empty. A relative XDG directory is ignored, as its specification
