@@ -160,9 +160,12 @@ fn without_end(path: &Path) -> PathBuf {
 fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let filter = Filter::of_agents(&args.agents.agent);
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
-    let only: BTreeSet<(AgentKind, String)> = named.iter().map(|session| session.key()).collect();
     let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
     processes::verify(&mut scan.sessions);
+    // With `--agent`, the records of other agents stay, too.
+    let chosen = if args.agents.agent.is_empty() { &named } else { &scan.sessions };
+    let chosen = if named.is_empty() { chosen } else { &named };
+    let only: BTreeSet<(AgentKind, String)> = chosen.iter().map(Session::key).collect();
     let wish = Wish { mapping, only: &only, all_references: args.all_references };
     relocation::plan(&scan.sessions, wish, env)
 }

@@ -589,3 +589,23 @@ fn a_large_move_is_grouped_and_its_question_names_the_rest() {
     assert_eq!(status, Some(3), "{said}");
     assert!(said.contains("and 17 more of claude") && said.contains("20 sessions moved, 1 left."), "{said}");
 }
+
+#[test]
+fn records_and_pointers_of_other_sessions_stay() {
+    for args_of in [["--session", "1"], ["--agent", "pi"]] {
+        let world = World::new();
+        let (old, new) = (world.dir("work/app"), world.dir("work/new"));
+        world.add(Claude::session(id(2)).in_dir(&old).turn("x", "y"));
+        world.add(Leo::pointer(&old, &id(2)));
+        let record = old.join(".claude/cat/sessions").join(format!("{}.cwd", id(2)));
+        put(&record, old.join("src").to_str().expect("a path"));
+        let pointer = std::fs::read_to_string(old.join(".agent_session.json")).expect("a pointer");
+        world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+        world.add(Pi::session(id(3)).in_dir(&old).turn("x", "y"));
+        let [option, value] = args_of;
+        let value = if value == "1" { id(1) } else { value.to_owned() };
+        world.rejoin(args(&old, &new, &[option, &value, "--yes"])).code(0);
+        assert_eq!(std::fs::read_to_string(&record).expect("a record"), old.join("src").display().to_string());
+        assert_eq!(std::fs::read_to_string(old.join(".agent_session.json")).expect("a pointer"), pointer);
+    }
+}

@@ -41,6 +41,13 @@ pub(crate) struct Wish<'a> {
     pub all_references: bool,
 }
 
+impl Wish<'_> {
+    /// Returns whether a session is among the selected ones.
+    fn is_meant(&self, agent: AgentKind, id: &str) -> bool {
+        self.only.is_empty() || self.only.contains(&(agent, id.to_owned()))
+    }
+}
+
 /// A planned move.
 #[derive(Debug, Default)]
 pub(crate) struct Planned {
@@ -144,9 +151,8 @@ fn name(session: &Session) -> String {
 
 /// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved, and it cannot.
 fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<MovingSession<'s>>, String> {
-    let is_asked_for = wish.only.is_empty() || wish.only.contains(&session.key());
     // A session in its parent's directory moves with that.
-    if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
+    if !wish.is_meant(session.agent, session.id()) || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
     }
     let going = |copy: &'s SessionCopy| -> Option<MovingCopy<'s>> {

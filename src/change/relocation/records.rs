@@ -36,7 +36,11 @@ pub(super) fn of(parts: &[Part<'_>], wish: Wish<'_>, env: &Env) -> Vec<Item> {
     for writer in agent::pointer_writers() {
         let mut known = dirs.iter().map(PathBuf::as_path);
         let places = writer.dirs(env, &mut known, &mut Found::default());
-        for dir in places {
+        let is_meant = |dir: &PathBuf| {
+            let id = writer.pointer_in(dir, env).ok().flatten().and_then(|pointer| pointer.session_id);
+            wish.is_meant(writer.kind().session_owner(), &id.unwrap_or_default())
+        };
+        for dir in places.into_iter().filter(is_meant) {
             let act = writer.moved_pointer(&dir, wish.mapping, env);
             add(&format!("the pointer of {} in {}", writer.kind(), dir.display()), act.into_iter().collect());
         }
@@ -45,6 +49,9 @@ pub(super) fn of(parts: &[Part<'_>], wish: Wish<'_>, env: &Env) -> Vec<Item> {
         if let Some(records) = part.agent.about().cwd_records {
             for dir in &dirs {
                 for record in records.in_project(dir, &mut Found::default()) {
+                    if !wish.is_meant(record.agent, &record.session_id) {
+                        continue;
+                    }
                     let acts = record.dir.and_then(|dir| wish.mapping.to(&dir));
                     let acts = acts.map(|to| Act::Write { path: record.path, contents: bytes(&to) });
                     add(&format!("the directory of {}", record.session_id), acts.into_iter().collect());
