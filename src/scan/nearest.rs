@@ -55,18 +55,20 @@ impl Near {
 }
 
 /// Finds the words that were probably meant in place of those that no session has: numbers of words, and the other words.
-/// `tallies` are the counts in the same copies, and `texts` holds messages that need not be read again.
+/// `tallies` are the counts in the same copies, `texts` holds messages that need not be read again, and only messages of
+/// these `roles` count, or all if there are none.
 pub(crate) fn meant(
     sieve: &Sieve<'_>,
     missing: &[usize],
     mut tallies: Vec<Tally>,
     copies: &[&SessionCopy],
     texts: &Texts,
+    roles: &[Role],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
     for &term in missing.iter().filter(|term| sieve.has_near(&[**term])) {
-        let near = nearest(sieve, term, copies, texts, is_wanted);
+        let near = nearest(sieve, term, copies, texts, roles, is_wanted);
         if let Some((text, with)) = best_of(near, term, sieve.words.terms.len(), &tallies) {
             tallies = with;
             used.push((term, text));
@@ -102,10 +104,11 @@ fn nearest(
     term: usize,
     copies: &[&SessionCopy],
     texts: &Texts,
+    roles: &[Role],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<Near> {
     let word = sieve.words.terms[term].word().unwrap_or_default();
-    let of_copy = |copy: &&SessionCopy| words_near(sieve, term, copy, texts, is_wanted);
+    let of_copy = |copy: &&SessionCopy| words_near(sieve, term, copy, texts, roles, is_wanted);
     let mut found: BTreeMap<String, Near> = BTreeMap::new();
     for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
         for (text, count) in near {
@@ -141,12 +144,14 @@ fn words_near(
     term: usize,
     copy: &SessionCopy,
     texts: &Texts,
+    roles: &[Role],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> BTreeMap<String, f32> {
     let (word, place) = (sieve.words.terms[term].word().unwrap_or_default(), &copy.place);
     let (letters, most, mut near) = (word.chars().count(), most_slips(word), BTreeMap::new());
     let mut see = |role: Role, text: &str| {
-        for token in tokens(text).map(|range| &text[range]) {
+        let is_searched = roles.is_empty() || roles.contains(&role);
+        for token in tokens(text).filter(|_| is_searched).map(|range| &text[range]) {
             let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
             let has_length = |token: &&str| !token.is_ascii() || token.len().abs_diff(letters) <= most;
             for token in all.filter(has_length).filter(|token| slips(&folded(token), word).is_some()) {

@@ -414,3 +414,35 @@ fn a_slow_regular_expression_is_refused() {
     assert!(large.contains("exceeds size limit"), "{large}");
     assert!(world.rejoin(["search", "--regex", r"qu\w{2,20}a"]).code(0).stdout().contains("quokka"));
 }
+
+#[test]
+fn words_of_other_roles_replace_no_word() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("the relay of the queue", "ok"));
+    let answer = search(&world, &["quueue", "--role", "assistant"]);
+    assert_eq!((answer.sessions.len(), answer.replaced.len(), answer.missing.len()), (0, 0, 1));
+    assert_eq!(search(&world, &["quueue", "--role", "user"]).replaced[0].used, "queue");
+    // A row for a script comes with the same notes as a table.
+    let answer = world.rejoin(["search", "relay", "zebra", "--format", "tsv"]).code(0);
+    assert!(
+        answer.stdout().contains("relay") && answer.stderr().contains("Nothing has \"zebra\""),
+        "{}",
+        answer.stderr()
+    );
+}
+
+#[test]
+fn filters_that_cannot_apply_are_refused() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("the relay", "ok"));
+    for (words, error) in [
+        (["list", "!agent:claude"], "!agent:claude is not understood, because only words can be excluded"),
+        (["list", "!is:exec"], "!is:exec is not understood, because only words can be excluded"),
+        (["search", "!tag:work"], "!tag:work is not understood, because only words can be excluded"),
+        (["search", "since:lst week"], "lst week is neither an age nor a date"),
+        (["list", "since:lst week"], "lst week is neither an age nor a date"),
+    ] {
+        let said = world.rejoin(words).code(2).stderr();
+        assert!(said.contains(error), "{words:?}: {said}");
+    }
+}

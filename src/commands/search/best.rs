@@ -194,7 +194,9 @@ impl<'a> Best<'a> {
         let copies: Vec<&SessionCopy> = answer.loaded.sessions.iter().map(Session::copy).collect();
         let tallies = answer.counted.iter().map(|(_, tally)| tally.clone()).collect();
         let (mut meant, mut replaced) = (words.clone(), Vec::new());
-        for (term, used) in nearest::meant(sieve, missing, tallies, &copies, &Texts::default(), &|| true) {
+        for (term, used) in
+            nearest::meant(sieve, missing, tallies, &copies, &Texts::default(), &self.args.role, &|| true)
+        {
             meant = meant.with(term, &used);
             replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
         }
@@ -281,9 +283,7 @@ impl<'a> Best<'a> {
                 ui.note(&format!("`{}` opens the picker at them.", command_line::again(&env, &[], &["--pick"])));
             }
         } else if self.format().is_rows() {
-            replaced
-                .iter()
-                .for_each(|Replaced { typed, used }| ui.note(&format!("Nothing has {typed:?}; showing {used:?}.")));
+            render::notes_on_words(shown.len(), &summary).iter().for_each(|note| ui.note(note));
         }
         Ok(())
     }

@@ -57,6 +57,9 @@ impl Query {
     fn add(&mut self, part: &str, time: &impl Fn(&str) -> Option<Timestamp>) {
         let Some((name, value)) = filter(part) else {
             match part.strip_prefix(['-', '!']).filter(|word| !word.is_empty()) {
+                Some(word) if filter(word).is_some() => {
+                    self.problem = Some(format!("{part} is not understood, because only words can be excluded"));
+                }
                 Some(word) => self.excluded.push(Word::new(word)),
                 None => self.words.push(Word::new(part)),
             }
@@ -161,7 +164,9 @@ impl Query {
 fn is_filter(text: &str, time: &impl Fn(&str) -> Option<Timestamp>) -> bool {
     let mut alone = Query::default();
     alone.add(text, time);
-    filter(text).is_some() && (alone.problem.is_none() || !text.contains(char::is_whitespace))
+    let is_time = |(name, _): (&str, &str)| ["since", "before"].contains(&name);
+    filter(text.trim_start_matches(['-', '!']))
+        .is_some_and(|filter| alone.problem.is_none() || !text.contains(char::is_whitespace) || is_time(filter))
 }
 
 /// Returns the name and the value of a filter.

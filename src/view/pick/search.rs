@@ -108,7 +108,7 @@ impl Search {
         let typed = |term: usize| self.words.terms[term].text.as_str();
         let missing: Vec<String> = ranking.missing.iter().map(|term| format!("\"{}\"", typed(*term))).collect();
         let missing = missing.join(" or ");
-        let near = meant(sieve, &ranking.missing, tallies, &copies, &self.kept, is_wanted);
+        let near = meant(sieve, &ranking.missing, tallies, &copies, &self.kept, &[], is_wanted);
         let near: Vec<String> = near.iter().map(|(_, used)| format!("\"{used}\"")).collect();
         let nothing = if self.is_filtered { "no session that passes the filters" } else { "nothing" };
         match (missing.is_empty(), near.is_empty()) {

@@ -443,18 +443,24 @@ pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) 
     if matching == 0 && summary.searched > 0 {
         notes.push(format!("No match for {:?} in {}.", wanted.text(), text::count(summary.searched, "session")));
     }
-    for Replaced { typed, used } in summary.replaced {
-        notes.push(format!("Nothing has {typed:?}; showing {used:?}."));
+    notes.extend(notes_on_words(matching, summary));
+    if summary.is_limited {
+        notes.push("There may be more beyond --limit.".to_owned());
     }
+    notes.extend(not_done_without_all(summary.hidden, "searched", "searches"));
+    notes
+}
+
+/// Returns the notes on words that no session has, or not together.
+pub(crate) fn notes_on_words(matching: usize, summary: &Summary<'_>) -> Vec<String> {
+    let replaced = summary.replaced.iter();
+    let mut notes: Vec<String> =
+        replaced.map(|Replaced { typed, used }| format!("Nothing has {typed:?}; showing {used:?}.")).collect();
     if matching > 0 && !summary.missing.is_empty() {
         let missing: Vec<String> = summary.missing.iter().map(|word| format!("{word:?}")).collect();
         notes.push(format!("Nothing has {}.", missing.join(" or ")));
     } else if matching > 0 && summary.is_partial {
         notes.push("No session has all of the words; these have most of them.".to_owned());
     }
-    if summary.is_limited {
-        notes.push("There may be more beyond --limit.".to_owned());
-    }
-    notes.extend(not_done_without_all(summary.hidden, "searched", "searches"));
     notes
 }
