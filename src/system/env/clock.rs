@@ -91,6 +91,8 @@ fn zone_file(zone: &OsStr) -> Option<&Path> {
 #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
 fn zone() -> TimeZone {
     match std::env::var(ZONE) {
+        // The library would list every zone of the system to find this one.
+        Ok(zone) if zone == "UTC" => TimeZone::UTC,
         Ok(zone) if !zone.is_empty() && zone_file(OsStr::new(&zone)).is_none() => {
             let name = zone.strip_prefix(':').unwrap_or(&zone);
             let found = TimeZone::posix(name).or_else(|_| TimeZone::get(name));
