@@ -81,11 +81,12 @@ fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
 }
 
-/// Returns a directory as typed and, if it exists, with its links resolved.
+/// Returns a directory as typed, as the caller's shell names it, and, if it exists, with its links resolved.
 fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
     let typed = env.absolute(dir);
-    let resolved = names::on_disk(&typed);
-    [typed].into_iter().chain(resolved).collect()
+    let others = env.through_link(&typed).into_iter().chain(names::on_disk(&typed));
+    let others: Vec<_> = others.collect();
+    [typed].into_iter().chain(others).collect()
 }
 
 /// Finds the sessions of agents and reads them with `read` while progress is shown; warns of paths that could not be read.

@@ -159,7 +159,8 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     // JidoCode also truncates to seconds before the subtraction.
     let seconds = now.as_second() - then.as_second();
     match seconds {
-        ..60 => "just now".to_owned(),
+        // A clock may be a little ahead.
+        -300..60 => "just now".to_owned(),
         60..3_600 => format!("{} min ago", seconds / 60),
         3_600..7_200 => "1 hour ago".to_owned(),
         7_200..86_400 => format!("{} hours ago", seconds / 3_600),
@@ -173,7 +174,8 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
 pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "?".to_owned() };
     match now.as_second() - then.as_second() {
-        ..60 => "now".to_owned(),
+        ..-300 => ">now".to_owned(),
+        -300..60 => "now".to_owned(),
         seconds @ 60..3_600 => format!("{}m", seconds / 60),
         seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
         seconds @ 86_400..1_209_600 => format!("{}d", seconds / 86_400),
@@ -316,6 +318,8 @@ mod tests {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
         for (then, expected) in [
             ("2026-03-01T12:00:30Z", "just now"),
+            ("2026-03-01T12:06:00Z", "2026-03-01"),
+            ("2036-01-01T00:00:00Z", "2036-01-01"),
             ("2026-03-01T11:59:01Z", "just now"),
             ("2026-03-01T11:59:00.95Z", "1 min ago"),
             ("2026-03-01T11:00:01Z", "59 min ago"),
@@ -337,6 +341,7 @@ mod tests {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
         for (then, expected) in [
             ("2026-03-01T12:00:30Z", "now"),
+            ("2027-03-01T12:00:00Z", ">now"),
             ("2026-03-01T11:01:00Z", "59m"),
             ("2026-02-28T12:01:00Z", "23h"),
             ("2026-02-16T12:00:00Z", "13d"),

@@ -11,7 +11,7 @@ pub(crate) fn broken(line: &str, width: usize, margin: usize) -> Vec<String> {
     let (mut start, mut used, mut gap, mut quoted) = (0, 0, None, 0);
     for (at, c) in line.char_indices() {
         if c == '`' && at >= quoted {
-            quoted = end_of_quote(&line[at..], width - margin).map_or(at, |length| at + length);
+            quoted = end_of_quote(&line[at..]).map_or(at, |length| at + length);
         }
         if c == ' ' && at >= quoted && !line[start..at].trim_end().is_empty() {
             gap = Some(at);
@@ -32,10 +32,9 @@ fn piece(text: &str, before: usize, margin: usize) -> String {
     format!("{:indent$}{}", "", text.trim_end(), indent = if before > 0 { margin } else { 0 })
 }
 
-/// Returns the length of the quote at the beginning of a text, if it is closed and fits a line.
-fn end_of_quote(text: &str, width: usize) -> Option<usize> {
-    let near = text.char_indices().nth(width).map_or(text, |(end, _)| &text[..end]);
-    near[1..].find('`').map(|end| end + 2)
+/// Returns the length of the quote at the beginning of a text, if it is closed.
+fn end_of_quote(text: &str) -> Option<usize> {
+    text[1..].find('`').map(|end| end + 2)
 }
 
 /// Wraps each line of a text; continuation lines are indented to the last column of their line.
@@ -70,6 +69,8 @@ mod tests {
         );
         assert_eq!(broken(note, 80, 2), [note]);
         assert_eq!(broken("a `b c", 4, 0), ["a `b", "c"], "a quote without an end is text");
+        let long = "run `rejoin resume ID --in DIR` or wait";
+        assert_eq!(broken(long, 20, 2), ["run", "  `rejoin resume ID --in DIR`", "  or wait"]);
         assert_eq!(broken("/a/path/that/is/too/long to fit", 10, 2), ["/a/path/that/is/too/long", "  to fit"]);
         assert_eq!(broken("    code that is long", 12, 0), ["    code", "that is long"]);
         assert_eq!(broken("日本 語の", 6, 0), ["日本", "語の"]);

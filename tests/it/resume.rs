@@ -406,3 +406,46 @@ fn a_moved_project_is_led_to_move_first() {
     world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
     assert_eq!(plan(&world, &[&id(1)]).refusals.len(), 0);
 }
+
+#[test]
+fn a_directory_entered_through_a_link_has_both_names() {
+    let world = World::with_agents();
+    let (real, link) = (world.dir("data/app"), world.dir("work").join("app"));
+    std::os::unix::fs::symlink(&real, &link).expect("a link");
+    world.add(Claude::session(id(1)).in_dir(&real).at("2026-01-01T10:00:00Z").turn("old", "ok"));
+    world.add(Claude::session(id(2)).in_dir(&link).at("2026-02-20T10:00:00Z").turn("new", "ok"));
+    let here = world.from(&link).with("PWD", &link);
+    let ids: Vec<String> =
+        here.rejoin(["list", "--here", "--json"]).sessions().into_iter().map(|session| session.id).collect();
+    assert_eq!(ids, [id(2), id(1)]);
+    let plan = world.from(&link).with("PWD", &link).rejoin(["resume", ".", "--json"]).plan();
+    assert_eq!(plan.id, Some(id(2)));
+    // A variable that names another directory says nothing.
+    let elsewhere = world.from(&real).with("PWD", world.dir("elsewhere"));
+    assert_eq!(elsewhere.rejoin(["list", "--here", "--json"]).sessions().len(), 1);
+}
+
+#[test]
+fn the_commands_for_other_directories_work_after_a_dot() {
+    let world = World::with_agents();
+    let (app, empty) = (world.dir("app"), world.dir("app/none"));
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    for command in ["show", "path", "resume"] {
+        let error = world.from(&empty).rejoin([command, "."]).code(5).stderr();
+        let hint = error.lines().find_map(|line| line.trim().strip_prefix('`')).expect("a command");
+        let hint = hint.split('`').next().expect("a command");
+        assert_eq!(hint, format!("rejoin {command} latest --dir {}", app.display()));
+        let words: Vec<&str> = hint.split(' ').skip(1).collect();
+        world.from(&empty).rejoin(words).code(0);
+    }
+}
+
+#[test]
+fn a_command_with_a_line_end_is_not_printed() {
+    let world = World::with_agents();
+    let dir = world.dir("one\ntwo");
+    world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    let resume = shown.lines().find(|line| line.trim_start().starts_with("resume ")).expect("a line");
+    assert!(resume.contains(&format!("`rejoin resume claude:{}` runs it", id(1))), "{resume}");
+}

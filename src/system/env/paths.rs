@@ -68,6 +68,17 @@ impl Env {
         }
     }
 
+    /// Returns a path at or below the caller's directory as the caller's shell names it, if the shell entered that
+    /// directory through a link.
+    pub(crate) fn through_link(&self, path: &Path) -> Option<PathBuf> {
+        let cwd = self.cwd.as_deref()?;
+        let below = path.strip_prefix(cwd).ok()?;
+        let shell = Path::new(self.variable("PWD")?);
+        let is_other_name =
+            shell.is_absolute() && shell != cwd && !below.components().any(|part| part == Component::ParentDir);
+        (is_other_name && reach::canonicalize(shell).is_ok_and(|dir| dir == cwd)).then(|| shell.join(below))
+    }
+
     /// Replaces a leading `~` by the home that is read.
     pub(crate) fn expand(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("~") {

@@ -106,13 +106,12 @@ pub(crate) fn session(
         Ok(plan) => {
             let elsewhere = &env.invocation.elsewhere;
             // The shell there may not find the agent's program; rejoin searches for it.
-            let through_us = elsewhere.host.is_some().then(|| {
-                let name = format!("{}:{}", session.agent, session.id());
-                in_home(&format!("rejoin resume {}", shell::word(&name)), elsewhere).into_owned()
-            });
+            let name = format!("{}:{}", session.agent, session.id());
+            let ours = in_home(&format!("rejoin resume {}", shell::word(&name)), elsewhere).into_owned();
+            let through_us = elsewhere.host.is_some().then(|| ours.clone());
             match through_us.or_else(|| plan.shell_line(env)) {
-                Some(line) => page.line("resume", &text::unbroken(&line))?,
-                None => page.warning("resume", "its command cannot be printed; `rejoin resume` runs it")?,
+                Some(line) if text::unbroken(&line) == line => page.line("resume", &line)?,
+                _ => page.warning("resume", &format!("its command cannot be printed; `{ours}` runs it"))?,
             }
             if let Some(words) = &plan.then_type {
                 page.line("then type", &text::one_line(words))?;
