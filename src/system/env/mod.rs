@@ -69,7 +69,10 @@ impl Env {
 
     /// Returns this environment at a time when a file that is written now no longer counts as in use by its age.
     pub(crate) fn after_arrival(&self) -> Self {
-        Self { clock: Clock { now: self.clock.later(MAYBE_LIVE + CLOCK_SKEW), ..self.clock.clone() }, ..self.clone() }
+        Self {
+            clock: Clock { now: self.clock.later(MAYBE_LIVE.saturating_add(CLOCK_SKEW)), ..self.clock.clone() },
+            ..self.clone()
+        }
     }
 
     /// Returns a variable that is set and not empty. A relative XDG directory is ignored, as its specification
