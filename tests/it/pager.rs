@@ -103,7 +103,8 @@ fn closing_the_pager_early_is_not_an_error() {
 #[test]
 fn an_interrupt_is_for_the_pager_and_an_end_waits_for_it() {
     let (world, _) = with_pager();
-    world.install("wait", "trap 'echo INTERRUPTED' INT\ncat > /dev/null\necho READY\nuntil [ -n \"$line\" ]; do read -r line < /dev/tty; done\necho \"GOT $line\"");
+    // The shell looks at a signal when `read` is interrupted, and not before it.
+    world.install("wait", "trap 'echo INTERRUPTED' INT\ncat > /dev/null\n(sleep 0.3; echo READY) &\nuntil [ -n \"$line\" ]; do read -r line < /dev/tty; done\necho \"GOT $line\"");
     let show = || shell_at(&world, &[("PAGER", "wait")], &format!("show -t {}", id(1)), (80, 8));
     let mut seat = show();
     seat.sees("READY");
