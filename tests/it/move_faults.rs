@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::contract::changes::RunList;
 use crate::faults::{failing_at_every_point, killed_at_every_point};
-use crate::fixtures::{Amplifier, Claude, age_tree, id};
+use crate::fixtures::{Amplifier, Claude, age_tree, claude_slug, id};
 use crate::picture::{Picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
@@ -82,4 +83,28 @@ fn on_a_full_or_broken_disk_nothing_is_lost() {
 fn moved(world: &World, dir: &Path) -> usize {
     let listed = world.rejoin(["list"]).code(0).stdout();
     listed.lines().filter(|line| line.contains(&*dir.to_string_lossy())).count()
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn a_project_on_a_read_only_file_system_stays_and_nothing_is_stuck() {
+    let (world, dirs) = world();
+    let project = world.home().join(".claude/projects").join(claude_slug(&dirs[0]));
+    let mounted = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && shift && exec \"$@\"";
+    let words = ["-m", "sh", "-c", mounted, "sh", project.to_str().expect("a path"), env!("CARGO_BIN_EXE_rejoin")];
+    let before = stores(&world);
+    let words: Vec<&str> = words.into_iter().chain(args(&dirs)).collect();
+    let answer = world.from(world.root()).run("unshare", words);
+    if answer.exit() != Some(3) && answer.stdout().is_empty() {
+        println!("skipped: nothing can be mounted here: {}", answer.stderr());
+        return;
+    }
+    let said = answer.code(3).stdout();
+    assert!(said.contains("read-only file system") && !said.contains("could not be put back"), "{said}");
+    let copies = stores(&world).into_keys().filter(|path| path.ends_with(format!("{}.jsonl", id(1))));
+    assert_eq!(copies.count(), 1, "{said}");
+    let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
+    assert!(runs.runs.iter().all(|run| run.stuck == 0), "{runs:?}");
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &stores(&world), "after an undo");
 }

@@ -37,7 +37,15 @@ impl<'p> StepDir<'p> {
     /// Syncs the directory and restores its times: agents order and clean up by them.
     pub(super) fn settle(&self, disk: &dyn Disk) -> io::Result<()> {
         disk.sync(&self.dir)?;
-        disk.set_times(self.next_to("."), (self.look.accessed, self.look.modified))
+        self.set_times(disk, (self.look.accessed, self.look.modified))
+    }
+
+    fn set_times(&self, disk: &dyn Disk, times: Times) -> io::Result<()> {
+        match disk.set_times(self.next_to("."), times) {
+            // It was not changed, as on a file system that is read-only.
+            Err(_) if disk.look_at(&self.dir).is_ok_and(|now| now.modified == times.1) => Ok(()),
+            done => done,
+        }
     }
 }
 
@@ -104,10 +112,6 @@ impl StepContext<'_> {
         let fail = failed("cannot restore the times of the directory of", path);
         // The directory may be gone, and its times with it.
         let Some(step_dir) = self.step_dir_if_present(path).map_err(&fail)? else { return Ok(()) };
-        match self.disk.set_times(step_dir.next_to("."), times) {
-            // It was not changed, as on a file system that is read-only.
-            Err(_) if step_dir.look.modified == times.1 => Ok(()),
-            done => done.map_err(fail),
-        }
+        step_dir.set_times(self.disk, times).map_err(fail)
     }
 }
