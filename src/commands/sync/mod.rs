@@ -59,12 +59,14 @@ pub(super) fn sync(
     let answer = Syncing {
         dir: archive.root(),
         sent: &done.sent.items,
-        report: Report::new(&plan.restore.change, done.outcome.as_ref()),
+        report: Report {
+            followed: done.followed.as_deref(),
+            ..Report::new(&plan.restore.change, done.outcome.as_ref())
+        },
         brought: &plan.brought,
         left: &plan.left,
         deleted: plan.deleted,
         unchanged: plan.unchanged,
-        followed: done.followed.as_deref(),
     };
     show(&answer, ui)?;
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));

@@ -185,12 +185,14 @@ pub(crate) struct Report<'a> {
     pub outcome: Option<&'a Outcome>,
     /// Set if files are deleted, and not moved to the trash.
     pub is_permanent: bool,
+    /// The later run in which restored sessions got their directories; it is undone before the run of the outcome.
+    pub followed: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
     /// Makes the report of a change whose removals go to the trash.
     pub(crate) fn new(change: &'a Change, outcome: Option<&'a Outcome>) -> Self {
-        Self { change, outcome, is_permanent: false }
+        Self { change, outcome, is_permanent: false, followed: None }
     }
 
     /// Returns each item with its result, `None` in a plan.
