@@ -660,6 +660,25 @@ fn restore_maps_another_home_to_this_one_or_to_a_named_store() {
 }
 
 #[test]
+fn a_hint_names_the_archive_that_was_searched() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    let volume = world.root().join("volume");
+    let to = ["--archive-dir", volume.to_str().expect("a path")];
+    world.rejoin(["archive", "--every"].iter().chain(&to)).code(0);
+    let hint = format!("`rejoin list --archived --all {}`", to.join(" "));
+    for args in [
+        &["restore", "nope"][..],
+        &["show", "--archived", "nope"],
+        &["export", "--archived", "nope"],
+        &["export", "--archived", "--every", "--agent", "pi"],
+    ] {
+        let refused = world.rejoin(args.iter().chain(&to)).code(5).stderr();
+        assert!(refused.contains(&hint), "{args:?} {refused}");
+    }
+}
+
+#[test]
 fn a_restore_is_done_as_it_was_shown() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));

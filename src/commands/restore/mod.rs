@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();
-    let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
+    let manifest = find::state(find::archived(&args.session, &filter, (&archive, &holdings), env)?, args.state)?;
     if manifest.rows().is_some() {
         return rows::run(args, manifest, (&archive, &holdings), env, ui);
     }
