@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::find;
+use super::{find, relocate};
 use crate::agent::upkeep::Retention;
 use crate::agent::{self, Agent};
 use crate::archive::restore::{self, Restore};
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
+    relocate::check_map(&args.map, env)?;
     let holdings = archive.holdings();
     let manifest = find::state(find::archived(&args.session, &filter, (&archive, &holdings), env)?, args.state)?;
     if manifest.rows().is_some() {
