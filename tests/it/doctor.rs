@@ -37,6 +37,23 @@ fn sound(world: &World) -> Claude {
 }
 
 #[test]
+fn a_printed_command_names_no_other_directory() {
+    let world = world();
+    let odd = world.root().join("work/a\tb\nc");
+    world.add(Claude::session(id(1)).in_dir(&odd).turn("x", "y"));
+    // This is the name that the escaped one would have between single quotes.
+    world.dir("work/a\\tb\\nc");
+    let findings = found(&world, "missing-directory");
+    let commands = &findings[0].remedies;
+    assert!(commands.iter().any(|remedy| remedy.command.contains("a\tb\nc")), "{commands:?}");
+    let printed = world.rejoin(["doctor"]).stdout();
+    let is_command = |line: &&str| line.trim_start().starts_with("rejoin ");
+    let printed: Vec<&str> = printed.lines().filter(is_command).collect();
+    assert!(!printed.is_empty() && printed.iter().all(|line| !line.contains("a\\tb")), "{printed:?}");
+    assert!(printed.iter().any(|line| line.trim_start().starts_with("rejoin doctor --json  ")), "{printed:?}");
+}
+
+#[test]
 fn a_healthy_home_gets_one_line() {
     let world = world();
     let app = world.dir("app");
