@@ -216,7 +216,8 @@ fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Repor
     let Some(outcome) = report.outcome else {
         let Totals { planned, freed_bytes, .. } = report.totals();
         writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
-        return apply_hint(out, env, styles, report.change);
+        // Nothing would be applied.
+        return if planned == 0 { Ok(()) } else { apply_hint(out, env, styles, report.change) };
     };
     writeln!(out, "{}", report.sentence())?;
     end_text(out, env, styles, outcome, report.followed)
