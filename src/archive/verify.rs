@@ -31,7 +31,8 @@ pub(crate) struct Verdict {
     pub blobs: usize,
     /// Bytes on the disk of the intact blobs and the manifests.
     pub stored_bytes: u64,
-    /// Number of files that nothing needs, which an interrupted run left and the next one removes.
+    /// Number of files that nothing needs, which an interrupted run left and the next one removes; 0 if a manifest or the
+    /// record of a machine cannot be read, because it may need them.
     #[serde(rename = "unneeded_files")]
     pub unneeded: usize,
 }
@@ -144,7 +145,9 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
         verdict.faults.push(Fault { kind, path: archive.blob(name), reason: fault.to_string(), hurt });
     }
     verdict.faults.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
-    verdict.unneeded = blobs(archive).into_iter().filter(|(_, name)| !needed.contains_key(name.as_str())).count();
+    if holdings.problems.is_empty() && archive.machines().1.is_empty() {
+        verdict.unneeded = blobs(archive).into_iter().filter(|(_, name)| !needed.contains_key(name.as_str())).count();
+    }
     verdict
 }
 

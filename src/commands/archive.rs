@@ -170,7 +170,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
 pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
-    let states = find::archived(&super::selector(&args.session)?, filter, &holdings, env)?;
+    let states = find::archived(&super::selector(&args.session)?, filter, (&archive, &holdings), env)?;
     let state = find::state(states, args.state)?;
     let shown = Shown { archive: &archive, states, state };
     let styles = ui.styles;

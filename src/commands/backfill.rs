@@ -41,6 +41,21 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
                 agent.zip(project).is_some_and(|(agent, project)| agent.is_filed_under(project, dir))
             };
             let mut item = backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir))));
+            if let (Action::Keep, Some(dir)) = (&item.action, &given) {
+                let mut of_file = item.evidence.iter().filter(|evidence| evidence.source == "session-info");
+                let why = match of_file.next() {
+                    Some(recorded) if env.resolve(&recorded.dir) == *dir => None,
+                    Some(recorded) => Some(format!(
+                        "its session-info.json is good and records {}, not {}",
+                        recorded.dir.display(),
+                        dir.display()
+                    )),
+                    None => Some("a sub-session needs no session-info.json".to_owned()),
+                };
+                if let Some(why) = why {
+                    (item.action, item.reason) = (Action::Refuse { wants_dir: false }, why);
+                }
+            }
             let hindrance = out_of_store(&session.copy().place);
             if let (Action::Write { .. }, Some(why)) = (&item.action, hindrance) {
                 (item.action, item.reason) = (Action::Refuse { wants_dir: false }, why);

@@ -78,7 +78,32 @@ fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
             return Err(Refusal::new(RefusalCode::Usage, message).hint(hint).into());
         }
     }
-    Ok(mapping_of(named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))), env))
+    let pairs: Vec<(&PathBuf, &PathBuf)> =
+        named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))).collect();
+    check_pairs(&pairs, env)?;
+    Ok(mapping_of(pairs.into_iter(), env))
+}
+
+/// Refuses pairs with two new directories for one old one.
+pub(super) fn check_pairs(pairs: &[(&PathBuf, &PathBuf)], env: &Env) -> Result<(), Refusal> {
+    let mut known: BTreeMap<PathBuf, &(&PathBuf, &PathBuf)> = BTreeMap::new();
+    for pair in pairs {
+        let (from, to) = pair;
+        let key = recorded::one_spelling(&env.resolve(from)).into_owned();
+        let (other_from, other) = known.entry(key).or_insert(pair);
+        if env.resolve(other) != env.resolve(to) {
+            let [one, two] =
+                [(other_from, other), (from, to)].map(|(from, to)| format!("{} to {}", from.display(), to.display()));
+            let message = format!("the same directory is mapped twice: {one}, and {two}");
+            return Err(Refusal::new(RefusalCode::Usage, message).hint("keep one of the two"));
+        }
+    }
+    Ok(())
+}
+
+/// Like [`check_pairs`], for the values of `--map`.
+pub(super) fn check_map(map: &[(PathBuf, PathBuf)], env: &Env) -> Result<(), Refusal> {
+    check_pairs(&map.iter().map(|(from, to)| (from, to)).collect::<Vec<_>>(), env)
 }
 
 /// Maps directories as typed, and with their links resolved, as agents record them.

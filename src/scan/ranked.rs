@@ -8,12 +8,13 @@ use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
 
-use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around};
+use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around, problem};
 use super::sieve::Sieve;
 use super::texts::Text;
 use crate::agent::{self, Agent, Interest, Said};
+use crate::format::jsonl::is_too_long;
 use crate::session::terms::{Place, Words};
-use crate::session::{AgentKind, Message, Problem, Role, SessionCopy};
+use crate::session::{AgentKind, Message, Role, SessionCopy};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
 const SATURATION: f64 = 1.2;
@@ -135,7 +136,7 @@ impl Tally {
         wish: Wish<'_>,
         is_wanted: &dyn Fn() -> bool,
     ) {
-        let (mut number, mut best) = (0, Best::new());
+        let (mut number, mut best, mut has_skipped) = (0, Best::new(), false);
         let counts = Cell::new(wish.has_numbers && wish.most > 0);
         let interest = |record: &[u8]| match (sieve.may_be_in(record), counts.get()) {
             (true, _) => Interest::Messages,
@@ -145,6 +146,7 @@ impl Tally {
         let looked = agent.messages_with(copy, &interest, &mut |said| {
             match said {
                 Said::Uninteresting(count) => number += count,
+                Said::Message(message) if is_too_long(&message) => (number, has_skipped) = (number + 1, true),
                 Said::Message(message) => {
                     number += 1;
                     let Message { role, at, text, .. } = &message;
@@ -154,8 +156,7 @@ impl Tally {
             if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         self.keep_best(best);
-        let path = copy.place.path.to_path_buf();
-        self.found.problem = looked.err().map(|error| Problem { path, reason: error.reason() });
+        self.found.problem = problem(copy, looked, has_skipped);
     }
 
     fn see_text(&mut self, text: &Text, sieve: &Sieve<'_>, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) {

@@ -12,6 +12,8 @@ use super::pattern::Pattern;
 use super::probe::Probes;
 use super::{Places, Scan, Wanted};
 use crate::agent::{self, Agent, Interest, Said};
+use crate::error::PathError;
+use crate::format::jsonl::{self, is_too_long};
 use crate::session::branches::BranchFilter;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Located, Problem, Role, SessionCopy};
@@ -132,7 +134,7 @@ fn look_through(
     wish: Wish<'_>,
     mut found: Found,
 ) -> Found {
-    let mut number = 0;
+    let (mut number, mut has_skipped) = (0, false);
     // Messages after the last one shown need no number.
     let counts = Cell::new(wish.has_numbers && wish.most > 0);
     let looked = agent.messages_with(copy, &|record| interest(probes, record, counts.get()), &mut |said| {
@@ -144,6 +146,10 @@ fn look_through(
             }
         };
         number += 1;
+        if is_too_long(&message) {
+            has_skipped = true;
+            return ControlFlow::Continue(());
+        }
         let is_asked_for = wish.roles.is_empty() || wish.roles.contains(&message.role);
         if let Some(place) = Some(&message.text).filter(|_| is_asked_for).and_then(|text| pattern.find(text)) {
             found.messages += 1;
@@ -168,12 +174,18 @@ fn look_through(
         let is_enough = wish.enough.is_some_and(|enough| found.messages >= enough);
         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let path = &copy.place.path;
     if wish.names_branches {
         mark_branches(copy, &mut found.hits);
     }
-    found.problem = looked.err().map(|error| Problem { path: path.to_path_buf(), reason: error.reason() });
+    found.problem = problem(copy, looked, has_skipped);
     found
+}
+
+/// Returns the reason why not everything in a copy was searched.
+pub(super) fn problem(copy: &SessionCopy, looked: Result<(), PathError>, has_skipped: bool) -> Option<Problem> {
+    let skipped = || format!("it has a record of more than {} MiB, which is not searched", jsonl::MAX_LINE >> 20);
+    let reason = looked.err().map(|error| error.reason()).or_else(|| has_skipped.then(skipped))?;
+    Some(Problem { path: copy.place.path.to_path_buf(), reason })
 }
 
 /// Notes which of these messages of a copy are on another branch than the one that a resume continues.

@@ -388,6 +388,27 @@ fn every_flipped_bit_is_reported_and_blocks_the_restore() {
 }
 
 #[test]
+fn verify_counts_only_files_that_the_next_run_removes() {
+    let world = world();
+    world.rejoin(["archive", "--every"]).code(0);
+    let extra = archive_dir(&world).join("blobs/ab").join(format!("{}.zst", "ab".repeat(32)));
+    put(&extra, "unneeded");
+    let printed = world.rejoin(["archive", "--verify"]).code(0).stdout();
+    assert!(printed.contains("The next `rejoin archive --every` removes 1 unneeded file."), "{printed}");
+    let manifests = walkdir::WalkDir::new(archive_dir(&world).join("sessions")).into_iter().filter_map(Result::ok);
+    let is_manifest = |entry: &walkdir::DirEntry| entry.path().extension().is_some_and(|ending| ending == "json");
+    let manifest = manifests.filter(is_manifest).last().expect("a manifest").into_path();
+    let sound = std::fs::read(&manifest).expect("contents");
+    std::fs::write(&manifest, "damaged").expect("a damage");
+    // The damaged manifest may need any of the blobs.
+    let printed = world.rejoin(["archive", "--verify"]).code(4).stdout();
+    assert!(!printed.contains("unneeded"), "{printed}");
+    std::fs::write(&manifest, &sound).expect("the sound one");
+    world.rejoin(["archive", "--every"]).code(0);
+    assert!(!extra.exists());
+}
+
+#[test]
 fn archive_full_repairs_damage_from_the_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
@@ -624,6 +645,25 @@ fn an_unmounted_archive_is_not_taken_for_an_empty_one() {
     assert_eq!(list.sessions.len(), 1);
     let inside = world.home().join(".claude/backup");
     world.rejoin(["archive", "--every", "--archive-dir", inside.to_str().expect("a path")]).code(2);
+}
+
+#[test]
+fn a_hint_names_the_archive_that_was_searched() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    let volume = world.root().join("volume");
+    let to = ["--archive-dir", volume.to_str().expect("a path")];
+    world.rejoin(["archive", "--every"].iter().chain(&to)).code(0);
+    let hint = format!("`rejoin list --archived --all {}`", to.join(" "));
+    for args in [
+        &["restore", "nope"][..],
+        &["show", "--archived", "nope"],
+        &["export", "--archived", "nope"],
+        &["export", "--archived", "--every", "--agent", "pi"],
+    ] {
+        let refused = world.rejoin(args.iter().chain(&to)).code(5).stderr();
+        assert!(refused.contains(&hint), "{args:?} {refused}");
+    }
 }
 
 #[test]

@@ -101,6 +101,24 @@ fn a_good_file_is_left_alone_despite_other_records() {
 }
 
 #[test]
+fn another_directory_than_the_recorded_one_is_refused() {
+    let world = World::new();
+    let app = world.dir("app");
+    crate::fixtures::link(&app, &world.root().join("link"));
+    let session = world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("x", "y"));
+    let before = info(&session);
+    let of_link = world.root().join("link").display().to_string();
+    for dir in [app.to_str().expect("a path"), &of_link] {
+        assert_eq!(report(&world, &[&id(1), "--in", dir], 0).unchanged, 1, "{dir}");
+    }
+    let other = world.dir("other");
+    let refused = report(&world, &[&id(1), "--in", other.to_str().expect("a path")], 3);
+    let why = refused.items[0].error.clone().expect("a reason");
+    assert!(why.contains(&format!("records {}, not {}", app.display(), other.display())), "{why}");
+    assert_eq!(info(&session), before);
+}
+
+#[test]
 fn modes_and_times_are_kept() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).file("session-info.json", "{}").turn("x", "y"));

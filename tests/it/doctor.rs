@@ -37,6 +37,50 @@ fn sound(world: &World) -> Claude {
 }
 
 #[test]
+fn doctor_reports_the_lines_that_show_cannot_read() {
+    let world = world();
+    let picture = json!({"role": "user", "content": [
+        {"type": "text", "text": "look at this"},
+        {"type": "image", "source": {"type": "base64", "data": "A".repeat(9 << 20)}},
+    ]});
+    world.add(sound(&world).message("user", &picture, &json!({})));
+    let path = world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("one X", "two"));
+    let mut bytes = std::fs::read(&path).expect("a transcript");
+    let at = bytes.windows(5).position(|part| part == b"one X").expect("the text") + 4;
+    bytes[at] = 0xff;
+    std::fs::write(&path, bytes).expect("a byte that is not UTF-8");
+    for n in [1, 2] {
+        let shown: serde_json::Value = world.rejoin(["show", &id(n), "--json"]).code(0).json();
+        assert_ne!(shown["session"]["health"], json!([]), "{}", shown["session"]);
+    }
+    let report: DoctorReport = world.rejoin(["doctor", "--deep", "--check", "bad-lines", "--json"]).json();
+    let mut evidence: Vec<&str> = report.findings.iter().map(|finding| finding.evidence.as_str()).collect();
+    evidence.sort_unstable();
+    let long = "line 5 is a record of more than 8 MiB, which rejoin does not read";
+    assert!(
+        evidence.len() == 2 && evidence[0].contains(long) && evidence[1].contains("is not a record"),
+        "{evidence:?}"
+    );
+}
+
+#[test]
+fn a_printed_command_names_no_other_directory() {
+    let world = world();
+    let odd = world.root().join("work/a\tb\nc");
+    world.add(Claude::session(id(1)).in_dir(&odd).turn("x", "y"));
+    // This is the name that the escaped one would have between single quotes.
+    world.dir("work/a\\tb\\nc");
+    let findings = found(&world, "missing-directory");
+    let commands = &findings[0].remedies;
+    assert!(commands.iter().any(|remedy| remedy.command.contains("a\tb\nc")), "{commands:?}");
+    let printed = world.rejoin(["doctor"]).stdout();
+    let is_command = |line: &&str| line.trim_start().starts_with("rejoin ");
+    let printed: Vec<&str> = printed.lines().filter(is_command).collect();
+    assert!(!printed.is_empty() && printed.iter().all(|line| !line.contains("a\\tb")), "{printed:?}");
+    assert!(printed.iter().any(|line| line.trim_start().starts_with("rejoin doctor --json  ")), "{printed:?}");
+}
+
+#[test]
 fn a_healthy_home_gets_one_line() {
     let world = world();
     let app = world.dir("app");

@@ -209,6 +209,11 @@ opencode session [..] already exists with the same content.
 fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     let id = opencode_id(1);
     let left = |world: &World, why: &str| {
+        // A plan knows it too, unless only the import itself shows it.
+        let plan: Change = world.rejoin(["restore", &id, "--dry-run", "--json"]).code_is_one_of(&[0, 3]).json();
+        let planned = plan.items[0].error.clone().unwrap_or_default();
+        assert_eq!(planned.starts_with(why), !why.to_lowercase().starts_with("opencode ") || why.ends_with("PATH"));
+        assert_eq!((plan.planned == 0, plan.refused), (!planned.is_empty(), u64::from(!planned.is_empty())));
         let done: Change = world.rejoin(["restore", &id, "--json"]).code(3).json();
         let said = done.items[0].error.clone().expect("a reason");
         assert!(said.starts_with(why) && said.contains("run `opencode import "), "{said}");
@@ -229,7 +234,15 @@ fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     // A directory that the user names is then the new one.
     let moved = world.dir("moved");
     let map = format!("{}={}", app.display(), moved.display());
-    world.rejoin(["restore", &id, "--map", &map]).code(0);
+    let printed = world.rejoin(["restore", &id, "--dry-run"]).code(3).stdout();
+    assert!(
+        printed.starts_with("refused  opencode ") && printed.ends_with("0 to do. Nothing was changed.\n"),
+        "{printed}"
+    );
+    let plan: Change = world.rejoin(["restore", &id, "--map", &map, "--dry-run", "--json"]).code(0).json();
+    // The fingerprint of a plan includes the directory.
+    world.rejoin(["restore", &id, "--trust", "--apply", plan.fingerprint()]).code(7);
+    world.rejoin(["restore", &id, "--map", &map, "--apply", plan.fingerprint()]).code(0);
     assert!(moved.join("taken.json").is_file());
 }
 
@@ -248,6 +261,8 @@ fn restore_writes_sql_for_agents_without_an_import() {
                 "DELETE FROM messages WHERE session_id = '{id}'; DELETE FROM sessions WHERE id = '{id}'"
             ))
             .expect("a loss");
+        let planned = world.rejoin(["restore", &name, "--dry-run"]).code(3).stdout();
+        assert!(planned.contains("takes no session in by itself"), "{planned}");
         let said = world.rejoin(["restore", &name]).code(3).stdout();
         let file = world.home().join(format!(".local/share/rejoin/restored/{agent}-{id}.sql"));
         assert!(
@@ -385,6 +400,8 @@ fn a_manifest_alone_does_not_choose_a_start_directory() {
     installed(&world, &before);
     let evil = world.dir("evil");
     edit_manifest(&world, |manifest| manifest["facts"]["launch_dir"] = serde_json::json!(evil));
+    let planned = world.rejoin(["restore", &id, "--dry-run"]).code(3).stdout();
+    assert!(planned.contains("only the archive names its directory"), "{planned}");
     let said = world.rejoin(["restore", &id]).code(3).stdout();
     assert!(said.contains("only the archive names its directory"), "{said}");
     // A mapping of other directories does not name this one.

@@ -428,6 +428,34 @@ fn nonsensical_arguments_are_refused_without_changes() {
 }
 
 #[test]
+fn a_directory_with_two_new_ones_is_refused() {
+    let world = World::new();
+    let (dir, link) = (world.dir("work/app"), world.root().join("link"));
+    crate::fixtures::link(&dir, &link);
+    world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+    let before = picture_of_stores(&world.home());
+    let (dir, link) = (dir.display().to_string(), link.display().to_string());
+    let maps = |from: &str| [format!("{dir}=/new/a"), format!("{from}=/new/b")];
+    for from in [&dir, &format!("{dir}/"), &link] {
+        let [one, two] = maps(from);
+        for verb in [&["move", "--yes"][..], &["restore", "nope"], &["sync"]] {
+            let refused = world.rejoin(verb.iter().chain(&["--map", &one, "--map", &two])).code(2).stderr();
+            let both = format!("{dir} to /new/a, and {from} to /new/b");
+            assert!(refused.contains(&both), "{verb:?} {refused}");
+        }
+    }
+    let file = world.root().join("moves");
+    put(&file, format!("\"{dir}\" -> \"/new/a\"\n\"{dir}\" -> \"/new/b\"\n"));
+    let file = file.to_str().expect("a path");
+    let refused = world.rejoin(["move", "--apply", file]).code(2).stderr();
+    assert!(refused.contains("/new/a, and "), "{refused}");
+    assert_same(&before, &picture_of_stores(&world.home()), "nothing was changed");
+    // The same pair twice is not a contradiction.
+    put(Path::new(file), format!("\"{dir}\" -> \"/new/a\"\n\"{dir}/\" -> \"/new/a/\"\n"));
+    world.rejoin(["move", "--apply", file]).code(0);
+}
+
+#[test]
 fn list_includes_earlier_places_and_worktrees_of_a_directory() {
     let world = World::new();
     let (old, new, tree) = (world.dir("work/app"), world.dir("work/new"), world.dir("work/tree"));

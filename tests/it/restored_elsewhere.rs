@@ -39,20 +39,32 @@ fn a_session_of_another_home_is_restored_below_this_one() {
         let app = world.home().join("app");
         std::fs::create_dir(&app).expect("a directory");
         let would = world.rejoin(["restore", &id(1), "--archive-dir", &volume, "--dry-run"]).code(0).stderr();
-        assert!(would.contains(&format!("Then its directory would be ~/app instead of {}", bob.display())), "{would}");
-        let said = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(0).stderr();
-        assert!(said.contains(&format!("Its directory is ~/app here; it was {}", bob.display())), "{said}");
+        assert!(would.contains(&format!("Its directory would be ~/app instead of {}", bob.display())), "{would}");
+        let restored = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(0);
+        let note = restored.stderr();
+        assert!(note.contains(&format!("Its directory is ~/app here; it was {}", bob.display())), "{note}");
         assert_eq!(dir_of(&world), app);
         let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
         assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
         // A second copy of its id would make the id ambiguous.
         let again = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(7).stderr();
         assert!(again.contains("already exists"), "{again}");
-        world.rejoin(["undo", "--yes"]).code(0);
+        // The printed commands undo both runs, the move first.
+        let undo = restored.stdout();
+        let runs: Vec<&str> = undo.split('`').filter_map(|command| command.strip_prefix("rejoin undo ")).collect();
+        assert!(undo.ends_with(" undo this.\n") && runs.len() == 2, "{undo}");
+        world.rejoin(["undo", runs[0], "--yes"]).code(0);
         assert_eq!(dir_of(&world), bob.join("app"));
-        world.rejoin(["undo", "--yes"]).code(0);
+        world.rejoin(["undo", runs[1], "--yes"]).code(0);
         let list: contract::SessionList = world.rejoin(["list", "--json"]).code(0).json();
         assert!(list.sessions.is_empty());
+        let restored: contract::changes::Restored =
+            world.rejoin(["restore", &id(1), "--archive-dir", &volume, "--json"]).code(0).json();
+        let followed = restored.details.expect("the move").followed;
+        world.rejoin(["undo", &followed, "--yes"]).code(0);
+        world.rejoin(["undo", &restored.run.expect("a run"), "--yes"]).code(0);
+        let brief = world.rejoin(["restore", &id(1), "--archive-dir", &volume, "--quiet"]).code(0).stdout();
+        assert!(brief.ends_with(" undo this.\n"), "{brief}");
     }
 }
 

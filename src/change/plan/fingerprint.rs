@@ -47,6 +47,10 @@ impl Parts {
             }
         }
         self.add(item.code.as_bytes());
+        if item.steps.is_empty() {
+            // The agent does it, so only the reason has the state of the session and its directory.
+            self.add(item.reason.as_bytes());
+        }
         item.steps.iter().for_each(|step| self.step(step));
     }
 
@@ -198,6 +202,7 @@ mod tests {
         all.push(fingerprint(vec![item(Vec::new())]));
         all.push(fingerprint(vec![item(steps[..2].to_vec())]));
         all.push(fingerprint(steps[..2].iter().map(|step| item(vec![step.clone()])).collect()));
+        all.push(fingerprint(vec![Item { reason: "for /x".into(), ..item(Vec::new()) }]));
         all.push(fingerprint(vec![Item { code: "all", ..item(Vec::new()) }]));
         all.push(fingerprint(vec![Item { about: About::Other("claude a".into()), ..item(Vec::new()) }]));
         let count = all.len();

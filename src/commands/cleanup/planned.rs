@@ -265,7 +265,10 @@ impl Planned {
         env: &Env,
     ) -> Report<'a> {
         Report {
-            change: ChangeReport { change: &self.change, outcome, is_permanent: settings.args.removal.permanent },
+            change: ChangeReport {
+                is_permanent: settings.args.removal.permanent,
+                ..ChangeReport::new(&self.change, outcome)
+            },
             archive: self.archive.as_deref(),
             archived: self.archived,
             kept: &self.kept,

@@ -27,9 +27,15 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
     let chosen = if args.archived { of_archive(args, &filter, env)? } else { of_stores(args, &filter, env, ui)? };
     if chosen.is_empty() {
         let refusal = Refusal::new(RefusalCode::NotFound, "no session passes these filters");
-        let all = if args.archived { "rejoin list --archived --all" } else { "rejoin list --all" };
-        let error = refusal.hint(format!("run `{all}` to see every session")).into();
-        return Err(if args.archived { error } else { commands::no_match::instead(error, &filter, env) });
+        if args.archived {
+            let archive = Archive::of(env, args.archive_dir.as_deref());
+            let option = Archive::option(archive.root(), env);
+            return Err(refusal
+                .hint(format!("run `rejoin list --archived --all{option}` to see every session"))
+                .into());
+        }
+        let error = refusal.hint("run `rejoin list --all` to see every session").into();
+        return Err(commands::no_match::instead(error, &filter, env));
     }
     for session in chosen.iter().map(|one| &one.session).filter(|session| !session.choice.is_decided) {
         let (copies, why) = (session.copies.len(), &session.choice.why);
@@ -110,7 +116,7 @@ fn of_archive(args: &ExportArgs, filter: &Filter, env: &Env) -> Result<Vec<Chose
     let newest: Vec<&Snapshot> = match args.sessions.as_slice() {
         [] => holdings.each_newest().filter(|snapshot| filter.matches(&snapshot.manifest.session())).collect(),
         selectors => {
-            let one = |selector| Ok::<_, Refusal>(find::archived(selector, filter, &holdings, env)?.last());
+            let one = |selector| Ok::<_, Refusal>(find::archived(selector, filter, (&archive, &holdings), env)?.last());
             let found = selectors.iter().map(one).collect::<Result<Vec<_>, _>>()?;
             found.into_iter().flatten().collect()
         }

@@ -29,8 +29,9 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     if let Some(hint) = trashed::hint(selector, filter, env) {
         return found(hint);
     }
-    let holdings = Archive::of(env, None).holdings();
-    let newest = match archived(selector, filter, &holdings, env) {
+    let archive = Archive::of(env, None);
+    let holdings = archive.holdings();
+    let newest = match archived(selector, filter, (&archive, &holdings), env) {
         Ok(states) => states.last(),
         Err(several) if several.exit == Exit::Ambiguous => {
             let hint = "several archived sessions match; run `rejoin list --archived --all` to see them";
@@ -48,7 +49,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
 pub(crate) fn archived<'h>(
     selector: &Selector,
     filter: &Filter,
-    holdings: &'h Holdings,
+    (archive, holdings): (&Archive, &'h Holdings),
     env: &Env,
 ) -> Result<&'h [Snapshot], Refusal> {
     let mut sessions = holdings.newest_sessions();
@@ -74,8 +75,9 @@ pub(crate) fn archived<'h>(
             Selector::Path(path) => format!("no archived session was stored at {}", path.display()),
             Selector::Latest => "no session is archived".to_owned(),
         };
+        let option = Archive::option(archive.root(), env);
         Refusal::new(RefusalCode::NotFound, message)
-            .hint("run `rejoin list --archived --all` to see every archived session")
+            .hint(format!("run `rejoin list --archived --all{option}` to see every archived session"))
     })
 }
 

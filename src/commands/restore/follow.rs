@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use crate::archive::Manifest;
-use crate::change::apply::run::run_locked;
+use crate::change::apply::run::run_arrived;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::relocation::{self, Wish};
 use crate::cli::RestoreArgs;
 use crate::commands::relocate::mapping_of;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -63,34 +63,45 @@ impl Follow {
     }
 
     /// Moves the session to its directory, in a separate run.
-    pub(super) fn run(self, args: &RestoreArgs, manifest: &Manifest, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    ///
+    /// Returns that run with the exit status.
+    pub(super) fn run(
+        self,
+        args: &RestoreArgs,
+        manifest: &Manifest,
+        env: &Env,
+        ui: &mut Ui,
+    ) -> anyhow::Result<(Exit, Option<String>)> {
         let (from, to) = (self.from.display().to_string(), env.tilde(&self.to));
         if args.change.dry_run {
-            ui.note(&format!("Then its directory would be {to} instead of {from}."));
-            return Ok(Exit::Ok);
+            ui.note(&format!("Its directory would be {to} instead of {from}."));
+            return Ok((Exit::Ok, None));
         }
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-        let scan = scan::locate(env, &[manifest.agent]).read_all(env, wanted);
+        // Its files are new because they were just restored, which shows no use.
+        let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), wanted);
+        processes::verify(&mut scan.sessions);
         let only = [(manifest.agent, manifest.id.clone())].into();
         let wish = Wish { mapping: &self.mapping, only: &only, all_references: false };
         let planned = relocation::plan(&scan.sessions, wish, env)?;
         if let Some(left) = planned.left.first() {
             ui.warn(&format!("its directory stays {from}: {}", left.reason));
-            return Ok(Exit::Partial);
+            return Ok((Exit::Partial, None));
         }
         if planned.change.items.is_empty() {
-            return Ok(Exit::Ok);
+            return Ok((Exit::Ok, None));
         }
         let state_dir = StateDir::open(env, "move", args.change.lock.lock_timeout)?;
-        let outcome = run_locked(&state_dir, &planned.change, env, &mut |_| {})?;
+        let outcome = run_arrived(&state_dir, &planned.change, env)?;
         let exit = crate::commands::change::exit(Some(&outcome));
         match exit {
-            Exit::Ok => ui.note(&format!(
-                "Its directory is {to} here; it was {from}. `rejoin undo` takes that back, and a second one the restore."
+            Exit::Ok => ui.note(&format!("Its directory is {to} here; it was {from}.")),
+            _ => ui.warn(&format!(
+                "its directory stays {from}; try again with `rejoin move {} {}`",
+                shell::word(&from),
+                shell::word(&self.to.to_string_lossy())
             )),
-            _ => ui.warn(&format!("its directory stays {from}; try again with `rejoin move {} {}`",
-                shell::word(&from), shell::word(&self.to.to_string_lossy()))),
         }
-        Ok(exit)
+        Ok((exit, outcome.run))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::find;
+use super::{find, relocate};
 use crate::agent::upkeep::Retention;
 use crate::agent::{self, Agent};
 use crate::archive::restore::{self, Restore};
@@ -16,6 +16,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
+use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
 
 mod follow;
@@ -30,8 +31,9 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
+    relocate::check_map(&args.map, env)?;
     let holdings = archive.holdings();
-    let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
+    let manifest = find::state(find::archived(&args.session, &filter, (&archive, &holdings), env)?, args.state)?;
     if manifest.rows().is_some() {
         return rows::run(args, manifest, (&archive, &holdings), env, ui);
     }
@@ -65,12 +67,16 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     } else {
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
     }
-    super::change::print(&restore.change, outcome.as_ref(), args.format, env, ui)?;
     let exit = super::change::exit(outcome.as_ref());
-    match follow.filter(|_| is_missing && exit == Exit::Ok) {
+    let followed = match follow.filter(|_| is_missing && exit == Exit::Ok) {
         Some(follow) => follow.run(args, manifest, env, ui),
-        None => Ok(exit),
-    }
+        None => Ok((exit, None)),
+    };
+    // Print the restore even if the move fails.
+    let run = followed.as_ref().ok().and_then(|(_, run)| run.as_deref());
+    let report = Report { followed: run, ..Report::new(&restore.change, outcome.as_ref()) };
+    ui.answer(args.format, env, &report)?;
+    Ok(followed?.0)
 }
 
 /// Returns the current time in the form of file times.

@@ -20,12 +20,13 @@ use crate::commands::change;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::sqlite::rows::script;
-use crate::launch::agent_command::AgentCommand;
+use crate::launch::agent_command::{AgentCommand, AgentCommandError};
 use crate::scan::{self, Places, Wanted};
 use crate::session::{Located, Store};
 use crate::system::disk::{self, Access, System};
-use crate::system::env::Env;
+use crate::system::env::{Env, Program};
 use crate::system::reach;
+use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
 
 /// Maximum length of an id in the name of a file.
@@ -101,10 +102,10 @@ pub(super) fn run(
         ui.warn(&format!("the archive has {count} copies of it, each from another database: the first is given back"));
     }
     let change = Change::new("restore", returns.iter().map(|one| one.item(env)).collect());
+    let known = KnownDirs::new(Box::new(|| known_dirs(env)));
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
         // The lock keeps other processes from archiving or removing it.
         let _state_dir = StateDir::open(env, "restore", patience)?;
-        let known = KnownDirs::new(Box::new(|| known_dirs(env)));
         Ok(Outcome { done: returns.iter().map(|one| one.done(&known, env)).collect(), ..Outcome::default() })
     })?;
     if outcome.as_ref().is_some_and(|outcome| outcome.done.contains(&ItemResult::Done)) {
@@ -112,8 +113,14 @@ pub(super) fn run(
             "{title} took it in. What its import leaves out, such as a list of things to do, stays in the archive."
         ));
     }
-    change::print(&change, outcome.as_ref(), args.format, env, ui)?;
-    Ok(change::exit(outcome.as_ref()))
+    let refused: Vec<Option<ItemResult>> = match outcome {
+        Some(_) => Vec::new(),
+        None => returns.iter().map(|one| one.obstacle(&known, env).map(ItemResult::Refused)).collect(),
+    };
+    let report = Report { refused: &refused, ..Report::new(&change, outcome.as_ref()) };
+    ui.answer(args.format, env, &report)?;
+    let is_refused = refused.iter().any(Option::is_some);
+    Ok(if is_refused { Exit::Partial } else { change::exit(outcome.as_ref()) })
 }
 
 impl<'a> Return<'a> {
@@ -140,12 +147,38 @@ impl<'a> Return<'a> {
     fn item(&self, env: &Env) -> Item {
         let Manifest { agent, id, number, archived_at, .. } = self.manifest;
         let about = About::Session(*agent, id.as_str().into());
-        Item::new(
-            about,
-            "archived",
-            format!("state {number}, archived at {}", env.clock.shown(*archived_at)),
-            Vec::new(),
-        )
+        // An item without steps has its reason in the fingerprint of the plan.
+        let dir = self.dir.as_deref().map(|dir| format!(", for {}", dir.display())).unwrap_or_default();
+        let reason = format!("state {number}, archived at {}{dir}", env.clock.shown(*archived_at));
+        Item::new(about, "archived", reason, Vec::new())
+    }
+
+    /// Returns the reason why the agent cannot import it, as far as it is known without the attempt.
+    fn obstacle(&self, known: &KnownDirs<'_>, env: &Env) -> Option<String> {
+        let title = agent::about(self.manifest.agent).title;
+        let Some(import) = &self.agent_managed.import else { return Some(no_import(title)) };
+        let program = import.words.first().copied().unwrap_or_default();
+        if let Err(why) = self.dir_for_import(known) {
+            return Some(why);
+        }
+        let is_there = matches!(env.find_program(program), Program::Found(_));
+        (!is_there).then(|| AgentCommandError::NoProgram(program.to_owned()).to_string())
+    }
+
+    /// Returns the directory in which the agent may import it, or the reason why there is none.
+    fn dir_for_import(&self, known: &KnownDirs<'_>) -> Result<&Path, String> {
+        let title = agent::about(self.manifest.agent).title;
+        let Some(dir) = self.dir.as_deref() else { return Err("its directory is not known".to_owned()) };
+        if reach::is_dir(dir) != Some(true) {
+            return Err(format!("its directory {} does not exist (--map OLD=NEW names another)", dir.display()));
+        }
+        if !self.is_dir_named && !known.contains(dir) {
+            return Err(format!(
+                "only the archive names its directory {}, whose settings {title} would read (--trust starts it there)",
+                dir.display()
+            ));
+        }
+        Ok(dir)
     }
 
     /// Returns the place in which the agent has it already.
@@ -192,18 +225,10 @@ impl<'a> Return<'a> {
             let dir = self.dir.as_deref().map_or_else(|| "the directory that it is to have".to_owned(), in_a_shell);
             Ok(Some(format!("{why}; in {dir}, run `{}`", agent::typed(&words(&file), &self.store))))
         };
-        let Some(dir) = self.dir.as_deref().filter(|dir| reach::is_dir(dir) == Some(true)) else {
-            return left(match &self.dir {
-                Some(dir) => format!("its directory {} does not exist (--map OLD=NEW names another)", dir.display()),
-                None => "its directory is not known".to_owned(),
-            });
+        let dir = match self.dir_for_import(known) {
+            Ok(dir) => dir,
+            Err(why) => return left(why),
         };
-        if !self.is_dir_named && !known.contains(dir) {
-            return left(format!(
-                "only the archive names its directory {}, whose settings {title} would read (--trust starts it there)",
-                dir.display()
-            ));
-        }
         let file = unpacked.root().join("session.json");
         disk::replace(&System::new(env), &file, &contents)?;
         let command = AgentCommand { argv: &words(&file), dir, store: &self.store };
@@ -244,8 +269,7 @@ impl<'a> Return<'a> {
         let mut contents = Vec::new();
         script(rows::lines(content, self.archive), &mut contents)?;
         let file = self.leave("sql", &contents, env)?;
-        let why =
-            format!("{title} takes no session in by itself, and rejoin writes into no database of another program");
+        let why = no_import(title);
         let file = in_a_shell(&file);
         Ok(match &self.foreign {
             // Do not offer a command that writes to a path which only the archive names.
@@ -278,6 +302,10 @@ fn known_dirs(env: &Env) -> BTreeSet<PathBuf> {
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
     let scan = scan::locate(env, &[]).read_all(env, wanted);
     scan.sessions.iter().filter_map(|session| session.launch_dir().map(Path::to_owned)).collect()
+}
+
+fn no_import(title: &str) -> String {
+    format!("{title} takes no session in by itself, and rejoin writes into no database of another program")
 }
 
 fn in_a_shell(path: &Path) -> String {

@@ -11,6 +11,7 @@ use crate::archive::{Archive, write};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::outcome::Outcome;
 use crate::cli::{Serve, SyncArgs};
+use crate::commands::relocate;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::session::Session;
@@ -35,6 +36,7 @@ pub(super) fn sync(
     show: impl FnOnce(&Syncing<'_>, &mut Ui) -> anyhow::Result<()>,
 ) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
+    relocate::check_map(&args.map, env)?;
     let state_dir = if args.change.dry_run {
         None
     } else {
@@ -59,12 +61,14 @@ pub(super) fn sync(
     let answer = Syncing {
         dir: archive.root(),
         sent: &done.sent.items,
-        report: Report::new(&plan.restore.change, done.outcome.as_ref()),
+        report: Report {
+            followed: done.followed.run.as_deref(),
+            ..Report::new(&plan.restore.change, done.outcome.as_ref())
+        },
         brought: &plan.brought,
         left: &plan.left,
         deleted: plan.deleted,
         unchanged: plan.unchanged,
-        followed: done.followed.run.as_deref(),
     };
     show(&answer, ui)?;
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));

@@ -39,6 +39,10 @@ pub(crate) struct Lines {
     pub bad: Vec<LineNumber>,
     /// Number of lines that are not records.
     pub bad_count: u64,
+    /// The first lines that are too long to be read.
+    pub long: Vec<LineNumber>,
+    /// Number of lines that are too long to be read.
+    pub long_count: u64,
     /// The first records whose parent is not in the file.
     pub lost: Vec<u64>,
     /// Number of records whose parent is not in the file.
@@ -72,13 +76,20 @@ pub(crate) enum LastLine {
 impl Lines {
     /// Returns whether there is nothing to report.
     pub(crate) fn is_sound(&self) -> bool {
-        self.bad_count == 0 && self.lost_count == 0 && self.last == LastLine::Ended
+        self.bad_count + self.long_count + self.lost_count == 0 && self.last == LastLine::Ended
     }
 
     fn add_bad(&mut self, number: LineNumber) {
         self.bad_count += 1;
         if self.bad.len() < MAX_NUMBERS {
             self.bad.push(number);
+        }
+    }
+
+    fn add_long(&mut self, number: LineNumber) {
+        self.long_count += 1;
+        if self.long.len() < MAX_NUMBERS {
+            self.long.push(number);
         }
     }
 }
@@ -134,7 +145,10 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
                     chain.see(bytes, line.number, line.start, line.is_ended);
                 }
                 // The line may be a record, but it is never read.
-                None => chain.is_complete = false,
+                None => {
+                    chain.is_complete = false;
+                    chain.found.add_long(LineNumber::FromStart(line.number));
+                }
             }
         }
         return Ok(chain.finish());
@@ -167,13 +181,18 @@ fn has_mark(mark: Option<&str>, bytes: &[u8]) -> bool {
     mark.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some())
 }
 
+/// Returns the links of a line; `None` if it is not a record, or not UTF-8, which no reader accepts.
+fn link_of(link: fn(&[u8]) -> Option<Link<'_>>, line: &[u8]) -> Option<Link<'_>> {
+    (line.is_ascii() || std::str::from_utf8(line).is_ok()).then(|| link(line)).flatten()
+}
+
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
     let (mut found, about) = (Lines::default(), agent.about());
     let (mut number, mut seen) = (0, 0);
     file.lines_forward(|line| {
         number += 1;
         seen += line.len();
-        if (about.link)(line).is_none() {
+        if link_of(about.link, line).is_none() {
             found.add_bad(LineNumber::FromStart(number));
         }
         seen >= END
@@ -184,7 +203,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> 
         seen += line.len();
         found.may_be_stuck |= has_mark(about.api_error, line);
         found.may_branch |= has_mark(about.rewind_mark, line);
-        match ((about.link)(line).is_some(), is_ended) {
+        match (link_of(about.link, line).is_some(), is_ended) {
             (true, true) => {}
             (true, false) => found.last = LastLine::WithoutNewline,
             (false, false) => found.last = LastLine::CutOff,
@@ -226,7 +245,7 @@ impl Chain {
     }
 
     fn see(&mut self, line: &[u8], number: u64, start: u64, is_ended: bool) {
-        let Some(link) = (self.link)(line) else {
+        let Some(link) = link_of(self.link, line) else {
             if let Some(whole) = last_object(line) {
                 self.found.glued.push(start + (line.len() - whole.len()) as u64);
             }
@@ -281,6 +300,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::format::jsonl::MAX_LINE;
     use crate::scan;
     use crate::session::{AgentKind, SessionKind};
     use crate::system::env::tests::fixed;
@@ -303,6 +323,20 @@ mod tests {
         assert_eq!(lines.bad, [LineNumber::FromStart(3), LineNumber::FromStart(5)]);
         assert_eq!((lines.bad_count, lines.last, lines.is_whole), (2, LastLine::Ended, true));
         assert!(looked("", false, false).is_sound());
+    }
+
+    #[test]
+    fn lines_that_no_reader_accepts_are_reported() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.jsonl");
+        let agent = by_kind(AgentKind::Claude).expect("an agent");
+        std::fs::write(&path, b"{\"a\":\"\xff\"}\n{}\n").expect("a file");
+        let lines = look(&path, agent, false, false).expect("lines");
+        assert_eq!((lines.bad, lines.bad_count), (vec![LineNumber::FromStart(1)], 1));
+        let text = format!("{{}}\n{{\"a\":\"{}\"}}\n{{}}\n", "x".repeat(MAX_LINE));
+        let lines = looked(&text, false, true);
+        assert_eq!((&lines.long[..], lines.long_count, lines.bad_count), (&[LineNumber::FromStart(2)][..], 1, 0));
+        assert!(!lines.is_sound());
     }
 
     #[test]

@@ -74,6 +74,11 @@ pub(crate) fn too_long() -> Message {
     Message::new(Role::System, text, None)
 }
 
+/// Returns whether a message is the placeholder for a line that is too long to load.
+pub(crate) fn is_too_long(message: &Message) -> bool {
+    message.role == Role::System && message.at.is_none() && message.text == too_long().text
+}
+
 /// Calls `see` with the lines of a file that contain `bytes`, so that most lines need no parsing.
 pub(crate) fn each_line_with(path: &Path, bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<(), PathError> {
     let finder = memmem::Finder::new(bytes);

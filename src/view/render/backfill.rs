@@ -71,10 +71,7 @@ impl Answer for Report<'_> {
             }
         }
         writeln!(out, "{}", self.sentence())?;
-        if let Some(run) = &self.outcome.run {
-            undo_hint(out, run, env, styles)?;
-        }
-        Ok(())
+        undo_hint(out, self.outcome.run.as_deref(), None, env, styles)
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
@@ -82,7 +79,7 @@ impl Answer for Report<'_> {
         if !self.outcome.done.iter().any(is_news) {
             return Ok(());
         }
-        let undo = undo_in_line(self.outcome.run.as_deref(), env);
+        let undo = undo_in_line(self.outcome.run.as_deref(), None, env);
         writeln!(out, "rejoin backfill: {}{undo}", self.sentence())
     }
 }

@@ -16,13 +16,13 @@ use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::doctor::{self, Detail, FEW};
 use crate::view::render::json::change::{ChangeJson, Report, Totals};
-use crate::view::render::json::details::{Details, FixDetails};
+use crate::view::render::json::details::{Details, FixDetails, RestoreDetails};
 use crate::view::render::json::doctor::FindingJson;
 use crate::view::ui::Styles;
 
 impl Answer for Report<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        self.document(None)
+        self.document(self.followed.map(|followed| Details::Restore(RestoreDetails { followed })))
     }
 
     /// Writes one line per item with its paths below, and a summary.
@@ -45,7 +45,7 @@ impl Report<'_> {
             return Ok(());
         }
         let verb = self.change.verb;
-        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_in_line(self.run(), env))
+        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_in_line(self.run(), self.followed, env))
     }
 
     /// Writes the items that were not done.
@@ -216,10 +216,11 @@ fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Repor
     let Some(outcome) = report.outcome else {
         let Totals { planned, freed_bytes, .. } = report.totals();
         writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
-        return apply_hint(out, env, styles, report.change);
+        // Nothing would be applied.
+        return if planned == 0 { Ok(()) } else { apply_hint(out, env, styles, report.change) };
     };
     writeln!(out, "{}", report.sentence())?;
-    end_text(out, env, styles, outcome)
+    end_text(out, env, styles, outcome, report.followed)
 }
 
 /// Writes the command that carries out exactly this plan.
@@ -229,11 +230,17 @@ pub(super) fn apply_hint(out: &mut impl Write, env: &Env, styles: &Styles, chang
 }
 
 /// Writes whether an outcome may be lost, and the command that undoes it.
-pub(super) fn end_text(out: &mut impl Write, env: &Env, styles: &Styles, outcome: &Outcome) -> io::Result<()> {
+pub(super) fn end_text(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    outcome: &Outcome,
+    followed: Option<&str>,
+) -> io::Result<()> {
     if let Some(doubt) = &outcome.doubt {
         writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
     }
-    outcome.run.as_ref().map_or(Ok(()), |run| undo_hint(out, run, env, styles))
+    undo_hint(out, outcome.run.as_deref(), followed, env, styles)
 }
 
 /// Describes the freed bytes; empty for a change that removes nothing.
@@ -310,24 +317,29 @@ impl Answer for Fix<'_> {
     }
 }
 
-/// Writes the command that undoes a run.
-pub(crate) fn undo_hint(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+/// Writes the commands that undo a run and the one that followed it; nothing without a run.
+pub(crate) fn undo_hint(
+    out: &mut impl Write,
+    run: Option<&str>,
+    followed: Option<&str>,
+    env: &Env,
+    styles: &Styles,
+) -> io::Result<()> {
     let Styles { faint, .. } = styles;
-    writeln!(out, "{faint}{}{faint:#}", undo_sentence(run, env))
-}
-
-/// Writes the commands that undo two runs, the later one first.
-pub(crate) fn undo_hints(out: &mut impl Write, later: &str, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
-    let Styles { faint, .. } = styles;
-    let command = |run| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
-    writeln!(out, "{faint}`{}` and then `{}` undo this.{faint:#}", command(later), command(run))
+    undo_sentence(run, followed, env).map_or(Ok(()), |sentence| writeln!(out, "{faint}{sentence}{faint:#}"))
 }
 
 /// Returns the sentence after a blank, or nothing without a run.
-pub(crate) fn undo_in_line(run: Option<&str>, env: &Env) -> String {
-    run.map(|run| format!(" {}", undo_sentence(run, env))).unwrap_or_default()
+pub(crate) fn undo_in_line(run: Option<&str>, followed: Option<&str>, env: &Env) -> String {
+    undo_sentence(run, followed, env).map(|sentence| format!(" {sentence}")).unwrap_or_default()
 }
 
-fn undo_sentence(run: &str, env: &Env) -> String {
-    format!("`{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere))
+/// Names the later run first, because a run is only undone after those that changed its files.
+fn undo_sentence(run: Option<&str>, followed: Option<&str>, env: &Env) -> Option<String> {
+    let command = |run: &str| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
+    match (run, followed) {
+        (Some(run), Some(later)) => Some(format!("`{}` and then `{}` undo this.", command(later), command(run))),
+        (None, Some(run)) | (Some(run), None) => Some(format!("`{}` undoes this.", command(run))),
+        (None, None) => None,
+    }
 }

@@ -123,7 +123,7 @@ impl Answer for Report<'_> {
     /// Writes one line for a run that no one is watching, if something happened.
     fn brief(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
         let Some(sentence) = sentence(self).filter(|_| !self.is_locked) else { return Ok(()) };
-        writeln!(out, "rejoin cleanup: {sentence}{}", undo_in_line(self.change.run(), env))
+        writeln!(out, "rejoin cleanup: {sentence}{}", undo_in_line(self.change.run(), None, env))
     }
 }
 
@@ -157,7 +157,7 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -
             Some(sentence) => writeln!(out, "{sentence}")?,
             None => writeln!(out, "Nothing to do.")?,
         }
-        return end_text(out, env, styles, outcome);
+        return end_text(out, env, styles, outcome, None);
     }
     let purge = report.purged.runs.len();
     if purge > 0 {

@@ -215,8 +215,15 @@ fn remedy_text(
     /// Minimum columns for an effect.
     const LEAST: usize = 12;
     let Styles { strong, faint, .. } = styles;
-    let command = text::unbroken(command);
-    let effect = text::one_line(effect);
+    // An escape inside quotes would name another path, so a command that cannot be printed is left out.
+    let is_printable = *text::unbroken(command) == **command;
+    let command = if is_printable {
+        command.clone()
+    } else {
+        in_home("rejoin doctor --json", &env.invocation.elsewhere).into_owned()
+    };
+    let unprintable = if is_printable { "" } else { "has the command, which cannot be printed here: " };
+    let effect = text::one_line(&format!("{unprintable}{effect}")).into_owned();
     let room = env.terminal.screen_width().map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
     write!(out, "{:indent$}{strong}{command}{strong:#}", "")?;
     match room {

@@ -124,10 +124,7 @@ impl Answer for Change<'_> {
             (false, false) => "Removed the hooks from",
         };
         writeln!(out, "{sentence} {path}")?;
-        match self.run {
-            Some(run) => undo_hint(out, run, env, styles),
-            None => Ok(()),
-        }
+        undo_hint(out, self.run, None, env, styles)
     }
 
     /// The user asked for the change, and knows the path.

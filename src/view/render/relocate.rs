@@ -102,16 +102,13 @@ impl Answer for MoveReport<'_> {
             return apply_hint(out, env, styles, self.report.change);
         }
         writeln!(out, "{} moved{}.", self.moving(), self.staying())?;
-        if let Some(run) = self.report.run() {
-            undo_hint(out, run, env, styles)?;
-        }
-        Ok(())
+        undo_hint(out, self.report.run(), None, env, styles)
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         not_planned(out, styles, self.left)?;
         self.report.undone_text(out, env, styles)?;
-        let undo = undo_in_line(self.report.run(), env);
+        let undo = undo_in_line(self.report.run(), None, env);
         writeln!(out, "rejoin move: {} moved{}.{undo}", self.moving(), self.staying())
     }
 }

@@ -17,7 +17,7 @@ use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::archive::item_json;
-use crate::view::render::change::{not_done, undo_hint, undo_hints, undo_in_line};
+use crate::view::render::change::{not_done, undo_hint, undo_in_line};
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, Report, Totals};
 use crate::view::render::json::details::{Details, SyncDetails};
@@ -89,8 +89,6 @@ pub(crate) struct Syncing<'a> {
     pub deleted: usize,
     /// The number of sessions that are the same as in the archive.
     pub unchanged: usize,
-    /// The run in which the sessions that came got their directory.
-    pub followed: Option<&'a str>,
 }
 
 impl Answer for Syncing<'_> {
@@ -101,7 +99,7 @@ impl Answer for Syncing<'_> {
             stored_bytes: self.sent.iter().map(|item| item.stored_bytes).sum(),
             unchanged: self.unchanged,
             deleted: self.deleted,
-            followed: self.followed,
+            followed: self.report.followed,
         };
         let (kind, brought) = self.report.document(Some(Details::Sync(details)));
         let (sent, items) = (self.sent, brought.items);
@@ -150,11 +148,7 @@ impl Answer for Syncing<'_> {
         self.left_text(out, styles)?;
         writeln!(out, "{}", self.sentence(env))?;
         self.hint(out, env, styles)?;
-        match (self.report.run(), self.followed) {
-            (Some(run), Some(followed)) => undo_hints(out, followed, run, env, styles),
-            (None, Some(run)) | (Some(run), None) => undo_hint(out, run, env, styles),
-            (None, None) => Ok(()),
-        }
+        undo_hint(out, self.report.run(), self.report.followed, env, styles)
     }
 
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
@@ -163,7 +157,8 @@ impl Answer for Syncing<'_> {
             self.sent.iter().any(|item| item.done != ItemResult::Unchanged) || !self.brought.is_empty() || faults;
         self.left_text(out, styles)?;
         if is_news {
-            writeln!(out, "rejoin sync: {}{}", self.sentence(env), undo_in_line(self.report.run(), env))?;
+            let undo = undo_in_line(self.report.run(), self.report.followed, env);
+            writeln!(out, "rejoin sync: {}{undo}", self.sentence(env))?;
         }
         Ok(())
     }

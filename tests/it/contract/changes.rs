@@ -29,6 +29,7 @@ pub(crate) type DoctorFix = ChangeOf<FixDetails, ()>;
 pub(crate) type HookChange = ChangeOf<HookDetails, ()>;
 pub(crate) type Move = ChangeOf<MoveDetails, ()>;
 pub(crate) type Purge = ChangeOf<(), PurgeItem>;
+pub(crate) type Restored = ChangeOf<Option<RestoreDetails>, ()>;
 pub(crate) type Saved = ChangeOf<(), Option<SaveItem>>;
 pub(crate) type Sync = ChangeOf<SyncDetails, Option<ArchiveItem>>;
 pub(crate) type Undo = ChangeOf<UndoDetails, ()>;
@@ -82,6 +83,8 @@ answer!(MoveDetails { directories: Vec<MovedDirectory> });
 answer!(MovedDirectory { from: String; to: String });
 
 answer!(PurgeItem { run: String });
+
+answer!(RestoreDetails { followed: String });
 
 answer!(SaveItem { messages: u64; left_out: u64 });
 

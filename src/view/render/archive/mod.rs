@@ -171,7 +171,9 @@ impl Answer for Verdict {
         )?;
         if *unneeded > 0 {
             let files = text::count(*unneeded, "unneeded file");
-            writeln!(out, "{faint}The next `rejoin archive{option}` removes {files}.{faint:#}")?;
+            let command = format!("rejoin archive --every{option}");
+            let command = in_home(&command, &env.invocation.elsewhere);
+            writeln!(out, "{faint}The next `{command}` removes {files}.{faint:#}")?;
         }
         Ok(())
     }

@@ -185,12 +185,16 @@ pub(crate) struct Report<'a> {
     pub outcome: Option<&'a Outcome>,
     /// Set if files are deleted, and not moved to the trash.
     pub is_permanent: bool,
+    /// The later run in which restored sessions got their directories; it is undone before the run of the outcome.
+    pub followed: Option<&'a str>,
+    /// The reasons why items of a plan cannot be done, in the order of the items; empty if all can.
+    pub refused: &'a [Option<ItemResult>],
 }
 
 impl<'a> Report<'a> {
     /// Makes the report of a change whose removals go to the trash.
     pub(crate) fn new(change: &'a Change, outcome: Option<&'a Outcome>) -> Self {
-        Self { change, outcome, is_permanent: false }
+        Self { change, outcome, is_permanent: false, followed: None, refused: &[] }
     }
 
     /// Returns each item with its result, `None` in a plan.
@@ -200,7 +204,11 @@ impl<'a> Report<'a> {
 
     /// Returns one item with its result.
     pub(crate) fn item(&self, at: usize) -> (&'a Item, Option<&'a ItemResult>) {
-        (&self.change.items[at], self.outcome.and_then(|outcome| outcome.done.get(at)))
+        let done = match self.outcome {
+            Some(outcome) => outcome.done.get(at),
+            None => self.refused.get(at).and_then(Option::as_ref),
+        };
+        (&self.change.items[at], done)
     }
 
     /// Returns the sessions that agents remove, each with its result.
@@ -216,7 +224,8 @@ impl<'a> Report<'a> {
         let totals = Totals::of(results.flatten(), false);
         let goes = |done: Option<&ItemResult>| matches!(done, None | Some(ItemResult::Done));
         let steps = self.items().filter(|(_, done)| goes(*done)).flat_map(|(item, _)| &item.steps);
-        let planned = if self.outcome.is_none() { self.change.items.len() + self.change.handed.len() } else { 0 };
+        let can_be_done = self.items().filter(|(_, done)| done.is_none()).count();
+        let planned = if self.outcome.is_none() { can_be_done + self.change.handed.len() } else { 0 };
         Totals { planned, freed_bytes: steps.map(Step::freed_bytes).sum(), ..totals }
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum Details<'a> {
     Hook(HookDetails<'a>),
     /// `move`.
     Move(MoveDetails),
+    /// `restore`, if the session got another directory.
+    Restore(RestoreDetails<'a>),
     /// `sync`.
     Sync(SyncDetails<'a>),
     /// `undo` and `trash restore`.
@@ -144,6 +146,15 @@ pub(crate) struct DirectoryJson {
     pub from: String,
     /// The path now.
     pub to: String,
+}
+
+/// Details of `restore`; `null` if the session kept its directory.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct RestoreDetails<'a> {
+    /// The run in which the session got the directory that it has here, for `rejoin undo`; it is undone before the other
+    /// one.
+    pub followed: &'a str,
 }
 
 /// Details of `sync`.
