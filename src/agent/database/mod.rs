@@ -159,16 +159,15 @@ impl Engine for Database {
             return Ok(());
         }
         let id = copy.place.id.clone();
-        let (tally, is_damaged) = sqlite::read(&copy.place.path, |db| {
+        let tally = sqlite::read(&copy.place.path, |db| {
             let mut reader = Reader::new(self.schema, db)?;
-            let tally = match reader.session(&id, true, &mut |_| ())? {
+            Ok(match reader.session(&id, true, &mut |_| ())? {
                 Some(table) => tally(&mut reader, table, &id)?,
-                None => Tally::default(),
-            };
-            Ok((tally, reader.is_damaged))
+                None => Tally::of_missing(reader.is_damaged),
+            })
         })?;
+        copy.mark_if(tally.is_damaged, Health::BadLines);
         tally.note_in(copy);
-        copy.mark_if(is_damaged, Health::BadLines);
         Ok(())
     }
 }

@@ -25,6 +25,7 @@ pub(super) fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<T
         }
     }
     tally.bytes = reader.size(table, id)?;
+    tally.is_damaged = reader.is_damaged;
     Ok(tally)
 }
 
@@ -35,6 +36,8 @@ pub(in crate::agent) struct Tally {
     replies: u64,
     /// Rows that are not marked as made by the agent.
     rows: u64,
+    /// Set if rows could not be read, which may be messages.
+    pub(super) is_damaged: bool,
     bytes: u64,
     model: Option<String>,
     branches: Branches,
@@ -44,6 +47,11 @@ pub(in crate::agent) struct Tally {
 }
 
 impl Tally {
+    /// Returns the counts of a session that is not found.
+    pub(super) fn of_missing(is_damaged: bool) -> Self {
+        Self { is_damaged, ..Self::default() }
+    }
+
     pub(in crate::agent) fn add(&mut self, turn: &Turn) {
         self.prompts += u64::from(turn.prompt().is_some());
         self.replies += u64::from(turn.is_reply());
@@ -72,7 +80,7 @@ impl Tally {
                 let rows = text::count(self.rows, "message");
                 unknown_format::mark(copy, format!("{rows} of its database could not be understood"));
             }
-            0 => copy.be_empty(),
+            0 if !self.is_damaged => copy.be_empty(),
             _ => {}
         }
     }
