@@ -188,10 +188,10 @@ fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::R
     let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
     processes::verify(&mut scan.sessions);
     // With `--agent`, the records of other agents stay, too.
-    let chosen = if args.agents.agent.is_empty() { &named } else { &scan.sessions };
-    let chosen = if named.is_empty() { chosen } else { &named };
+    let chosen = if named.is_empty() { &scan.sessions } else { &named };
     let only: BTreeSet<(AgentKind, String)> = chosen.iter().map(Session::key).collect();
-    let wish = Wish { mapping, only: &only, all_references: args.all_references };
+    let is_all = named.is_empty() && args.agents.agent.is_empty();
+    let wish = Wish { mapping, only: (!is_all).then_some(&only), all_references: args.all_references };
     relocation::plan(&scan.sessions, wish, env)
 }
 

@@ -635,5 +635,8 @@ fn records_and_pointers_of_other_sessions_stay() {
         world.rejoin(args(&old, &new, &[option, &value, "--yes"])).code(0);
         assert_eq!(std::fs::read_to_string(&record).expect("a record"), old.join("src").display().to_string());
         assert_eq!(std::fs::read_to_string(old.join(".agent_session.json")).expect("a pointer"), pointer);
+        // An agent without sessions there is not every agent.
+        world.rejoin(args(&old, &new, &["--agent", "qwen", "--yes"])).code(5);
+        assert_eq!(std::fs::read_to_string(old.join(".agent_session.json")).expect("a pointer"), pointer);
     }
 }

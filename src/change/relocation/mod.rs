@@ -35,8 +35,8 @@ const LONGEST_NAME: usize = 255;
 pub(crate) struct Wish<'a> {
     /// The moved directories.
     pub mapping: &'a Mapping,
-    /// The selected sessions, by agent and full id; empty selects all.
-    pub only: &'a BTreeSet<(AgentKind, String)>,
+    /// The selected sessions, by agent and full id; `None` selects all.
+    pub only: Option<&'a BTreeSet<(AgentKind, String)>>,
     /// Set if references to a directory outside of sessions are changed, too.
     pub all_references: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Wish<'a> {
 impl Wish<'_> {
     /// Returns whether a session is among the selected ones.
     fn is_meant(&self, agent: AgentKind, id: &str) -> bool {
-        self.only.is_empty() || self.only.contains(&(agent, id.to_owned()))
+        self.only.is_none_or(|only| only.contains(&(agent, id.to_owned())))
     }
 }
 

@@ -36,10 +36,12 @@ pub(super) fn of(parts: &[Part<'_>], wish: Wish<'_>, env: &Env) -> Vec<Item> {
     for writer in agent::pointer_writers() {
         let mut known = dirs.iter().map(PathBuf::as_path);
         let places = writer.dirs(env, &mut known, &mut Found::default());
-        let is_meant = |dir: &PathBuf| {
-            let id = writer.pointer_in(dir, env).ok().flatten().and_then(|pointer| pointer.session_id);
-            wish.is_meant(writer.kind().session_owner(), &id.unwrap_or_default())
+        let names_one = |dir: &Path| {
+            let pointer = writer.pointer_in(dir, env).ok().flatten();
+            let id = pointer.and_then(|pointer| pointer.session_id);
+            id.is_some_and(|id| wish.is_meant(writer.kind().session_owner(), &id))
         };
+        let is_meant = |dir: &PathBuf| wish.only.is_none() || names_one(dir);
         for dir in places.into_iter().filter(is_meant) {
             let act = writer.moved_pointer(&dir, wish.mapping, env);
             add(&format!("the pointer of {} in {}", writer.kind(), dir.display()), act.into_iter().collect());

@@ -82,7 +82,7 @@ impl Follow {
         let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), wanted);
         processes::verify(&mut scan.sessions);
         let only = [(manifest.agent, manifest.id.clone())].into();
-        let wish = Wish { mapping: &self.mapping, only: &only, all_references: false };
+        let wish = Wish { mapping: &self.mapping, only: Some(&only), all_references: false };
         let planned = relocation::plan(&scan.sessions, wish, env)?;
         if let Some(left) = planned.left.first() {
             ui.warn(&format!("its directory stays {from}: {}", left.reason));

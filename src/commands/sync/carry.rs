@@ -126,7 +126,7 @@ fn follow(
     if plan.mapping.pairs().is_empty() {
         return Ok(followed);
     }
-    let wish = Wish { mapping: plan.mapping, only: came, all_references: false };
+    let wish = Wish { mapping: plan.mapping, only: Some(came), all_references: false };
     let planned = relocation::plan(sessions, wish, env)?;
     for left in &planned.left {
         followed.is_partial = true;
