@@ -200,18 +200,22 @@ impl<'a> Plan<'a> {
         let mut unknown: BTreeMap<AgentKind, usize> = BTreeMap::new();
         for (kind, id, held) in gone {
             let was_deleted = held.deleted_at.is_some();
-            let is_gone = is_gone(kind, shared.state(kind, &id, &held.state), problems, env);
-            let is_kept = !was_deleted && is_gone.is_none();
-            // A sync that was interrupted before it wrote the session here left no stamp.
-            if held.stamp.is_none() && !was_deleted || args.restore_deleted && !is_kept {
-                self.own.forget(kind, &id);
-            } else if was_deleted || is_gone == Some(true) {
-                self.deleted += usize::from(elsewhere.contains(&(kind, id.clone())));
-                if !was_deleted {
-                    self.own.set(kind, &id, Held { deleted_at: Some(env.clock.now), ..held });
-                }
+            let is_gone = if was_deleted {
+                Some(true)
             } else {
-                *unknown.entry(kind).or_default() += 1;
+                is_gone(kind, shared.state(kind, &id, &held.state), problems, env)
+            };
+            // A sync that was interrupted before it wrote the session here left no stamp.
+            let is_unsettled = held.stamp.is_none() && !was_deleted;
+            match is_gone {
+                Some(_) if is_unsettled || args.restore_deleted => self.own.forget(kind, &id),
+                Some(true) => {
+                    self.deleted += usize::from(elsewhere.contains(&(kind, id.clone())));
+                    if !was_deleted {
+                        self.own.set(kind, &id, Held { deleted_at: Some(env.clock.now), ..held });
+                    }
+                }
+                Some(false) | None => *unknown.entry(kind).or_default() += 1,
             }
         }
         let mut absent: Vec<Key> = elsewhere
