@@ -41,7 +41,8 @@ pub(crate) fn run_locked(
 
 /// Like [`run_locked`], for sessions that this process has just put there: that their files are new shows no use.
 pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<Outcome, PathError> {
-    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, &env.after_arrival()), &mut |_| {})
+    let later = env.after_arrival();
+    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, &later), &mut |_| {})
 }
 
 /// Applies a change at the time `now`; `look` returns the reason to leave a copy alone.

@@ -158,8 +158,10 @@ impl StepContext<'_> {
             return Err(in_the_way(path));
         }
         let moved = self.move_to_free(ready.at(), step_dir.at(), names, (path, None), &mut |at| note(kept, at));
-        if let Err(StepError::Changed(_)) = &moved {
-            // The entry of another program is in the way, and not one in place of ours.
+        if matches!(moved, Err(StepError::Changed(_)))
+            && self.identity(step_dir.at()).map_err(&fail)? != self.made(kept)
+        {
+            // The entry of another program was in the way, and is not one in place of ours.
             self.made.borrow_mut().remove(kept);
         }
         moved?;
