@@ -84,9 +84,8 @@ fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
 /// Returns a directory as typed, as the caller's shell names it, and, if it exists, with its links resolved.
 fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
     let typed = env.absolute(dir);
-    let others = env.through_link(&typed).into_iter().chain(names::on_disk(&typed));
-    let others: Vec<_> = others.collect();
-    [typed].into_iter().chain(others).collect()
+    let (shell, resolved) = (env.through_link(&typed), names::on_disk(&typed));
+    [typed].into_iter().chain(shell).chain(resolved).collect()
 }
 
 /// Finds the sessions of agents and reads them with `read` while progress is shown; warns of paths that could not be read.

@@ -112,12 +112,7 @@ fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)>
     let known: Vec<&Path> = meant.filter_map(|session| session.launch_dir()).collect();
     let command = |near: PathBuf| {
         let count = known.iter().filter(|known| known.starts_with(&near)).count();
-        let mut env = env.clone();
-        // `.` would mean this directory again.
-        for word in env.invocation.words.iter_mut().filter(|word| Path::new(word) == Path::new(".")) {
-            "latest".clone_into(word);
-        }
-        let again = command_line::again(&env, &["--dir=", "--here"], &["--dir", &near.to_string_lossy()]);
+        let again = command_line::again(env, &["--dir=", "--here"], &["--dir", &near.to_string_lossy()]);
         format!("`{again}`  ({})", text::count(count, "session"))
     };
     Some((dir, nearest(dir, &known).into_iter().map(command).collect()))

@@ -434,7 +434,7 @@ fn the_commands_for_other_directories_work_after_a_dot() {
         let error = world.from(&empty).rejoin([command, "."]).code(5).stderr();
         let hint = error.lines().find_map(|line| line.trim().strip_prefix('`')).expect("a command");
         let hint = hint.split('`').next().expect("a command");
-        assert_eq!(hint, format!("rejoin {command} latest --dir {}", app.display()));
+        assert_eq!(hint, format!("rejoin {command} . --dir {}", app.display()));
         let words: Vec<&str> = hint.split(' ').skip(1).collect();
         world.from(&empty).rejoin(words).code(0);
     }

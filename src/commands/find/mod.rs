@@ -261,7 +261,8 @@ impl<'a> Finder<'a> {
         again(&newest.ok_or_else(nothing_passes)?, self.wanted, self.env)
     }
 
-    /// Returns the session of the current directory itself, or else the newest session that worked there.
+    /// Returns the session of the current directory itself, or else the newest session that worked there, or in the
+    /// directory of the filters.
     fn here(&mut self) -> anyhow::Result<Target> {
         let Self { filter, wanted, env, .. } = *self;
         let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
@@ -269,7 +270,8 @@ impl<'a> Finder<'a> {
         match found {
             Err(error) if is_not_found(&error) => {
                 let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
-                let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
+                let dirs = if filter.dirs.is_empty() { place.dirs } else { filter.dirs.clone() };
+                let filter = Filter { dirs, is_respelled: place.is_respelled, ..filter.clone() };
                 let newest = Finder::new(&filter, wanted, env, self.ui).latest();
                 let session = newest.map_err(|refusal| no_match::instead(refusal.into(), &filter, env))?;
                 Ok(Target::Session(Box::new(session)))
