@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::shown::{is_hostile, is_printable_ascii_without};
+use crate::session::CLOCK_SKEW;
 
 /// Writes bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -153,14 +154,16 @@ fn truncated_middle(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{end}", truncated(text, width - end.width())))
 }
 
+/// The age in seconds of a time that another clock, which may be ahead, calls the present.
+const AHEAD: i64 = -CLOCK_SKEW.as_secs();
+
 /// Formats the age of a time like JidoCode; used for the times of all agents.
 pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "unknown".to_owned() };
     // JidoCode also truncates to seconds before the subtraction.
     let seconds = now.as_second() - then.as_second();
     match seconds {
-        // A clock may be a little ahead.
-        -300..60 => "just now".to_owned(),
+        AHEAD..60 => "just now".to_owned(),
         60..3_600 => format!("{} min ago", seconds / 60),
         3_600..7_200 => "1 hour ago".to_owned(),
         7_200..86_400 => format!("{} hours ago", seconds / 3_600),
@@ -174,8 +177,8 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
 pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "?".to_owned() };
     match now.as_second() - then.as_second() {
-        ..-300 => ">now".to_owned(),
-        -300..60 => "now".to_owned(),
+        ..AHEAD => ">now".to_owned(),
+        AHEAD..60 => "now".to_owned(),
         seconds @ 60..3_600 => format!("{}m", seconds / 60),
         seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
         seconds @ 86_400..1_209_600 => format!("{}d", seconds / 86_400),

@@ -55,8 +55,8 @@ impl Near {
 }
 
 /// Finds the words that were probably meant in place of those that no session has: numbers of words, and the other words.
-/// `tallies` are the counts in the same copies, `texts` holds messages that need not be read again, and only messages of
-/// these `roles` count, or all if there are none.
+/// `tallies` are the counts in the same copies, and `texts` holds messages that need not be read again. Only messages with
+/// one of the `roles` count; an empty list means all.
 pub(crate) fn meant(
     sieve: &Sieve<'_>,
     missing: &[usize],

@@ -529,7 +529,7 @@ fn a_single_prompt_runs_only_in_the_recorded_directory() {
 }
 
 #[test]
-fn messages_of_unknown_roles_are_noticed_without_counting() {
+fn messages_of_unknown_roles_are_reported_without_counting() {
     let world = World::new();
     for number in [1, 2] {
         world.add(OpenCode::session(opencode_id(number)).title("Parser").turn("fix the parser", "Looking."));

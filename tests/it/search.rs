@@ -292,7 +292,7 @@ fn sessions_only_in_the_archive_are_found_there() {
 }
 
 #[test]
-fn a_record_that_is_too_long_to_search_is_named() {
+fn search_reports_records_too_long_to_search() {
     let world = World::new();
     let long = format!("heron {}", "A".repeat(9 << 20));
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("one heron", "ok").prompt(&long));

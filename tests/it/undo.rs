@@ -221,7 +221,7 @@ fn a_failing_system_call_loses_nothing() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn an_undo_that_fails_half_way_says_what_it_did() {
+fn an_undo_failing_half_way_reports_its_items() {
     let mut partial = 0;
     for point in (1..).step_by(stride(3)) {
         let (world, fault) = (world(), format!("28:{point}"));

@@ -7,8 +7,8 @@ pub(crate) const ABOUT: About = About {
     sessions: "`kilo.db` and `kilo-*.db` in `~/.local/share/kilo`, below `$XDG_DATA_HOME`, and what `$KILO_DB` names; \
         `opencode-*.db` there, of a channel that has no `kilo-*.db`",
     launch_dir: "`session.directory`",
-    elsewhere: "works, and goes on in the session's own directory, even if that is gone; so, while that exists, `--in` with \
-        another directory is refused",
+    elsewhere: "works, and goes on in the session's own directory, even if that is gone; `--in` with another directory is \
+        refused while its own exists",
     starts: "`kilo --session ID`; with `--prompt` `kilo run --session ID TEXT`; names the database if it is not the usual one",
     in_use: "it keeps no lock: a record of the last two minutes means maybe",
     deletes: "nothing",

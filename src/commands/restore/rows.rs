@@ -165,7 +165,7 @@ impl<'a> Return<'a> {
         (!is_there).then(|| AgentCommandError::NoProgram(program.to_owned()).to_string())
     }
 
-    /// Returns the directory in which the agent may import it, or the reason why there is none.
+    /// Returns the directory for the agent's import, or the reason against it.
     fn dir_for_import(&self, known: &KnownDirs<'_>) -> Result<&Path, String> {
         let title = agent::about(self.manifest.agent).title;
         let Some(dir) = self.dir.as_deref() else { return Err("its directory is not known".to_owned()) };

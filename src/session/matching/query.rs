@@ -165,7 +165,7 @@ fn is_filter(text: &str, time: &impl Fn(&str) -> Option<Timestamp>) -> bool {
     let mut alone = Query::default();
     alone.add(text, time);
     let is_time = |(name, _): (&str, &str)| ["since", "before"].contains(&name);
-    filter(text.trim_start_matches(['-', '!']))
+    filter(text.strip_prefix(['-', '!']).unwrap_or(text))
         .is_some_and(|filter| alone.problem.is_none() || !text.contains(char::is_whitespace) || is_time(filter))
 }
 
